@@ -1,7 +1,7 @@
-"""harvest: collect the metadata that scientific runs leave behind, as one model.
+"""harvest: collect the metadata that scientific runs leave behind, in one model.
 
-The names below are the public API; each is imported when first used, so that importing
-``harvest`` stays fast: the program takes Ctrl-C into its hands right after.
+The names below are the public API. Each is imported on first use, so that importing ``harvest``
+stays fast: the program can install its signal handlers right after.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import importlib
 import os
 
 UNSUPPORTED = "" if os.name == "posix" else "harvest needs Linux or macOS; on Windows, use WSL"
-"""Why harvest does not run on this system; empty where it does."""
+"""Why harvest does not run on this system; empty if it does."""
 
 _HOMES = {
     ".dataset": "Dataset open",
@@ -41,7 +41,7 @@ _UNLISTED = {
     ".api.spec": "API_VERSION OLDEST_API_VERSION",
     ".plugins.registry": "plugins_of",
 }
-"""Names that few need, which are listed in their own modules alone."""
+"""Rarely used names, which only their own modules list."""
 _HOME_OF = {
     name: home
     for homes in (_HOMES, _UNLISTED)
@@ -54,7 +54,7 @@ __all__ = sorted(name for names in _HOMES.values() for name in names.split())
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from importlib.metadata import version  # late: few ask, and it takes long to import
+        from importlib.metadata import version  # late: rarely needed and slow to import
 
         return version("hpc-harvest")
     if UNSUPPORTED:

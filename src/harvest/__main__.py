@@ -1,6 +1,6 @@
-"""Start of the program: ``python -m harvest``, and ``main`` is the console script ``harvest``.
+"""Entry point of the program: ``python -m harvest``; ``main`` is the console script ``harvest``.
 
-Signals are taken before anything large is imported.
+Signal handlers are installed before anything large is imported.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ try:
     from harvest import interrupt
 
     interrupt.install()
-except KeyboardInterrupt:  # as Python raises it until the signals are taken
+except KeyboardInterrupt:  # Python raises it until the handlers are installed
     os.write(2, b"harvest: interrupted; nothing was begun\n")
     os._exit(130)
 
 
 def main() -> None:
     """Run the command line and exit with one of its documented codes."""
-    from harvest.cli.main import main as run  # late: signals are taken first
+    from harvest.cli.main import main as run  # late: signal handlers come first
 
     run()
 

@@ -1,8 +1,8 @@
-"""Columns as people meet them: in views, and in the tables of a report.
+"""Columns as people see them, in views and in the tables of a report.
 
-A view declares a column by its kind, its name and its meaning: ``seconds("wall_s", "How long it
-ran.")``.  The kind gives the type of the values, their unit and how people are shown them.  Nothing
-heavy is imported, so that a module that declares views stays quick to import.
+A view declares a column by its kind, name and meaning: ``seconds("wall_s", "How long it ran.")``.
+The kind sets the type of the values, their unit and their display format. No large library is
+imported, so that a module with views is quick to import.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ __all__ = [
 
 @attrs.frozen
 class Column:
-    """What a column of a view or of a report's table means, and how people are shown it.
+    """The meaning and display format of a column in a view or in a report's table.
 
-    name: in the rows, in CSV and in JSON.
-    label: for people; the name unless given.
-    unit: of the values as they are shown: ``s``, ``GB``.
+    name: name in the rows, in CSV and in JSON.
+    label: name for people; by default ``name``.
+    unit: unit of the displayed values: ``s``, ``GB``.
     format: a Python format specification (``,.2f``, ``.1%``, ``%Y-%m-%d``), or one of
         ``duration``: seconds as days-hours:minutes:seconds;
         ``seconds``, ``bytes``, ``share``: in words, as 3.2 ms, 5.00 MiB, 37 %;
-        ``path``: where it is too long, its end is kept;
-        ``id``: where it is too long, both its ends are kept, as of an id or an address.
-        By the type of the values unless given.
+        ``path``: if it is too long, its end is kept;
+        ``id``: if it is too long, both ends are kept, for an id or an address.
+        The default depends on the type of the values.
     doc: its meaning.
-    scale: what values are divided by to be shown in their unit (``2**30`` for bytes in GiB).  CSV
-        and JSON hold the values themselves.
-    type: of the values, annotated as those of a record type are: ``int``, ``list[str]``.
+    scale: divisor that converts values to the displayed unit (``2**30`` for bytes in GiB). CSV and
+        JSON contain the undivided values.
+    type: type of the values, in the notation of record types: ``int``, ``list[str]``.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Column:
 
     @property
     def shown_unit(self) -> str | None:
-        """The unit, unless the values name it themselves: ``3.2 ms``."""
+        """The unit, unless the displayed values contain it: ``3.2 ms``."""
         return None if self.format in _WITH_UNIT else self.unit
 
     @property
@@ -60,77 +60,77 @@ _WITH_UNIT = ("duration", "seconds", "bytes", "share")
 
 
 def text(name: str, doc: str | None = None) -> Column:
-    """A text."""
+    """Declare a column of texts."""
     return Column(name, doc=doc, type=str)
 
 
 def texts(name: str, doc: str | None = None) -> Column:
-    """A list of texts."""
+    """Declare a column of lists of texts."""
     return Column(name, doc=doc, type=list[str])
 
 
 def path(name: str, doc: str | None = None) -> Column:
-    """A path: where it is too long, its end is kept."""
+    """Declare a column of paths; if a path is too long, its end is kept."""
     return Column(name, format="path", doc=doc, type=str)
 
 
 def named(name: str, doc: str | None = None) -> Column:
-    """A key, an address, an id: where it is too long, both its ends are kept."""
+    """Declare a column of keys, addresses or ids; if one is too long, both ends are kept."""
     return Column(name, format="id", doc=doc, type=str)
 
 
 def number(name: str, doc: str | None = None, kind: Any = int) -> Column:
-    """A number that names something, as a process id: its digits are not grouped."""
+    """Declare a column of numbers that identify, as process ids: digits are not grouped."""
     return Column(name, format="d", doc=doc, type=kind)
 
 
 def count(name: str, doc: str | None = None, unit: str | None = None) -> Column:
-    """How many there are of something: a whole number."""
+    """Declare a column of counts: whole numbers."""
     return Column(name, unit=unit, doc=doc, type=int)
 
 
 def size(name: str, doc: str | None = None) -> Column:
-    """An amount of bytes."""
+    """Declare a column of sizes in bytes."""
     return Column(name, unit="bytes", format="bytes", doc=doc, type=int)
 
 
 def rate(name: str, doc: str | None = None) -> Column:
-    """Bytes per second."""
+    """Declare a column of rates in bytes per second."""
     return Column(name, unit="bytes/s", format="bytes", doc=doc, type=float)
 
 
 def seconds(name: str, doc: str | None = None) -> Column:
-    """A duration in seconds."""
+    """Declare a column of durations in seconds."""
     return Column(name, unit="s", format="seconds", doc=doc, type=float)
 
 
 def hours(name: str, doc: str | None = None, unit: str = "h") -> Column:
-    """Hours of something, as CPU hours."""
+    """Declare a column of hours, as CPU hours."""
     return Column(name, unit=unit, format=",.1f", doc=doc, type=float)
 
 
 def share(name: str, doc: str | None = None) -> Column:
-    """A share of 1, shown in percent."""
+    """Declare a column of shares of 1, shown in percent."""
     return Column(name, unit="1", format="share", doc=doc, type=float)
 
 
 def amount(
     name: str, doc: str | None = None, unit: str | None = None, form: str | None = None
 ) -> Column:
-    """A number with a fraction, in a unit of its own."""
+    """Declare a column of fractional numbers with their own unit."""
     return Column(name, unit=unit, format=form, doc=doc, type=float)
 
 
 def flag(name: str, doc: str | None = None) -> Column:
-    """Whether something is so."""
+    """Declare a column of true or false values."""
     return Column(name, doc=doc, type=bool)
 
 
 def time(name: str, doc: str | None = None) -> Column:
-    """A point in time, in UTC."""
+    """Declare a column of points in time, in UTC."""
     return Column(name, doc=doc, type=datetime)
 
 
 def passed_on(*names: str) -> tuple[Column, ...]:
-    """Columns of a record type that the view requires, whose declaration explains them."""
+    """Declare columns that a required record type declares and explains."""
     return tuple(Column(name) for name in names)

@@ -1,7 +1,7 @@
-"""Errors that a person reads: what was found, where, and what to do.
+"""Errors for people: what was found, where, and what to do.
 
-Every :class:`HarvestError` carries the exit code that the command line ends with; anything else
-that escapes is a defect of the program or of a plugin.
+Every :class:`HarvestError` has the exit code of the command line. Any other exception that reaches
+the top is a defect of the program or of a plugin.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class ExitCode(enum.IntEnum):
 
 
 class HarvestError(Exception):
-    """Something that stops the work, reported to a person.
+    """An error that stops the work, with a message for people.
 
     message: what was found.
-    where: file, record or setting it was found in.
+    where: file, record or setting in which it was found.
     remedy: what to do about it.
     """
 
@@ -67,10 +67,10 @@ _NAMED = re.compile(r"\b([A-Z]\w*): ")
 
 
 def error_within(error: Exception) -> HarvestError | None:
-    """The HarvestError whose text another library's error repeats; None where it does not.
+    """Return the HarvestError whose text another library's error contains, or None.
 
-    Rows are read while a query runs.  What stops the reading passes through polars and DuckDB,
-    which some of their versions report as an error of their own, with this one's name and text.
+    Rows are read while a query runs. An error of reading passes through polars and DuckDB. Some of
+    their versions convert it to their own error, with the name and text of the original.
     """
     text = str(error)
     known = _subclasses(HarvestError)
@@ -110,7 +110,7 @@ class DatasetError(HarvestError):
 
 
 class DatasetChanged(DatasetError):
-    """The state that a dataset was opened in is not in force any more, and its files are gone."""
+    """The state in which a dataset was opened is no longer in force, and its files are gone."""
 
 
 class PluginError(HarvestError):
@@ -118,23 +118,23 @@ class PluginError(HarvestError):
 
 
 class SourceRejected(HarvestError):
-    """A reject met while ``--on-error fail`` is in force."""
+    """A unit was rejected under ``--on-error fail``."""
 
 
 class WorkerLost(HarvestError):
-    """A worker process ended while it had work in hand."""
+    """A worker process ended before its work was done."""
 
 
 class TooManyRejects(HarvestError):
-    """A run met more rejects than it may accept."""
+    """A run has more rejects than allowed."""
 
     exit_code = ExitCode.TOO_MANY_REJECTS
 
 
 def raised_in(error: BaseException, homes: Collection[str]) -> tuple[str, str] | None:
-    """The innermost line of an error's traceback in some code: whose it is, and ``FILE:LINE``.
+    """Return the innermost traceback line in some code: its home, and ``FILE:LINE``; or None.
 
-    homes: names of top-level packages, or paths of Python files.  None where no line is in them.
+    homes: names of top-level packages, or paths of Python files.
     """
     found = None
     for frame, line in traceback.walk_tb(error.__traceback__):
@@ -146,7 +146,7 @@ def raised_in(error: BaseException, homes: Collection[str]) -> tuple[str, str] |
 
 
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")
-"""The number as polars writes it, which sets no errno."""
+"""The error number in a message of polars, which does not set errno."""
 
 
 def _number(error: OSError) -> int | None:
@@ -155,12 +155,12 @@ def _number(error: OSError) -> int | None:
 
 
 def out_of_files(error: BaseException | None) -> bool:
-    """Whether the system could open no more files, which is not the fault of the one it refused."""
+    """Return whether too many files are open, which is not the fault of the refused file."""
     return isinstance(error, OSError) and _number(error) in (errno.EMFILE, errno.ENFILE)
 
 
 def system_reason(error: OSError) -> str:
-    """What the system refused; where files ran out, how many may be open, and what to do."""
+    """Describe a refusal of the system; for too many open files, with limit and remedy."""
     if _number(error) == errno.ENFILE:
         return (
             "too many open files in all programs of this computer together; end some, or ask its "
@@ -184,10 +184,10 @@ _HALF_LOADED = re.compile(r"^name 'Py\w+' is not defined")
 
 
 def lack_of(error: BaseException) -> Exception | None:
-    """What the system refused, where a library tells it in words alone; None for other errors.
+    """Return the lack of a resource that a library reports only in words; None for other errors.
 
-    Libraries panic, or raise what looks like a defect of who called them, where the process may
-    open no more files, start no more threads or have no more memory.
+    Libraries panic, or report an apparent defect of their caller, when the process lacks open
+    files, threads or memory.
     """
     home = type(error).__module__.partition(".")[0]
     if home not in _LIBRARIES and not isinstance(error, RuntimeError | ImportError | NameError):
@@ -215,7 +215,7 @@ NAMES_SHOWN = 15
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """What to do about an unknown name: the nearest known ones, or the first of all."""
+    """Suggest what to do about an unknown name: the most similar known names, or the first ones."""
     names = sorted(known)
     if near := difflib.get_close_matches(name, names, n=3, cutoff=0.6):
         return "did you mean " + " or ".join(map(repr, near)) + "?"

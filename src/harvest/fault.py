@@ -6,7 +6,7 @@ does nothing unless the environment variable ``HARVEST_FAULT`` names the step::
 
     HARVEST_FAULT=NAME[:N[:WHAT]]
 
-Then the N-th pass (from 1, in each process) does WHAT:
+Then the N-th time (from 1, in each process) that a run reaches the step, this happens:
 
 - ``kill`` (the default): SIGKILL for the run's process group and this process, as when a node is
   lost;
@@ -14,7 +14,7 @@ Then the N-th pass (from 1, in each process) does WHAT:
 - ``int``, ``term`` or ``stop``: SIGINT, SIGTERM or SIGSTOP for the run's process group;
 - the name of an error number such as ``ENOSPC``: an OSError as a file system raises it.
 
-It is an aid for tests; a program that is not asked to fail pays for one comparison.
+It is an aid for tests; without the variable, a step costs one comparison.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SIGNALS = {
 
 
 class _Fault:
-    """What the environment asks for."""
+    """The fault that the environment variable defines."""
 
     def __init__(self, text: str):
         name, _, rest = text.partition(":")
@@ -71,12 +71,12 @@ _fault = _Fault(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None
 
 
 def point(name: str) -> None:
-    """Pass a named step of the protocol."""
+    """Mark a named step of the protocol; fail here if the environment variable says so."""
     if _fault is not None:
         _fault.pass_point(name)
 
 
 def strike_group(group: int) -> None:
-    """Let signals go to another process group than this process's: to that of the run."""
+    """Send signals to the process group of the run, not to this process's group."""
     if _fault is not None:
         _fault.group = group

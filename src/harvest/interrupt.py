@@ -1,17 +1,17 @@
-"""Ctrl-C and SIGTERM: the program says one line, ends with 130 and leaves nothing half done.
+"""Ctrl-C and SIGTERM: the program prints one line, ends with 130 and leaves nothing half done.
 
-Only the program installs this (``harvest.__main__``).  Where harvest is a library, the signals mean
-what the process that uses it has made of them.
+Only the program installs this (``harvest.__main__``). In other programs that use harvest as a
+library, the signals keep the meaning that these programs gave them.
 
-A handler that raises KeyboardInterrupt raises it wherever Python happens to be, also where nobody
-can pass it on (a destructor, a callback of an import); Python then prints a traceback and goes on.
-So the handler here only remembers the signal, and a thread sees to the rest:
+A handler that raises KeyboardInterrupt raises it wherever Python happens to be. In some places
+nothing can pass it on (a destructor, a callback of an import); Python then prints a traceback and
+continues. The handler here therefore only records the signal, and a thread does the rest:
 
-- Outside of ``orderly`` there is nothing to clear up: the process ends immediately.
-- Inside, the main thread has ``GRACE_S`` to come to a safe point, ``check``, which raises
-  KeyboardInterrupt; from there the work is given up as after an error.  If it comes to none, since
-  a library is at work, the process ends as if it were killed, which a run can bear at any time.
-- Inside ``deferred`` that time does not pass.
+- Outside of ``orderly``, there is nothing to clean up: the process ends immediately.
+- Inside, the main thread has ``GRACE_S`` to reach a safe point, ``check``, which raises
+  KeyboardInterrupt; the work is then abandoned as after an error. If it reaches none, since a
+  library is at work, the process ends as if killed, which a run survives at any time.
+- Inside ``deferred``, this time does not pass.
 - A second signal ends the process immediately, whatever it does.
 """
 
@@ -35,16 +35,16 @@ __all__ = [
 MESSAGE: Final = "interrupted; earlier commits are intact, run again to continue"
 
 GRACE_S: Final = 1.0
-"""How long the main thread may take to notice a signal."""
+"""Seconds that the main thread may take to notice a signal."""
 
 POLL_S: Final = 0.2
-"""How often who waits in the main thread has to call ``check``."""
+"""Maximum seconds between calls of ``check`` while the main thread waits."""
 
 _SAME_S: Final = 0.5
-"""Signals that follow one another so fast are one wish: a process may get it in several ways."""
+"""Signals within this many seconds count as one: a process may receive one Ctrl-C repeatedly."""
 
 _CLEAN_LINE: Final = b"\r\x1b[2K\x1b[?25h"
-"""On a terminal: away with a progress line, and the cursor is shown again."""
+"""Terminal codes that erase a progress line and show the cursor again."""
 
 _requested = False
 _noticed = False
@@ -53,11 +53,11 @@ _orderly = 0
 _deferring = 0
 _installed = False
 _ending = threading.Lock()
-"""Taken by the thread that ends the process: it alone says how."""
+"""Held by the thread that ends the process, so that only one decides how."""
 
 
 def install() -> None:
-    """Take both signals as a wish to stop; call it in the main thread of the program."""
+    """Handle both signals as requests to stop; call it in the main thread of the program."""
     global _installed
     _installed = True
     reading, writing = os.pipe()
@@ -69,12 +69,12 @@ def install() -> None:
 
 
 def is_program() -> bool:
-    """Whether this process is the program, which takes both signals."""
+    """Return whether this process is the program, which handles both signals."""
     return _installed
 
 
 def may_be_meant() -> bool:
-    """Whether a KeyboardInterrupt that is raised here can come from a person's Ctrl-C."""
+    """Return whether a KeyboardInterrupt raised here can come from a person's Ctrl-C."""
     if _installed:
         return _requested
     here = threading.current_thread() is threading.main_thread()
@@ -82,9 +82,9 @@ def may_be_meant() -> bool:
 
 
 def finish() -> None:
-    """From here on the process ends as it would: there is nothing left to interrupt.
+    """Ignore signals from here on: the process ends normally.
 
-    Does not return where a signal has begun to end the process.
+    Does not return if a signal has begun to end the process.
     """
     if not _installed:
         return
@@ -95,19 +95,19 @@ def finish() -> None:
 
 
 def requested() -> bool:
-    """Whether a signal came."""
+    """Return whether a signal arrived."""
     return _requested
 
 
 def forget() -> None:
-    """Take the signal as answered: who waited for it stops in its own way, until another comes."""
+    """Mark the signal as handled: the caller stops in its own way, until another signal arrives."""
     global _requested, _forgotten
     _requested = False
     _forgotten = time.monotonic()
 
 
 def check() -> None:
-    """Raise KeyboardInterrupt if a signal came; called at safe points, such as between batches."""
+    """Raise KeyboardInterrupt if a signal arrived; call it at safe points, as between batches."""
     global _noticed
     if _requested:
         _noticed = True
@@ -115,7 +115,7 @@ def check() -> None:
 
 
 def sleep(seconds: float) -> None:
-    """Sleep so long; raises KeyboardInterrupt soon after a signal."""
+    """Sleep for some seconds; raise KeyboardInterrupt soon after a signal."""
     end = time.monotonic() + seconds
     check()
     while (left := end - time.monotonic()) > 0:
@@ -125,7 +125,7 @@ def sleep(seconds: float) -> None:
 
 @contextlib.contextmanager
 def orderly() -> Iterator[None]:
-    """Work that comes by ``check`` and must be cleared up when it is interrupted."""
+    """Mark work that calls ``check`` and needs cleanup when it is interrupted."""
     global _orderly
     _orderly += 1
     try:
@@ -136,7 +136,7 @@ def orderly() -> Iterator[None]:
 
 @contextlib.contextmanager
 def deferred() -> Iterator[None]:
-    """Finish a short step even if a signal comes."""
+    """Finish a short step even if a signal arrives."""
     global _deferring
     _deferring += 1
     try:
@@ -147,9 +147,9 @@ def deferred() -> Iterator[None]:
 
 @contextlib.contextmanager
 def kept_here() -> Iterator[None]:
-    """Keep SIGINT from threads and processes that are started inside, and from those they start.
+    """Block SIGINT for threads and processes that are started inside, and their descendants.
 
-    A Ctrl-C goes to all processes of a terminal; this one decides how the others take it.
+    Ctrl-C reaches all processes of a terminal; this process decides how the others end.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -164,9 +164,9 @@ def _remember(number: int, frame: FrameType | None) -> None:
 
 
 def _watch(reading: int) -> None:
-    """Act on signals, in a thread: the main one may be in a library's call.
+    """Act on signals in a thread, since the main thread may be in a library's call.
 
-    reading: gives a byte for each signal, as soon as it comes.
+    reading: descriptor that yields a byte for each signal, immediately.
     """
     while os.read(reading, 4096):
         if not _at_work():
@@ -185,12 +185,12 @@ def _watch(reading: int) -> None:
 
 
 def _at_work() -> bool:
-    """Whether there may be something to clear up."""
+    """Return whether there may be something to clean up."""
     return bool(_orderly or _deferring or _noticed)
 
 
 def _end() -> None:
-    """End the process with the one line, unless the main thread is about to end it."""
+    """End the process with one line, unless the main thread is already ending it."""
     if not _ending.acquire(blocking=False):
         threading.Event().wait()
     line = f"harvest: {MESSAGE}\n".encode()

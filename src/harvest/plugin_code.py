@@ -1,7 +1,7 @@
-"""Calling the code of a plugin, which ends neither the program nor its results.
+"""Call the code of a plugin so that it ends neither the program nor its output.
 
-``sys.exit(0)`` in a plugin would end a run as if all were well, and what it prints would stand
-among the rows of ``--json``.  Where the code of plugins is called, it is ``contained``.
+``sys.exit(0)`` in a plugin would end a run as if it had succeeded, and its prints would mix with
+the rows of ``--json``. All code of plugins is called within ``contained``.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from harvest.errors import lack_of
 
 __all__ = ["contained", "results"]
 
-_apart: int | None = None  # where results go while standard output is standard error
+_apart: int | None = None  # descriptor of results while stdout is redirected to stderr
 
 _COMMAND_LINE = frozenset(("click", "typer"))
-"""Packages that have exceptions to end a command with, also as if all were well."""
+"""Packages with exceptions that end a command, possibly with success."""
 
 
 class PluginExit(Exception):
-    """A plugin raised what ends a program (SystemExit, KeyboardInterrupt, ...), not an error."""
+    """A plugin raised an exception that ends a program (SystemExit, ...), not an error."""
 
 
 @contextlib.contextmanager
 def contained(*, command: bool = False) -> Iterator[None]:
-    """Code of plugins: what it raises to end the program is an exception like any other.
+    """Run code of plugins; convert exceptions that would end the program to PluginExit.
 
-    command: whether it is a whole command, whose output is the program's and which may end as those
-        of typer do.  What other code prints goes to standard error, if this is the program.
-    Raises PluginExit, with the traceback of what was raised.  A KeyboardInterrupt that a person may
-    have meant is passed on.  A process that the plugin forked ends here.
+    command: whether the code is a whole command. Its output is then the program's, and it may end
+        with typer's exceptions. Other output goes to standard error, if this is the program.
+    Raises PluginExit with the original traceback. A KeyboardInterrupt that may come from a person
+    is passed on. A process that the plugin forked ends here.
     """
     process = os.getpid()
     try:
@@ -60,20 +60,20 @@ def _package(error: BaseException) -> str:
 
 
 def _end_if_forked(process: int, error: BaseException | None = None) -> None:
-    """End a process that is not the one that called the plugin: the work is the other's."""
+    """End a process that the plugin forked: the work belongs to the calling process."""
     if os.getpid() != process:
         code = getattr(error, "code", 1 if error else 0) or 0
         os._exit(code if isinstance(code, int) else 1)
 
 
 def results() -> int:
-    """The descriptor of standard output, also where code is ``contained``: for a sink's rows."""
+    """Return the descriptor of standard output, even within ``contained``: for a sink's rows."""
     return 1 if _apart is None else _apart
 
 
 @contextlib.contextmanager
 def _results_apart() -> Iterator[None]:
-    """Let standard output be standard error, also for libraries and processes that are started."""
+    """Redirect standard output to standard error, also for libraries and started processes."""
     global _apart
     here = interrupt.is_program() and threading.current_thread() is threading.main_thread()
     if not here or None in (sys.stdout, sys.stderr) or sys.stdout is sys.stderr:

@@ -1,1 +1,1 @@
-"""What plugins are written against: sources, sinks, engines, views, settings and hooks."""
+"""The plugin API: sources, sinks, engines, views, settings and hooks."""

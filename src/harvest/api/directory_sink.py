@@ -1,9 +1,9 @@
 """Sinks that write a directory of files: ``<record type>/<part><suffix>`` below the location.
 
-A part is written as files of its own, one for each record type in it.  Publishing moves them to
-their place next to the old ones, so that every file that the old manifest names stays as it is;
-finishing removes those that the new manifest does not name.  A subclass says how one file is
-written (``writer``) and how files are read (``scan``).
+Each part has its own files, one for each of its record types. Publishing moves them into place next
+to the old files; every file that the old manifest names stays. Finishing removes files that the new
+manifest does not name. A subclass defines how one file is written (``writer``) and how files are
+read (``scan``).
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from harvest.toolkit.plain import is_content, refuse_link, require_plain, take_a
 from .sink import PartFile, Publication, Sink
 
 _TYPE: Final = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)+")
-"""A record type's name, and so a directory's."""
+"""Name of a record type, which is also the name of a directory."""
 
 _STEM: Final = re.compile(r"[A-Za-z0-9_-]{1,40}-[0-9a-f]{16}-[0-9a-f]{12}(?:-[0-9a-f]{12})?")
-"""A part's stem as the core gives it: words, key, state; and a checksum where ``publish`` adds one.
+"""A part's stem as the core makes it: words, key, state; ``publish`` may add a checksum.
 
-Only files of such names are ever removed without being named by a manifest.
+Files that no manifest names are removed only if their names have this form.
 """
 
 _TAG: Final = 12
-"""Digits of the checksum that distinguish two contents of one part."""
+"""Number of checksum digits that distinguish two contents of one part."""
 
 
 class DirectorySink(Sink):
     """Base of sinks whose location is a directory of parts.
 
-    suffix: of the files, with the dot.
+    suffix: suffix of the files, with the dot.
     """
 
     suffix: ClassVar[str]
@@ -51,11 +51,11 @@ class DirectorySink(Sink):
         return Path(os.path.abspath(Path(self.location).expanduser()))  # noqa: PTH100 - keeps links
 
     def place(self, record_type: str, part: str) -> str:
-        """The path of a part's file of one record type, below staging directory and root."""
+        """Return the path of a part's file, relative to the staging directory and to root."""
         return f"{record_type}/{part}{self.suffix}"
 
     def check(self) -> None:
-        """Raise UsageError when the location is a file or holds rows that harvest did not write."""
+        """Raise UsageError if the location is a file or holds rows that harvest did not write."""
         root = self.root
         if root.exists() and not root.is_dir():
             raise UsageError(
@@ -81,14 +81,14 @@ class DirectorySink(Sink):
                 )
 
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
-        """Move staged files to their place; durable when it returns.
+        """Move staged files into place; durable when it returns.
 
-        May be repeated after it was cut short: what is at its place already is left there.
-        Raises DatasetError for a staged file that is neither in staging nor at its place.
+        It can be repeated after an interruption: files already in place stay there. Raises
+        DatasetError for a staged file that is neither in staging nor in place.
         """
         held = publication.old.paths()
         touched: set[Path] = set()
-        placed: dict[tuple[Path, str], str] = {}  # a file may hold rows of several parts
+        placed: dict[tuple[Path, str], str] = {}  # a shared file is moved only once
         final: dict[str, Sequence[PartFile]] = {}
         for key, files in publication.parts.pick(publication.staged).items():
             directory = publication.staged[key]
@@ -109,13 +109,13 @@ class DirectorySink(Sink):
             place = self._within(self.root, path)
             moved = attrs.evolve(file, path=path)
             if is_content(place, file.sha256, file.size_bytes):
-                # the same content, from a commit cut short or a part read again unchanged
+                # the same content, from an interrupted commit or a part read again unchanged
                 staged.unlink(missing_ok=True)
-                if path not in held:  # its name may not be on the disk yet
+                if path not in held:  # its directory may not be flushed yet
                     touched |= {place.parent, place.parent.parent}
                 return moved
             if path in held:
-                continue  # another content of the same part, in force until the commit
+                continue  # other content of the same part, in force until the commit
             if not staged.is_file():
                 continue
             if not place.parent.is_dir():
@@ -137,7 +137,7 @@ class DirectorySink(Sink):
         return str(path.with_name(f"{stem}-{file.sha256[:_TAG]}{self.suffix}"))
 
     def finish(self, publication: Publication) -> None:
-        """Remove files that the manifest no longer names, and directories left empty."""
+        """Remove files that the new manifest does not name, and empty directories."""
         named = publication.parts.paths()
         replaced = publication.old.paths() - named
         touched: set[Path] = set()
@@ -157,7 +157,7 @@ class DirectorySink(Sink):
                 fsync_directory(directory.parent)
 
     def _remove(self, path: Path) -> set[Path]:
-        """Remove a file if it is there; the directory that changed, if one did."""
+        """Remove a file if it exists; return the changed directory, if any."""
         fault.point("directory.remove")
         if not os.path.lexists(path):
             return set()
@@ -165,7 +165,7 @@ class DirectorySink(Sink):
         return {path.parent}
 
     def paths(self, files: Iterable[PartFile]) -> list[Path]:
-        """Where committed files lie; raises DatasetError for a path that leads out of root."""
+        """Return paths of committed files; raise DatasetError for one that leads out of root."""
         paths = []
         for file in files:
             paths.append(self.kept(file) or self._within(self.root, file.path))
@@ -173,7 +173,7 @@ class DirectorySink(Sink):
         return paths
 
     def _within(self, base: Path, path: str) -> Path:
-        """``base / path``, which must be a file in a record type's directory."""
+        """Return ``base / path``; raise DatasetError if it is not a file of a record type."""
         parts = PurePosixPath(path).parts
         if len(parts) != 2 or not _TYPE.fullmatch(parts[0]) or not path.endswith(self.suffix):
             raise DatasetError(
@@ -185,7 +185,7 @@ class DirectorySink(Sink):
         return base.joinpath(*parts)
 
     def _files(self) -> Iterator[Path]:
-        """All files that a reader's glob over the record types' directories would see."""
+        """Yield all files that a reader's glob over the record types' directories would find."""
         if not self.root.is_dir():
             return
         for directory in sorted(self.root.iterdir()):

@@ -1,8 +1,8 @@
 """Python files that a user names: loaded once, and found again by other processes.
 
-Such a file cannot be imported by name.  It is loaded under a name made of its path
-and content, and what travels to a worker process is the path with a digest of the content: the
-worker loads the very same file, or refuses.
+Such a file cannot be imported by name. It is loaded under a name made from its path and content.
+Workers receive the path with a digest of the content: they load exactly the same file, or raise an
+error.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _ATTRIBUTE: Final = "__harvest_file__"
 
 @attrs.frozen
 class LoadedFile:
-    """A file that was loaded: its absolute path, and a digest of what it held then.
+    """A loaded file: its absolute path, and a digest of its content at that time.
 
-    Where it arrives in another process, the file is loaded there.
+    Unpickling it in another process loads the file there.
     """
 
     path: str
@@ -40,7 +40,7 @@ class LoadedFile:
 
 
 class _Loader(SourceFileLoader):
-    """Executes the bytes that were read, and keeps no compiled copy next to the file."""
+    """Loader that executes bytes already read, without a compiled copy next to the file."""
 
     def __init__(self, name: str, path: str, data: bytes):
         super().__init__(name, path)
@@ -54,16 +54,16 @@ class _Loader(SourceFileLoader):
 
 
 def content_version(data: bytes) -> str:
-    """A digest of a file's content, short enough to be read."""
+    """Return a short, readable digest of a file's content."""
     return hashlib.sha256(data).hexdigest()[:12]
 
 
 def load_file(path: Path, digest: str | None = None) -> ModuleType:
     """Execute a Python file as a module, unless it was loaded with the same content before.
 
-    digest: what the file must hold.
-    Raises UsageError where the file is absent, PluginError with the line where it is not Python
-    or fails, HarvestError where it holds something else.
+    digest: expected digest of the content.
+    Raises UsageError if the file cannot be read, and HarvestError if its content differs from
+    ``digest``. Raises PluginError with the line if it is not Python or fails.
     """
     path = path.expanduser().absolute()
     try:
@@ -94,11 +94,11 @@ def _execute(name: str, path: Path, data: bytes, loaded: LoadedFile) -> None:
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     setattr(module, _ATTRIBUTE, loaded)
-    sys.modules[name] = module  # what is declared in it asks for its module
+    sys.modules[name] = module  # classes in the file look up their module
     try:
         with contained():
             loader.exec_module(module)
-    # whatever a user's file raises, an exit included, is to be shown with its line
+    # show any error in a user's file, including an exit, with its line
     except Exception as error:
         del sys.modules[name]
         raise _failure(path, error) from error
@@ -122,26 +122,26 @@ def _failure(path: Path, error: BaseException) -> PluginError:
 
 
 def file_of(cls: type) -> LoadedFile | None:
-    """The file that a class was loaded from; None for one of an ordinary module."""
+    """Return the file from which a class was loaded; None for an ordinary module."""
     return getattr(sys.modules.get(cls.__module__), _ATTRIBUTE, None)
 
 
 def loaded_file(module: ModuleType) -> LoadedFile:
-    """The file that ``load_file`` made a module of."""
+    """Return the file of a module from ``load_file``."""
     found: LoadedFile = getattr(module, _ATTRIBUTE)
     return found
 
 
 def reduced(cls: type, made: Any) -> Any:
-    """What pickle makes of an instance of ``cls``, so that its file is loaded where it arrives.
+    """Return the pickle form of an instance of ``cls``; unpickling loads its file first.
 
-    made: what pickle makes of it otherwise.
+    made: the ordinary pickle form.
     """
     file = file_of(cls)
     if file is None:
         return made
     function, arguments, *state = made
-    # in this order: the class can be found by its name once the file is loaded
+    # order matters: the class can be found by name only after the file is loaded
     return (_call, (file, function, arguments), *state)
 
 

@@ -1,4 +1,4 @@
-"""What is made for one location, with settings of its own: sources and sinks."""
+"""Base of sources and sinks: objects with one location and their own settings."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .from_file import reduced
 
 @attrs.frozen(kw_only=True)
 class NoConfig:
-    """The settings of a plugin that has none."""
+    """The settings of a plugin without settings."""
 
 
 class Located(abc.ABC):
-    """A source or a sink at a location.
+    """A source or sink at a location.
 
     name: what users type before the location.
     Config: attrs class of its settings; each field's metadata key ``doc`` documents it.
-    api_version: the plugin API it is written for.
+    api_version: version of the plugin API for which it is written.
     """
 
     name: ClassVar[str]
@@ -37,12 +37,12 @@ class Located(abc.ABC):
 
     @classmethod
     def configured(cls, location: str | os.PathLike[str], /, **settings: Any) -> Self:
-        """A source or sink for a location, its settings checked and converted as a run does.
+        """Build a source or sink for a location; check and convert settings as a run does.
 
         >>> GreetingSource.configured("hello.txt", zone="UTC").config.zone  # doctest: +SKIP
 
-        Raises ConfigError that names a setting which is unknown or does not fit.
+        Raises ConfigError with the name of an unknown or unsuitable setting.
         """
-        from .settings import structure  # late: many import this module, and few set anything
+        from .settings import structure  # late: many modules import this one, few use settings
 
         return cls(os.fspath(location), structure(cls.Config, settings, plugin=cls.name))

@@ -1,8 +1,8 @@
-"""Rules: what a plugin concludes from its views, each with the evidence for it.
+"""Rules: conclusions of a plugin from its views, each with evidence.
 
-A rule looks at one view.  Its condition chooses rows of that view.  Its judgement turns the chosen
-rows into findings: a headline with the one number that matters, and details.  The evidence of a
-finding is therefore always a view and a condition that gives those rows again.
+A rule reads one view. Its condition selects rows of that view. Its judgement turns the selected
+rows into findings: a headline with the one number that matters, and details. The evidence of a
+finding is therefore a view and a condition that selects these rows again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import attrs
 Severity: TypeAlias = Literal["high", "medium", "low"]
 
 SEVERITIES: Final[tuple[Severity, ...]] = ("high", "medium", "low")
-"""The worst first."""
+"""In descending order of severity."""
 
 CERTAINTIES: Final[Mapping[str, str]] = {
     "lower_bound": "lower bound: the record is incomplete, real numbers may be higher",
@@ -26,12 +26,12 @@ CERTAINTIES: Final[Mapping[str, str]] = {
     "one_process": "one process: processes cannot be compared",
     "part": "partial data: only rows with the needed values were checked",
 }
-"""What makes a finding less than certain: a short name, and its meaning."""
+"""Reasons that make a finding less certain: short name -> meaning."""
 
 
 @attrs.frozen
 class Threshold:
-    """A number that a rule decides by, and that a user may set.
+    """A number in a rule's condition that a user may change.
 
     value: the default.
     doc: its meaning, with the unit.
@@ -41,7 +41,7 @@ class Threshold:
     doc: str
 
 
-# written out, since a type checker cannot see through `converter=tuple`
+# a function, since type checkers do not understand `converter=tuple`
 def _words(given: Iterable[str]) -> tuple[str, ...]:
     return tuple(given)
 
@@ -50,16 +50,16 @@ def _words(given: Iterable[str]) -> tuple[str, ...]:
 class Finding:
     """One conclusion of a rule.
 
-    severity: ``high`` for what costs much or puts results in doubt, ``medium`` for what is worth
-        a change, ``low`` for what is good to know.
-    headline: the subject and the one number that matters, in at most 80 characters and without
-        a full stop (``Partition black: jobs wait 4.4 h to run 26 s``).
+    severity: ``high`` for large costs or doubtful results, ``medium`` for what is worth a change,
+        ``low`` for what is good to know.
+    headline: the subject and the one number that matters, in at most 80 characters and without a
+        full stop (``Partition black: jobs wait 4.4 h to run 26 s``).
     detail: one or two sentences with the other numbers.
-    where: values by column that choose this finding's rows among those of its rule; none where
-        all of them are its evidence.
-    certainty: what makes it less than certain, out of ``CERTAINTIES``; ``part`` is added to it
-        where some rows lack data.
-    advice: what to try, where the rule's advice does not fit this case.
+    where: values by column that select this finding's rows among those of its rule; empty if all of
+        them are its evidence.
+    certainty: reasons that make it less certain, from ``CERTAINTIES``; ``part`` is added if some
+        rows lack data.
+    advice: what to try, if the rule's advice does not fit this case.
     """
 
     severity: Severity = attrs.field(validator=attrs.validators.in_(SEVERITIES))
@@ -81,28 +81,29 @@ class Finding:
 
 @attrs.frozen(kw_only=True)
 class Rule:
-    """Declares a rule.
+    """Declaration of a rule.
 
     name: ``family.rule`` (``io.small_requests``).
     doc: what it looks for and why that matters, in one or two sentences.
-    view: the view that it looks at; with ``settings``, where that view takes some.
-    among: an SQL condition over the view's columns: the rows that the rule is about, all unless
-        given (``processes > 1``).
-    where: an SQL condition that chooses rows among these.  Write a threshold in braces:
-        ``requests >= {requests} and small > {share} * requests``.  A row for which it is neither
-        true nor false, since a column has no value, cannot be checked.
-    columns: of the view: what ``judge`` reads and the evidence shows, the most important first.
-    judge: callable, or ``module:function`` imported on first use.  It takes a polars frame of the
-        chosen rows with these columns (at least one row), the number of rows that were
-        checked, and the thresholds by name, and gives findings.
+    view: the view that it reads.
+    among: an SQL condition over the view's columns that selects the rows the rule is about; by
+        default all (``processes > 1``).
+    where: an SQL condition that selects rows among these. Write a threshold in braces: ``requests
+        >= {requests} and small > {share} * requests``. A row cannot be checked if the condition is
+        neither true nor false because a value is missing.
+    columns: columns of the view that ``judge`` reads and the evidence shows, most important first.
+    judge: callable, or ``module:function`` imported on first use. It takes a polars frame of the
+        selected rows (at least one) with these columns, the number of checked rows, and the
+        thresholds by name. It returns findings.
     advice: what to try.
     reference: the source of the rule and its thresholds: a document, a paper, another tool.
-    numerator: what its verdict compares, with its unit.
-    denominator: what it is compared with; none where that is a threshold alone.
+    numerator: the quantity that the rule compares, with its unit.
+    denominator: the quantity it is compared with; empty if that is only a threshold.
     judged: what the rule checks, and what it leaves out.
-    unable: what makes it unable to judge, and which field or option of the recorder brings it.
+    unable: why it may lack data, and which field or option of the recorder adds the data.
     thresholds: by name.
-    requires: record types without which it cannot judge, beyond what the view needs.
+    settings: settings of the view, by name.
+    requires: record types without which it cannot check, beyond those that the view needs.
     reports: names of the reports that begin with its findings.
     """
 
@@ -125,11 +126,11 @@ class Rule:
     reports: tuple[str, ...] = ()
 
     def population(self, thresholds: Mapping[str, float]) -> str:
-        """Its condition for whom it is about, with these numbers for its thresholds."""
+        """Return the SQL condition for the rows it is about, with thresholds filled in."""
         return _with_numbers(self.among or "true", thresholds)
 
     def condition(self, thresholds: Mapping[str, float]) -> str:
-        """Its condition for what it chooses, among whom it is about."""
+        """Return the SQL condition for the rows it selects, with thresholds filled in."""
         where = _with_numbers(self.where, thresholds)
         return f"({self.population(thresholds)}) and ({where})" if self.among else where
 
@@ -139,9 +140,9 @@ def _with_numbers(condition: str, thresholds: Mapping[str, float]) -> str:
 
 
 def _number(value: float) -> str:
-    """A number in SQL with all its digits, whole ones without a point.
+    """Format a number for SQL with all its digits; whole numbers without a point.
 
-    Without an exponent, which polars below 2 does not read.
+    Uses no exponent, which polars before version 2 cannot parse.
     """
     if abs(value) < 2**53 and float(value).is_integer():
         return str(int(value))

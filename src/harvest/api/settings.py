@@ -1,8 +1,8 @@
-"""From ``NAME.KEY=VALUE`` and TOML to a plugin's settings, and to those of views and reports.
+"""Convert ``NAME.KEY=VALUE`` and TOML to settings of plugins, views and reports.
 
 A source, sink or engine declares its settings as an attrs class, a view or report as Setting by
-name.  Values from the command line are text, values from a recipe or Python are typed.  Both end
-as values of the declared types, or as a ConfigError that names the setting.
+name. Values from the command line are text; values from a recipe or Python are typed. Both become
+values of the declared types, or a ConfigError with the name of the setting.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _FALSE = frozenset(("0", "false", "no", "off"))
 
 
 def structure(cls: type, values: Mapping[str, Any], *, plugin: str) -> Any:
-    """An instance of the settings class ``cls`` from plain values.
+    """Build an instance of the settings class ``cls`` from plain values.
 
     values: key -> text or typed value; a dotted key (``clock_offset.1``) fills a mapping.
 
-    Raises ConfigError naming the setting that is unknown or does not fit.
+    Raises ConfigError with the name of an unknown or unsuitable setting.
     """
     fields = {a.name: a for a in attrs.fields(cls)}
     hints = typing.get_type_hints(cls)
@@ -55,7 +55,7 @@ def structure(cls: type, values: Mapping[str, Any], *, plugin: str) -> Any:
     for name, value in found.items():
         with _naming_setting(plugin, name, _doc(fields[name]), value):
             made[name] = _converter().structure(value, hints[name])
-    # validators may compare a setting with others
+    # validators may compare several settings
     whole = SimpleNamespace(**{name: made.get(name, default_of(fields[name])) for name in fields})
     for name, value in found.items():
         if (check := fields[name].validator) is not None:
@@ -70,10 +70,10 @@ def structure(cls: type, values: Mapping[str, Any], *, plugin: str) -> Any:
 def typed(
     settings: Mapping[str, Setting], values: Mapping[str, Any], *, name: str
 ) -> dict[str, Any]:
-    """Values of declared settings, each of its type, and the defaults of those not given.
+    """Convert values of declared settings to their types; add defaults of missing ones.
 
-    name: of the view or report.  None leaves a setting as it is when not given.
-    Raises ConfigError naming the setting whose value does not fit.
+    name: name of the view or report, for errors. A value of None keeps the default.
+    Raises ConfigError with the name of a setting whose value is unsuitable.
     """
     made = {key: setting.default for key, setting in settings.items()}
     for key, value in values.items():
@@ -89,7 +89,7 @@ def typed(
 
 @contextlib.contextmanager
 def _naming_setting(plugin: str, name: str, doc: str, value: Any) -> Iterator[None]:
-    """Report a value that does not fit with the name of its setting."""
+    """Convert errors in the block to ConfigError with the name of the setting."""
     try:
         yield
     except (ValueError, TypeError, cattrs.BaseValidationError) as error:
@@ -105,7 +105,7 @@ def _doc(field: attrs.Attribute[Any]) -> str:
 
 
 def default_of(field: attrs.Attribute[Any]) -> Any:
-    """The default of a setting; ``attrs.NOTHING`` where it has none."""
+    """Return the default of a setting, or ``attrs.NOTHING`` if it has none."""
     factory: Any = field.default
     if isinstance(factory, attrs.Factory):  # type: ignore[arg-type]
         return None if factory.takes_self else factory.factory()
@@ -119,11 +119,11 @@ def _reason(error: BaseException) -> str:
 
 
 class Described(NamedTuple):
-    """A setting as people are shown it.
+    """A setting as shown to people.
 
-    default: its text, empty where there is none.
-    value: what it may be: its choices, or its type and what is allowed of it.
-    choices: all values, where these are some words.
+    default: its text, empty if there is none.
+    value: possible values: the choices, or the type and its limits.
+    choices: all values, if the setting is a choice between words.
     """
 
     name: str
@@ -135,7 +135,7 @@ class Described(NamedTuple):
 
 
 def describe(declared: type | Mapping[str, Setting]) -> list[Described]:
-    """The settings of a class that are not hidden, or those of a view or report."""
+    """Describe the visible settings of a class, or those of a view or report."""
     if not isinstance(declared, type):
         return [
             _described(name, s.type, s.default, s.doc, s.choices, s.allowed)
@@ -179,7 +179,7 @@ _TYPES: Final = {
 
 
 def _in_words(kind: str) -> str:
-    """A type for people; as it is where no words are known."""
+    """Describe a type for people; return unknown types unchanged."""
     plain = kind.removesuffix(" | None")
     return _TYPES.get(plain, plain)
 

@@ -1,9 +1,9 @@
-"""Sinks: what writes rows.
+"""Sinks: plugins that write rows.
 
-Writing has two halves.  While a partition is read, a :class:`PartWriter` puts its rows into files
-of a staging directory.  When the run commits, the core asks the sink to *publish* these files
-next to the ones that stay, renames the manifest, and lets the sink *finish*: remove what the new
-manifest no longer names.  Publishing must leave everything that the old manifest names readable.
+Writing has two phases. While a partition is read, a :class:`PartWriter` puts its rows into files of
+a staging directory. When the run commits, the core asks the sink to *publish* these files next to
+the existing ones, and renames the manifest. Then the sink can *finish*: remove files that the new
+manifest does not name. Publishing must keep everything that the old manifest names readable.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 
 KEPT: Final = "kept"
-"""Directory, below a sink's state, of files that only earlier states have, named by checksum."""
+"""Directory in a sink's state for files that only earlier states have, named by checksum."""
 
 
 @attrs.frozen(kw_only=True)
 class PartFile:
     """One file of a partition, staged or committed.
 
-    path: where it belongs, relative to the sink's root (staged, below the staging directory).
-    record_type: name of the record type in it; ``events`` where it holds several in the shape of
-        the events model.
-    rows, size_bytes: what it holds; sha256: of its bytes.
-    offset: where it begins in a consolidated file, else None.
-    first_row, file_rows: of a file that holds the rows of several partitions, which of its rows
-        are this one's first, and how many it has in all; size and checksum are the whole file's.
-        None for a file of its own.
+    path: its place, relative to the sink's root (if staged, to the staging directory).
+    record_type: name of its record type; ``events`` if it holds several types in the form of the
+        events model.
+    rows, size_bytes: number of rows and bytes; sha256: checksum of its bytes.
+    offset: first byte of its piece in a consolidated file, else None.
+    first_row, file_rows: for a file shared by several partitions, the first row of this one, and
+        the number of rows in all; size and checksum are those of the whole file. None for a file of
+        one partition.
     """
 
     path: str
@@ -53,7 +53,7 @@ class PartFile:
 
 
 class PartWriter(abc.ABC):
-    """Writes one partition's rows into a staging directory."""
+    """Writer of one partition's rows to a staging directory."""
 
     @abc.abstractmethod
     def write(self, record_type: RecordType, table: pa.Table) -> None:
@@ -61,23 +61,23 @@ class PartWriter(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> Sequence[tuple[str, str, int]]:
-        """Finish all files; gives (path below the staging directory, record type, rows) of each.
+        """Finish all files; return (path below the staging directory, record type, rows) of each.
 
-        A file that holds several record types is named once for each.  The core flushes the files
-        to disk and takes their checksums.
+        A file with several record types is listed once for each. The core flushes the files to disk
+        and computes their checksums.
         """
 
     @abc.abstractmethod
     def abort(self) -> None:
-        """Close open files; what was written is discarded."""
+        """Close open files; their content is discarded."""
 
 
 @attrs.frozen
 class SmallRows:
-    """The rows of one record type of a small partition: those of ``table`` in this range.
+    """The rows of one record type in a small partition, as a range of ``table``.
 
-    table: may hold rows of other partitions too, before and behind these.
-    size_bytes: of these rows in Arrow, about; the same whatever else is in ``table``.
+    table: may also hold rows of other partitions, before and after these.
+    size_bytes: approximate size of these rows in Arrow, independent of other rows in ``table``.
     """
 
     table: pa.Table
@@ -96,8 +96,8 @@ class SmallRows:
 class PartFiles(Mapping[str, Sequence[PartFile]]):
     """The files of partitions, by key and in the dataset's order.
 
-    A dataset may have a million of them.  Its own are made one by one when they are asked for; what
-    is asked of all of them together is answered without.
+    A dataset may have a million of them. A dataset's own implementation builds items one by one on
+    access; questions about all files need no items.
     """
 
     def __init__(self, files: Mapping[str, Sequence[PartFile]]):
@@ -113,16 +113,16 @@ class PartFiles(Mapping[str, Sequence[PartFile]]):
         return len(self._files)
 
     def paths(self) -> set[str]:
-        """Paths of all files."""
+        """Return the paths of all files."""
         return {file.path for files in self.values() for file in files}
 
     def pick(self, keys: Iterable[str]) -> Mapping[str, Sequence[PartFile]]:
-        """The files of some keys, in the dataset's order."""
+        """Return the files of some keys, in the dataset's order."""
         wanted = set(keys)
         return {key: self[key] for key in self if key in wanted}
 
     def shared_rows(self) -> dict[tuple[str, int], int]:
-        """Of each shared file, by path and rows in all, how many rows are those of parts here."""
+        """Return the number of rows that these parts have in each shared file (path, all rows)."""
         rows: dict[tuple[str, int], int] = {}
         for file in (file for files in self.values() for file in files):
             if file.file_rows is not None:
@@ -131,7 +131,7 @@ class PartFiles(Mapping[str, Sequence[PartFile]]):
         return rows
 
     def users_of(self, paths: Collection[str]) -> list[str]:
-        """Keys of those with rows in these files, in the dataset's order."""
+        """Return the keys of parts with rows in these files, in the dataset's order."""
         return [key for key, files in self.items() if any(file.path in paths for file in files)]
 
 
@@ -141,18 +141,18 @@ def _part_files(files: Mapping[str, Sequence[PartFile]]) -> PartFiles:
 
 @attrs.frozen(kw_only=True)
 class Publication:
-    """What a commit changes.
+    """The changes of a commit.
 
-    parts: for each partition key of the new manifest, in the dataset's order, its files.  Those
-        staged in this commit have their staging directory in ``staged``.
-    staged: partition key -> directory that holds its new files; where an earlier state is put
-        back, files as ``publish`` had described and left them then, but for their ``offset``.
-    stems: partition key -> stem for the names of its new files; where there is none, it is the
-        name of its directory.
-    old: the files of the manifest that is in force until the commit.
-    token: names this commit; the same in ``publish`` and ``finish``.
-    small: for a sink whose ``shares_files`` is true, partition key -> a function that gives the
-        rows of a staged partition of few rows, by record type; ``publish`` writes them.
+    parts: files of each partition of the new manifest, by key and in the dataset's order. Those
+        that this commit staged have their staging directory in ``staged``.
+    staged: partition key -> directory of its new files. When an earlier state is restored, these
+        are files as ``publish`` returned them then, except for their ``offset``.
+    stems: partition key -> stem for the names of its new files; the default is the name of its
+        directory.
+    old: files of the manifest that is in force until the commit.
+    token: identifies this commit; the same in ``publish`` and ``finish``.
+    small: for a sink with ``shares_files``, partition key -> function that returns the rows of a
+        small staged partition, by record type; ``publish`` writes them.
     """
 
     parts: PartFiles = attrs.field(converter=_part_files)
@@ -164,15 +164,15 @@ class Publication:
 
 
 class Sink(Located):
-    """Writes rows to one location.
+    """A sink: writes rows to one location.
 
     name: what users type before the location.
     Config: attrs class of its settings.
-    shares_files: whether a file may hold rows of several partitions.  ``publish`` then gets the
-        rows of small partitions as ``Publication.small`` and writes them together.  Otherwise each
+    shares_files: whether a file may hold rows of several partitions. ``publish`` then receives the
+        rows of small partitions as ``Publication.small`` and writes them together. Otherwise each
         partition has its own ``writer``.
-    streams: whether rows leave immediately, for example to standard output.  A run then reads in
-        this process, in order, and commits nothing; ``root`` lasts only for the run.
+    streams: whether rows are passed on immediately, for example to standard output. A run then
+        reads in this process, in order, and commits nothing; ``root`` exists only during the run.
     """
 
     shares_files: ClassVar[bool] = False
@@ -181,53 +181,52 @@ class Sink(Located):
     @property
     @abc.abstractmethod
     def root(self) -> Path:
-        """Absolute directory that part paths are relative to."""
+        """Absolute directory to which part paths are relative."""
 
     @property
     def state(self) -> Path:
-        """Absolute directory that keeps manifest and staging; on the same file system as root."""
+        """Absolute directory for manifest and staging; on the same file system as root."""
         return self.root / "_harvest"
 
     def kept(self, file: PartFile) -> Path | None:
-        """Where a file that only an earlier state has is kept; None for any other."""
+        """Return the path of a file that only an earlier state has; None for other files."""
         path = self.state / KEPT / file.sha256
         return path if "/" not in file.sha256 and self.root / file.path == path else None
 
     def held_in(self, file: PartFile) -> Path:
-        """Where a committed file is: at its path, unless a commit has yet to put it there."""
+        """Return the path of a committed file, also while a commit has yet to move it there."""
         return self.root / file.path
 
     def check(self) -> None:
-        """Raise UsageError when the location cannot be a dataset of this sink."""
+        """Raise UsageError if the location cannot be a dataset of this sink."""
 
     @abc.abstractmethod
     def writer(self, staging: Path, part: str) -> PartWriter:
-        """A writer of one partition; ``part`` is the stem for its file names.
+        """Return a writer for one partition; ``part`` is the stem for its file names.
 
         Called in the process that reads the partition; staging exists and is empty.
         """
 
     @abc.abstractmethod
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
-        """Make the staged files readable at their place, durably.
+        """Put the staged files into place, readable and durable.
 
-        Gives the final files of each partition whose files are not as ``publication.parts`` has
-        them; others may be left out.
+        Returns the final files of each partition whose files differ from ``publication.parts``;
+        others may be omitted.
         """
 
     @abc.abstractmethod
     def finish(self, publication: Publication) -> None:
-        """After the manifest is renamed: remove what it no longer names.
+        """Remove files that the renamed manifest does not name.
 
-        Called again at the next run when a commit was cut short, so it must be repeatable.
+        Must be repeatable: the next run calls it again if a commit was interrupted.
         """
 
     @abc.abstractmethod
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
-        """The rows of one record type in committed files, as a lazy frame.
+        """Return the rows of one record type in committed files, as a lazy frame.
 
-        A file of an earlier state may be where ``kept`` says; a piece is then a whole file.
-
-        Columns have the polars types of the record type's Arrow schema, maps as lists of
-        key-value structs; ``origin`` is text.
+        A file of an earlier state may be in the place that ``kept`` returns; a piece is then a
+        whole file. Columns have the polars types of the record type's Arrow schema, maps as lists
+        of key-value structs; ``origin`` is text.
         """

@@ -1,12 +1,12 @@
-"""Sources: what turns files, commands or databases into rows.
+"""Sources: plugins that turn files, commands or databases into rows.
 
-A source is made for one location.  ``plan`` lists what there is to read there as partitions,
-cheaply; ``read`` turns one partition into rows, possibly in another process.  The smallest source
-has a name, its record types and ``read``.
+A source belongs to one location. ``plan`` quickly lists the partitions there; ``read`` turns one
+partition into rows, possibly in another process. The smallest source has a name, its record types
+and ``read``.
 
-A source yields rows; everything else that happens to its input goes through the context: units
-that could not be read, units left out on purpose, units merged into others.  With the rows they
-must add up: ``read = written + filtered + folded + rejected``.
+A source yields rows. It reports all other input through the context: unreadable units, units left
+out on purpose, units merged into others. The counts must add up: ``read = written + filtered +
+folded + rejected``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from harvest.toolkit.files import input_path, walk_names
 from .located import Located
 
 RAW_LIMIT = 64 * 1024
-"""Bytes of a rejected unit that are kept; the reason says how long it was."""
+"""Maximum number of bytes kept of a rejected unit; the reason states its full length."""
 
 
 @attrs.frozen
@@ -36,10 +36,10 @@ class Reject:
     """One input unit that could not be read.
 
     origin: absolute path or URI of the input.
-    position: its line or record number there, from 1; None where it has none.
+    position: its line or record number there, from 1; None if it has none.
     raw: its bytes, cut at 64 KiB.
     reason: what was wrong with it.
-    record_type: name of the record type it would have become, where known.
+    record_type: name of the record type it would have become, if known.
     """
 
     origin: str
@@ -51,7 +51,7 @@ class Reject:
 
 @attrs.frozen
 class Note:
-    """A remark on an input that is worth a reader's attention but loses no data."""
+    """A remark on an input that deserves attention but means no loss of data."""
 
     origin: str
     text: str
@@ -59,11 +59,11 @@ class Note:
 
 @attrs.define
 class ReadContext:
-    """Counts and keeps what a source reports while reading one partition.
+    """Receiver of everything that a source reports while reading one partition.
 
-    origin: the partition's origin, used where a call names none.
-    scratch: an empty directory for temporary files, removed afterwards; made when asked for.
-    on_reject: takes each reject immediately; without it they gather in ``rejects``.
+    origin: the partition's origin, the default for calls without an origin.
+    scratch: an empty directory for temporary files, created on access and removed afterwards.
+    on_reject: takes each reject immediately; without it, they are collected in ``rejects``.
     """
 
     origin: str
@@ -80,14 +80,14 @@ class ReadContext:
 
     @property
     def scratch(self) -> Path:
-        """The directory for temporary files, which is made when it is first asked for."""
+        """Directory for temporary files, created on first access."""
         self._scratch.mkdir(parents=True, exist_ok=True)
         return self._scratch
 
     def read(self, units: int) -> None:
         """Count input units (lines, records) as read.
 
-        A source that never calls it is taken to have read just what it accounted for.
+        Without any call, the number of read units is the number of accounted units.
         """
         self.units = (self.units or 0) + units
 
@@ -100,7 +100,7 @@ class ReadContext:
         origin: str | None = None,
         record_type: str | None = None,
     ) -> None:
-        """Set one input unit aside, with what was wrong with it."""
+        """Set one unreadable input unit aside, with the reason."""
         data = raw.encode("utf-8", "surrogateescape") if isinstance(raw, str) else bytes(raw)
         if len(data) > RAW_LIMIT:
             reason = f"{reason} (first {RAW_LIMIT} of {len(data)} bytes kept)"
@@ -113,7 +113,7 @@ class ReadContext:
             self.rejects.append(item)
 
     def filtered(self, units: int, reason: str) -> None:
-        """Count units left out because the user's settings say so."""
+        """Count units left out because of the user's settings."""
         if units:
             self.filtered_by[reason] += units
 
@@ -123,7 +123,7 @@ class ReadContext:
             self.folded_by[reason] += units
 
     def note(self, text: str, *, origin: str | None = None) -> None:
-        """Remark on the input; printed at the end of the run and kept in the manifest."""
+        """Add a remark on the input; printed at the end of the run and kept in the manifest."""
         self.notes.append(Note(origin or self.origin, text))
 
     def advance(self, size: int) -> None:
@@ -133,16 +133,16 @@ class ReadContext:
 
 
 Rows: TypeAlias = "Record | tuple[type[Record], Any]"
-"""What ``read`` yields: an instance of a record class, or a record class with Arrow data of it."""
+"""Items that ``read`` yields: an instance of a record class, or (record class, Arrow data)."""
 
 
 @attrs.frozen
 class Detection:
-    """How sure a source is that it can read a path.
+    """The confidence of a source that it can read a path.
 
-    confidence: from 0 to 1.  1 means the content was recognised beyond doubt (a magic number),
-        0.9 a characteristic header, 0.5 a file name alone.
-    reason: what it was recognised by.
+    confidence: from 0 to 1. 1 means that the content is certain (a magic number), 0.9 a
+        characteristic header, 0.5 only a file name.
+    reason: the feature by which it was recognised.
     """
 
     confidence: float
@@ -153,16 +153,16 @@ class Detection:
 class Partition:
     """A picklable unit of reading, of parallel work, of commit and of re-harvest.
 
-    id: names it among all partitions of this source and origin; the same input gives the same id.
+    id: identifies it among all partitions of this source and origin; equal input gives equal ids.
     origin: absolute path or URI of the input; default of the column ``origin``.
-    inputs: absolute paths whose change means it must be read again.
-    start, stop: byte range within the origin, where it is a part of a file.
-    size_bytes: how much there is to read, for progress and scheduling.
-    options: anything else ``read`` needs, as plain values.
-    fingerprint: given by sources without input files (a database); otherwise the core takes one
-        of the inputs.  None with no inputs means: read again in every run.
-    piped: of what came through a pipe, the file that holds it and the pipe's name; given by the
-        core alone, and no source sees it.
+    inputs: absolute paths of files; a change means that it must be read again.
+    start, stop: byte range within the origin, if it is a part of a file.
+    size_bytes: input bytes to read, for progress and scheduling.
+    options: anything else that ``read`` needs, as plain values.
+    fingerprint: given by sources without input files (a database); otherwise the core computes one
+        from the inputs. None without inputs means: read again in every run.
+    piped: for content of a pipe, the file with the content and the pipe's name; set only by the
+        core, and invisible to sources.
     """
 
     id: str
@@ -182,10 +182,10 @@ class Partition:
 
 
 class Source(Located):
-    """Turns one location into rows of its record types.
+    """A source: turns one location into rows of its record types.
 
     record_types: every record class that ``read`` may yield; the other fields are ``Located``'s.
-    reads_live: whether it opens files only by ``harvest_toolkit.live.open_input``.  Then it may get
+    reads_live: whether it opens files only by ``harvest_toolkit.live.open_input``. Then it may get
         a pipe and must yield rows as they arrive.
     """
 
@@ -194,20 +194,20 @@ class Source(Located):
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
-        """Whether this source can read ``path``, which exists; None if not.
+        """Return how surely this source can read an existing ``path``; None if it cannot.
 
-        Recognising files is enough.  If it gives None for a directory, each file below belongs to
-        the source that is surest of it.
+        Recognising files is enough. If the result for a directory is None, each file in it goes to
+        the surest source.
         """
         return None
 
     @classmethod
     def redact(cls, location: str) -> str:
-        """The location as it may be printed and kept: without passwords or tokens."""
+        """Return the location for display and storage: without passwords or tokens."""
         return location
 
     def plan(self) -> Iterable[Partition]:
-        """The partitions of the location.
+        """List the partitions of the location.
 
         By default the location itself, or each file directly below it, is one partition.
         An unreadable file is a partition, too (``harvest.toolkit.files.may_be``): reading it gives
@@ -226,41 +226,41 @@ class Source(Located):
             yield file_partition(os.path.join(folder, name), id=name)  # noqa: PTH118
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
-        """The partitions of some files of the location, just as ``plan`` gives them.
+        """List the partitions of some files of the location, exactly as ``plan`` lists them.
 
         A run that knows which files have changed asks only for these, and does not list the
-        location.  files: absolute paths; a file without a partition in ``plan`` gives none here.
-        A file that is gone stands for the partitions that it shared with others; the run leaves
-        out a partition of only such files.  Give all partitions of an origin or none: those that
-        are missing leave the dataset.
-        None if only ``plan`` knows, which is the default of a source with its own ``plan``.
+        location. files: absolute paths; a file without a partition in ``plan`` has none here. A
+        missing file stands for the partitions that it shared with others; the run leaves out a
+        partition of only missing files. Return all partitions of an origin or none: missing
+        partitions leave the dataset. Return None if only ``plan`` can list them, the default for a
+        source with its own ``plan``.
         """
         if type(self).plan is not Source.plan:
             return None
         return file_partitions(self.location, files)
 
     def prepare(self, partition: Partition) -> Partition:
-        """The partition with what one process must find out before it can be read.
+        """Return the partition with facts that one process must find before it can be read.
 
-        An example is the number of lines before a byte range.  It is called in the planning
-        process, once for each partition to read, in the plan's order, just before the partition is
-        handed out.  Put what it finds into ``options`` as plain values; all other fields stay.
-        Raise SourceError when the partition cannot be read.  The default finds out nothing.
+        An example is the number of lines before a byte range. It is called in the planning process,
+        once for each partition to read, in the plan's order, just before the partition is handed
+        out. Put the facts into ``options`` as plain values; all other fields stay. Raise
+        SourceError if the partition cannot be read. By default nothing is added.
         """
         return partition
 
     @abc.abstractmethod
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Rows]:
-        """The rows of one partition.
+        """Yield the rows of one partition.
 
-        Rows that leave ``origin`` or ``position`` empty get the partition's origin and a running
-        number per record type.  Raise SourceError when the partition cannot be read at all: it
-        becomes one reject, and the other partitions are still read.
+        Rows without ``origin`` or ``position`` get the partition's origin and a running number per
+        record type. Raise SourceError if the partition cannot be read at all: it becomes one
+        reject, and the other partitions are still read.
         """
 
 
 def file_partitions(location: str, files: Iterable[Path]) -> Iterator[Partition]:
-    """One partition for each of the files that is the location, or is directly in it."""
+    """Yield one partition for each file that is the location, or is directly in it."""
     path = input_path(location)
     for file in files:
         if path in (file, file.parent):
@@ -268,12 +268,12 @@ def file_partitions(location: str, files: Iterable[Path]) -> Iterator[Partition]
 
 
 def file_partition(path: Path | str, *, id: str, **more: Any) -> Partition:  # noqa: A002
-    """The partition of one whole file; reading an unreadable one gives a reject."""
+    """Return the partition of one whole file; reading an unreadable file gives a reject."""
     origin = os.fspath(path)
     if not origin.startswith("/"):
         origin = str(Path(origin).absolute())
     try:
-        size = os.stat(origin).st_size  # noqa: PTH116 - of a million paths
+        size = os.stat(origin).st_size  # noqa: PTH116 - fast enough for a million paths
     except OSError:
         size = 0
     return Partition(id=id, origin=origin, inputs=(origin,), size_bytes=size, **more)

@@ -1,8 +1,8 @@
-"""The hooks a plugin may implement, and what it declares through them.
+"""Hooks that a plugin may implement, and the declarations that they return.
 
-A plugin is a module (or object) named by an entry point in the group ``harvest``.  Hooks are
-called once and give declarations; a declaration may name its implementation as ``module:object``,
-which is imported when first used, so that plugins cost nothing until they work.
+A plugin is a module (or object) named by an entry point in the group ``harvest``. Hooks are called
+once and return declarations. A declaration may name its implementation as ``module:object``, which
+is imported on first use, so that unused plugins cost nothing.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ GROUP: Final = "harvest"
 """The entry-point group, and pluggy's project name."""
 
 COMMANDS: Final = "harvest.commands"
-"""The entry-point group that says which plugin declares a command, before any is imported."""
+"""The entry-point group that maps commands to plugins, without importing any plugin."""
 
 KINDS: Final = ("source", "sink", "engine", "view", "report", "rule", "exporter", "command")
-"""What plugins declare."""
+"""Kinds of declarations."""
 
 API_VERSION: Final = 1
 """The newest plugin API that this core offers.  A plugin states its own as ``harvest_api``."""
@@ -45,10 +45,10 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 
 @attrs.frozen(kw_only=True)
 class SourceSpec:
-    """Declares a source: its name, a line of documentation, its class or ``module:Class``.
+    """Declaration of a source: its name, a line of documentation, its class or ``module:Class``.
 
-    record_types: the names of those that its class has, by which a dataset of others is read
-        without importing it; it is imported for any where they are not given.
+    record_types: names of the record types of its class. A dataset with only other types is read
+        without importing the source. If None, it is imported for any type.
     """
 
     name: str
@@ -59,9 +59,9 @@ class SourceSpec:
 
 @attrs.frozen(kw_only=True)
 class SinkSpec:
-    """Declares a sink: its name, a line of documentation, its class or ``module:Class``.
+    """Declaration of a sink: its name, a line of documentation, its class or ``module:Class``.
 
-    suffixes: file name endings by which a location without a name is taken to be this sink's.
+    suffixes: file name endings by which a location without a sink name belongs to this sink.
     """
 
     name: str
@@ -72,7 +72,7 @@ class SinkSpec:
 
 @attrs.frozen(kw_only=True)
 class EngineSpec:
-    """Declares an engine: where partitions run."""
+    """Declaration of an engine, which decides where partitions run."""
 
     name: str
     doc: str
@@ -81,12 +81,12 @@ class EngineSpec:
 
 @attrs.frozen(kw_only=True)
 class ReportSpec:
-    """Declares a report: tables and plots over views.
+    """Declaration of a report: tables and plots over views.
 
     build: callable or ``module:function`` that takes a DatasetReader and the settings by name and
-        gives a report, for example a ``harvest_report.Report``.  It raises ValueError for a value
-        of a setting that it does not take.  The report's method ``completed`` takes a ReportContext
-        and gives what ``Dataset.report`` returns.
+        returns a report, for example a ``harvest_report.Report``. It raises ValueError for an
+        unsuitable value of a setting. The report's method ``completed`` takes a ReportContext and
+        returns the result of ``Dataset.report``.
     """
 
     name: str
@@ -98,11 +98,11 @@ class ReportSpec:
 
 @attrs.frozen(kw_only=True)
 class ExporterSpec:
-    """Declares an exporter: a dataset in a form that others take, ``harvest export --as NAME``.
+    """Declaration of an exporter to another form: ``harvest export --as NAME``.
 
     write: callable or ``module:function`` that takes a ``harvest.Dataset``, the target as the user
-        gave it and the settings by name.  It writes, and gives the paths of its files, or a text on
-        what it did.  It raises ValueError for a value of a setting, UsageError for a target.
+        gave it and the settings by name. It writes, and returns the paths of its files, or a text
+        on what it did. It raises ValueError for a value of a setting, UsageError for a target.
     targets: beginnings (``postgresql://``) or endings (``.duckdb``) of targets that it writes.
     """
 
@@ -115,14 +115,14 @@ class ExporterSpec:
 
 @attrs.frozen(kw_only=True)
 class Command:
-    """Declares a command, ``harvest NAME``, or a group of commands.
+    """Declaration of a command, ``harvest NAME``, or of a group of commands.
 
-    name: a word; or two, of which the first is a group that harvest or another plugin has:
-        ``plugins audit``.
+    name: a word; or two, of which the first is a group of harvest or another plugin: ``plugins
+        audit``.
     doc: its line in the list of commands.
-    app: a function that typer can call, which is one command, or a typer app, which is a group;
-        or ``module:object``, imported when the command is called.
-    after: the command that it follows in ``harvest --help``; the plugins' are last.
+    app: a function that typer can call (one command), or a typer app (a group); or
+        ``module:object``, imported when the command is called.
+    after: the command before it in ``harvest --help``; by default plugins' commands come last.
     """
 
     name: str = attrs.field(validator=attrs.validators.matches_re(r"[\w-]+( [\w-]+)?"))
@@ -136,49 +136,49 @@ class Hooks(Protocol):
 
     @hookspec
     def harvest_sources(self) -> Iterable[SourceSpec]:
-        """Sources of this plugin."""
+        """Return the sources of this plugin."""
 
     @hookspec
     def harvest_sinks(self) -> Iterable[SinkSpec]:
-        """Sinks of this plugin."""
+        """Return the sinks of this plugin."""
 
     @hookspec
     def harvest_record_types(self) -> Iterable[type[Record]]:
-        """Record types that sources of other plugins yield, too."""
+        """Return record types that sources of other plugins also yield."""
 
     @hookspec
     def harvest_views(self) -> Iterable[View]:
-        """Views of this plugin."""
+        """Return the views of this plugin."""
 
     @hookspec
     def harvest_reports(self) -> Iterable[ReportSpec]:
-        """Reports of this plugin."""
+        """Return the reports of this plugin."""
 
     @hookspec
     def harvest_rules(self) -> Iterable[Rule]:
-        """Rules of this plugin, which find conclusions in views."""
+        """Return the rules of this plugin, which find conclusions in views."""
 
     @hookspec
     def harvest_exporters(self) -> Iterable[ExporterSpec]:
-        """Exporters of this plugin, which write datasets in other forms."""
+        """Return the exporters of this plugin, which write datasets in other forms."""
 
     @hookspec
     def harvest_engines(self) -> Iterable[EngineSpec]:
-        """Engines of this plugin."""
+        """Return the engines of this plugin."""
 
     @hookspec
     def harvest_commands(self) -> Iterable[Command]:
-        """Commands of this plugin; the entry points ``harvest.commands`` name them, too.
+        """Return the commands of this plugin; the entry points ``harvest.commands`` name them, too.
 
         These may name a smaller module with this hook, so that help starts faster.
         """
 
     @hookspec
     def harvest_committed(self, dataset: Any, result: Any) -> None:
-        """Called after each commit that changed a dataset, when nothing is locked.
+        """Take note of a commit that changed a dataset; called after it, when nothing is locked.
 
         dataset: the ``harvest.Dataset``, opened in its new state.
         result: the ``harvest.RunResult`` of the run; None after a rollback, which reads nothing.
-        Runs, rounds of a watch, replays of rejects, repairs and rollbacks commit.  An exception
-        here becomes a remark, and harms nothing.
+        Runs, rounds of a watch, replays of rejects, repairs and rollbacks commit. An exception here
+        is printed as a remark and has no other effect.
         """

@@ -1,4 +1,4 @@
-"""Views: named tables derived from a dataset, and settings as they and reports declare them."""
+"""Views: named tables derived from a dataset, and declarations of settings."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Setting:
     """A setting of a view or report.
 
     doc: its meaning.
-    type: of its values, written as the fields of a source's ``Config`` are (``int``,
-        ``tuple[str, ...]``); text from the command line is read as one.
-    default: its value unless given; None where the view or report decides.
+    type: type of its values, in the notation of a source's ``Config`` (``int``, ``tuple[str,
+        ...]``); text from the command line is converted to it.
+    default: its default value; None if the view or report decides.
     check: raises ValueError for a value that is not allowed, such as ``at_least(1)`` of
         ``harvest.toolkit.settings``.
     """
@@ -32,19 +32,19 @@ class Setting:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """All values, where these are some words."""
+        """All values, if the setting is a choice between words."""
         if self.type is bool:
             return ("true", "false")
         return tuple(getattr(self.check, "choices", ()))
 
     @property
     def allowed(self) -> str:
-        """What is allowed of its type, in words."""
+        """The limits of its values, in words."""
         return str(getattr(self.check, "allowed", ""))
 
 
 def by_name(declared: Mapping[str, Setting | str]) -> dict[str, Setting]:
-    """Settings by name; one that is declared by its meaning alone takes any value."""
+    """Return settings by name; a setting declared only by its meaning takes any value."""
     return {
         name: setting if isinstance(setting, Setting) else Setting(setting)
         for name, setting in declared.items()
@@ -52,51 +52,51 @@ def by_name(declared: Mapping[str, Setting | str]) -> dict[str, Setting]:
 
 
 class DatasetReader(Protocol):
-    """What a view may ask of a dataset."""
+    """The interface of a dataset for views."""
 
     def __contains__(self, name: object) -> bool:
-        """Whether the dataset holds rows of this record type."""
+        """Return whether the dataset holds rows of this record type."""
 
     def __getitem__(self, name: str) -> pl.LazyFrame:
-        """All rows of a record type; an empty frame of its schema where the dataset holds none.
+        """Return all rows of a record type; an empty frame of its schema if there are none.
 
         Raises a KeyError that names what to install when no installed plugin declares the type.
         """
 
     def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
-        """Another view of the same dataset."""
+        """Return the rows of another view of the same dataset."""
 
     def views(self) -> list[str]:
-        """Names of the views that this dataset can serve."""
+        """Return the names of the views that this dataset can serve."""
 
     def harvested_with(self, source: str, setting: str) -> list[Any]:
-        """Values that a setting of a source had when these rows were harvested, each once.
+        """Return the values of a source's setting when these rows were harvested, each once.
 
-        A view may take it as the default of a setting of its own, as a time zone.
+        A view may use it as the default of its own setting, for example of a time zone.
         """
 
     @property
     def notes(self) -> list[str]:
-        """The remarks of the sources on their inputs."""
+        """Notes of the sources on their inputs."""
 
 
 @attrs.frozen(kw_only=True)
 class View:
-    """A named table that is derived from a dataset.
+    """Declaration of a named table that is derived from a dataset.
 
     name: ``family.view`` (``dask.tasks``).
     doc: one or two sentences for ``harvest view``.
     build: callable, or ``module:function`` imported on first use, that takes a DatasetReader and
-        the settings by name, and gives a lazy frame; it raises ValueError for a setting's value
-        that it does not take.
+        the settings by name, and returns a lazy frame; it raises ValueError for an unsuitable value
+        of a setting.
     requires: record types it reads; a dataset with at least one of them can serve the view.
     settings: what it accepts, by name: a Setting, or its meaning as text, for values of any type.
     columns: its columns in order, declared by the functions of ``harvest.columns``; or their
-        ``module:NAME``, imported when first used.  A column without ``doc`` takes meaning and unit
-        from the column of the same name of a required record type.  If settings add or remove
+        ``module:NAME``, imported when first used. A column without ``doc`` takes meaning and unit
+        from the column of the same name of a required record type. If settings add or remove
         columns, list all that are possible.
     first: names of the columns to show first, which stay on a narrow terminal.
-    text: callable or ``module:function`` that takes the collected frame and gives readable text,
+    text: callable or ``module:function`` that takes the collected frame and returns readable text,
         one string per row; for ``-o FILE.txt``.
     """
 

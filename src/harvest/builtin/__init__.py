@@ -1,1 +1,1 @@
-"""The views, reports and engines that come with the core, as a plugin like any other."""
+"""The views and engine of the core, declared as a plugin like any other."""

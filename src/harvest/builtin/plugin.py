@@ -1,4 +1,4 @@
-"""What the core itself offers, declared the way any plugin does it."""
+"""The declarations of the core, in the form of any plugin."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ harvest_api = 1
 
 @hookimpl
 def harvest_engines() -> Iterable[EngineSpec]:
-    """This machine."""
+    """Return the engine for this machine."""
     return [
         EngineSpec(
             name="local",
@@ -96,5 +96,5 @@ def harvest_engines() -> Iterable[EngineSpec]:
 
 @hookimpl
 def harvest_views() -> Iterable[View]:
-    """Views over every dataset."""
+    """Return the views over every dataset."""
     return VIEWS

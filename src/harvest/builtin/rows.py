@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def findings(dataset: Dataset) -> pl.LazyFrame:
-    """One row per finding: ``settings`` of its view are a JSON object."""
+    """Return one row per finding; ``settings`` of its view are a JSON object."""
     rows = [found.to_dict() for found in dataset.findings().found]
     for row in rows:
         row["settings"] = orjson.dumps(row["settings"]).decode()
@@ -25,7 +25,7 @@ def findings(dataset: Dataset) -> pl.LazyFrame:
 
 
 def events(dataset: Dataset) -> pl.LazyFrame:
-    """All rows of the dataset as events, type by type, each in the dataset's order."""
+    """Return all rows of the dataset as events, type by type, each in the dataset's order."""
     frames = [project_lazy(dataset.record_type(name), dataset[name]) for name in dataset]
     if not frames:
         empty: pl.DataFrame = pl.from_arrow(EVENTS_SCHEMA.empty_table())  # type: ignore[assignment]
@@ -34,7 +34,7 @@ def events(dataset: Dataset) -> pl.LazyFrame:
 
 
 def notes(dataset: Dataset) -> pl.LazyFrame:
-    """One row per note, in the dataset's order."""
+    """Return one row per note, in the dataset's order."""
     noted = dataset.manifest.parts.with_notes()
     rows = [(note, part.origin, part.source) for part in noted for note in part.notes]
     return pl.LazyFrame(rows, schema=types_of(NOTES), orient="row")

@@ -1,4 +1,4 @@
-"""The command line.  ``main`` is the console script ``harvest``."""
+"""The command line; ``main`` is the console script ``harvest``."""
 
 from .main import main
 

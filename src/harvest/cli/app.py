@@ -1,7 +1,7 @@
 """The tree of commands.
 
-A command is listed by its name and a line of help.  The code that takes its options, in
-:mod:`harvest.cli.commands` or of a plugin, is imported when the command is called.
+A command is listed with its name and a line of help. The code for its options, in
+:mod:`harvest.cli.commands` or in a plugin, is imported when the command is called.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ COMMANDS: Final = {
     "plugins": ("app", "List plugins; show, check or create one."),
     "verify": ("verify", "Check a dataset for damage and for files that do not belong to it."),
 }
-"""By name, in the order of help: its name in ``commands``, and the first sentence of its help."""
+"""Commands in the order of help: function in ``commands``, and first sentence of the help."""
 
 
 class HarvestGroup(TyperGroup):
-    """The top level: our commands, with those that plugins declare."""
+    """The top level: harvest's own commands, and those that plugins declare."""
 
     def __init__(self, **options: Any):
         super().__init__(**options)
@@ -40,10 +40,10 @@ class HarvestGroup(TyperGroup):
         self._find = _plugins_with
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Names in the order in which help shows them: a plugin's behind the one it names."""
+        """Return names in the order of help: a plugin's command follows the one it names."""
         names = super().list_commands(ctx)
         plugins = _plugins()
-        self._find = lambda name: plugins  # each of them is asked for next
+        self._find = lambda name: plugins  # help looks up each of them next
         declared = plugins.commands.values()
         rest = [spec for spec in declared if " " not in spec.name and spec.name not in names]
         while rest:
@@ -54,7 +54,7 @@ class HarvestGroup(TyperGroup):
         return names
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A stand-in for a command, which carries its line of help."""
+        """Return a stand-in for a command, with its line of help."""
         own = super().get_command(ctx, cmd_name)
         if own is not None:
             return own
@@ -68,15 +68,15 @@ class HarvestGroup(TyperGroup):
         return _stand_in(cmd_name, spec.doc if spec is not None else "Declared by several plugins.")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command to be called: here it is imported."""
+        """Return the command to call; this imports it."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, command if name is None else load_command(name), rest
 
 
 def load_command(name: str) -> Any:
-    """Import a command of the program or of a plugin; a group with all that plugins put below it.
+    """Import a command of the program or a plugin; add plugins' subcommands to a group.
 
-    Raises UsageError for an unknown name, PluginError where a plugin's cannot be imported.
+    Raises UsageError for an unknown name, PluginError if a plugin's command cannot be imported.
     """
     ours = COMMANDS.get(name)
     loaded = resolve_name(f"harvest.cli.commands:{ours[0]}") if ours else None
@@ -91,7 +91,7 @@ def load_command(name: str) -> Any:
 
 
 def _missing(words: str) -> TyperCommand:
-    """Says what brings a command; help lists it only where it is there."""
+    """Return a hidden command that says which distribution brings the missing command."""
 
     def refuse() -> None:
         remedy = _all_plugins().remedy(words, (), "command")
@@ -118,7 +118,7 @@ def _put_below(group: Any, words: str, word: str) -> None:
 
 
 def _command(name: str, found: Any) -> Any:
-    """A function, or a typer app, as the command that it is."""
+    """Convert a function or a typer app to a command."""
     if isinstance(found, typer.Typer):
         command: Any = typer.main.get_group(found)
     else:
@@ -134,10 +134,10 @@ def _stand_in(name: str, line: str) -> TyperCommand:
 
 
 def _plain(command: Any) -> Any:
-    """A command, and those below it, whose help looks as that of all others.
+    """Make the help of a command and its subcommands look like that of all others.
 
-    It is plain text, in which brackets stand as they are; and the first sentence of a command
-    stands whole in a list of commands, where a narrow terminal would have it cut.
+    The help is plain text, in which brackets have no special meaning. The list of commands shows
+    the whole first sentence of each, which a narrow terminal would otherwise cut.
     """
     command.rich_markup_mode = None
     first = " ".join((command.help or "").partition("\n\n")[0].split())
@@ -148,14 +148,14 @@ def _plain(command: Any) -> Any:
 
 
 def _plugins(name: str | None = None) -> Registered:
-    """The plugins whose entry points name a command, or any."""
+    """Return the plugins whose entry points name a command, or any."""
     from harvest.plugins.registered import manager_of_commands  # late: completion may need none
 
     return manager_of_commands(name)
 
 
 def _plugins_with(name: str) -> Registered:
-    """Those that declare a command; where none says so, all are asked."""
+    """Return the plugins that declare a command; if no entry point names it, return all."""
     found = _plugins(name)
     return found if found.claims.of("commands", name) else _all_plugins()
 
@@ -167,10 +167,10 @@ def _all_plugins() -> PluginManager:
 
 
 def call(arguments: list[str]) -> Any:
-    """Call the command that the arguments name; what it returns.
+    """Call the command that the arguments name; return its result.
 
-    A command whose name comes first is called as it is: typer would read the options of the
-    program before, for which it imports what reads values, also where help alone is wanted.
+    A command whose name comes first is called directly. typer would first read the program's
+    options, and for that import libraries that parse values, even if only help is wanted.
     """
     name = arguments[0] if arguments else "--help"
     if name.startswith("-") or not (name in COMMANDS or _plugins(name).claims.of("commands", name)):
@@ -187,7 +187,7 @@ app = typer.Typer(
     name="harvest",
     cls=HarvestGroup,
     no_args_is_help=True,
-    rich_markup_mode=None,  # plain help: importing rich would triple its time
+    rich_markup_mode=None,  # plain help: importing rich would triple the time
     pretty_exceptions_enable=False,
     context_settings=CONTEXT,
     help="Collect the metadata of scientific runs into datasets, and report on them.",
@@ -202,7 +202,7 @@ def _version(value: bool) -> None:
 
 
 def _load(ctx: typer.Context, value: list[str] | None) -> list[str] | None:
-    """Load the files before the command is looked for, which one of them may bring."""
+    """Load plugin files before the command is looked up, since a file may declare it."""
     for path in value or ():
         if not ctx.resilient_parsing:
             _all_plugins().add_file(Path(path))

@@ -1,7 +1,7 @@
 """harvest's own commands as users see them: arguments, options, help.
 
-This is imported when one is called, or asked for its help; what it does is in a module of
-:mod:`harvest.cli.actions`, so that help and completion start without the libraries of the work.
+This module is imported for calls and for help. The work of a command is in a module of
+:mod:`harvest.cli.actions`, so that help and completion start without its libraries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A call of the command line: errors turned into one line and an exit code."""
+"""A call of the command line: convert errors to one line and an exit code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harvest.plugin_code import contained
 from harvest.toolkit.steps import remark
 
 _End: TypeAlias = "tuple[int, Callable[[], object] | str | None]"
-"""An exit code, and what to print before: a line, or a function that says it."""
+"""An exit code, and its output: a line, a function that prints, or None."""
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -38,14 +38,14 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _run(argv: list[str]) -> int:
-    from .app import app, call  # late: a signal during this long import ends as one line
+    from .app import app, call  # late: this import is slow, and signals are handled before
 
-    # typer ends so when it has completed what is typed in a shell
+    # with such a variable, typer completes words for a shell, and ends with SystemExit
     completes = any(name.startswith("_") and name.endswith("_COMPLETE") for name in os.environ)
     with contextlib.nullcontext() if completes else contained(command=True):
         try:
             code = app(args=argv, standalone_mode=False) if completes else call(argv)
-        except SystemExit as error:  # typer's and rich's, where who reads our output goes away
+        except SystemExit as error:  # typer and rich raise it if the reader of the output leaves
             if isinstance(error.__context__, BrokenPipeError):
                 raise error.__context__ from None
             raise
@@ -56,11 +56,11 @@ def _run(argv: list[str]) -> int:
 
 
 def _outcome(error: BaseException) -> _End:
-    # a signal may have reached what the run works with too, whose loss is then the error
+    # a signal may also have ended a process that the run uses; then its loss is the error
     if isinstance(error, KeyboardInterrupt) or interrupt.requested():
         return ExitCode.INTERRUPTED, interrupt.MESSAGE
     if isinstance(error, BrokenPipeError):
-        # the reader of our output went away (`| head`): its business
+        # the reader has closed the output (`| head`): no message
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.FAILED, None
     cause = error.__cause__
@@ -69,7 +69,7 @@ def _outcome(error: BaseException) -> _End:
         and out_of_files(cause)
         and system_reason(cause) not in str(error)
     ):
-        error = cause  # whatever it was taken for
+        error = cause  # report the cause, not what it was taken for
     if isinstance(error, HarvestError):
         return error.exit_code, str(error)
     if isinstance(error, OSError):
@@ -86,12 +86,12 @@ def _outcome(error: BaseException) -> _End:
 
 
 def _other_outcome(error: Exception) -> _End:
-    """Usage errors of the argument parser have texts of their own; the rest is a defect."""
+    """Return the outcome of other errors: texts of the argument parser, or a defect."""
     show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
     if callable(show) and isinstance(code, int):
         return code, show
-    if type(error).__name__ == "Abort":  # the end of the input at a question
+    if type(error).__name__ == "Abort":  # end of input at a prompt
         return ExitCode.INTERRUPTED, "interrupted"
-    from harvest.plugins.registry import manager  # late: nothing of it is imported without need
+    from harvest.plugins.registry import manager  # late: imported only if needed
 
     return ExitCode.FAILED, f"unexpected {type(error).__name__}: {error}; {manager().blame(error)}"

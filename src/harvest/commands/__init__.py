@@ -1,8 +1,8 @@
-"""What commands are made of, harvest's own and those of plugins: options, completion, output.
+"""Building blocks of commands, for harvest and plugins: options, completion, output.
 
-A function with ``takes_run_options`` above it takes the options of ``harvest run``; their
-``recipe()`` is what ``harvest.Session`` carries out.  What a command shows is in the modules
-next to this one, which its help does without.
+A function decorated with ``takes_run_options`` takes the options of ``harvest run``; their
+``recipe()`` is the input of ``harvest.Session``. Output is in the modules next to this one, which a
+command's help does not import.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Asking a dataset that others may write to meanwhile: an answer is of one whole state."""
+"""Query a dataset while others may write to it: an answer comes from one whole state."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from harvest.errors import DatasetChanged, UsageError
 __all__ = ["answer"]
 
 ATTEMPTS: Final = 50
-"""Commits that may come in between, one for each time that is asked."""
+"""Maximum number of attempts, since each may be disturbed by a commit."""
 
 _Answer = TypeVar("_Answer")
 
 
 def answer(location: Path, ask: Callable[[Dataset], _Answer]) -> _Answer:
-    """What a question, which may be asked again, gives of the state in force.
+    """Return the answer of a repeatable query on the state in force.
 
-    It is asked of the next state where it fails since a commit took files of its own away; raises
-    what it raises otherwise.
+    If a commit removes files during a query, ask again on the next state. Other errors are passed
+    on.
     """
     for _ in range(ATTEMPTS):
         opened = open_dataset(location)
@@ -33,7 +33,7 @@ def answer(location: Path, ask: Callable[[Dataset], _Answer]) -> _Answer:
         except DatasetChanged:
             continue
         except Exception:
-            # whatever it is that a library says of a file that is gone
+            # libraries raise various errors for a missing file
             if opened.is_current():
                 raise
     return ask(open_dataset(location))

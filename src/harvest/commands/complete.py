@@ -1,4 +1,4 @@
-"""What the shell may complete: names, settings with their values, and words of options."""
+"""Shell completion: names, settings with their values, and words of options."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ if TYPE_CHECKING:
 __all__ = ["Items", "keys", "named", "sources"]
 
 Items = list[tuple[str, str]]
-"""What a word may become, each with a line that says what it is."""
+"""Possible completions, each with a line of description."""
 
 
 def sources(incomplete: str) -> Items:
-    """``NAME:`` of every source, with its line of documentation."""
+    """Return ``NAME:`` of every source, with its line of documentation."""
     return _begun(incomplete, _plugins().sources, ":")
 
 
 def sinks(incomplete: str) -> Items:
-    """``NAME:`` of every sink, with its line of documentation."""
+    """Return ``NAME:`` of every sink, with its line of documentation."""
     return _begun(incomplete, _plugins().sinks, ":")
 
 
 def engines(incomplete: str) -> Items:
-    """Names of engines, with where they run partitions."""
+    """Return the names of engines, with their lines of documentation."""
     return named(incomplete, _plugins().engines)
 
 
 def settings(incomplete: str) -> Items:
-    """``NAME.`` of what has settings, then ``NAME.KEY=``, then the values where they are words.
+    """Complete ``NAME.``, then ``NAME.KEY=``, then the values if they are words.
 
-    Where one name is left its keys follow immediately: a shell puts a blank behind a single word.
+    If only one name matches, its keys follow immediately: a shell appends a blank to a single word.
     """
     found = _plugins()
     kinds = (("source", found.sources), ("sink", found.sinks), ("engine", found.engines))
@@ -43,7 +43,7 @@ def settings(incomplete: str) -> Items:
         if len(names) != 1:
             return names
         name = names[0][0].removesuffix(".")
-    from harvest.api.settings import describe  # late: it imports what reads values
+    from harvest.api.settings import describe  # late: it imports the libraries that parse values
 
     classes = [getattr(found, kind)(name) for kind, declared in kinds if name in declared]
     known = (setting for cls in classes for setting in describe(cls.Config))
@@ -51,7 +51,7 @@ def settings(incomplete: str) -> Items:
 
 
 def keys(incomplete: str, settings: Iterable[tuple[str, Any]]) -> Items:
-    """``KEY=`` of settings; of the one that was typed, the values."""
+    """Return ``KEY=`` of settings, or the values of the setting that is already typed."""
     items: Items = []
     for key, setting in settings:
         if incomplete.startswith(f"{key}="):
@@ -62,7 +62,7 @@ def keys(incomplete: str, settings: Iterable[tuple[str, Any]]) -> Items:
 
 
 def named(incomplete: str, specs: Mapping[str, Any]) -> Items:
-    """Names of what plugins declare, each with its line of documentation."""
+    """Return names of declarations, each with its line of documentation."""
     return _begun(incomplete, specs)
 
 
@@ -71,7 +71,7 @@ def _begun(incomplete: str, specs: Mapping[str, Any], sign: str = "") -> Items:
 
 
 def _beginning(incomplete: str, items: Iterable[tuple[str, str]]) -> Items:
-    """Those that begin with what was typed, each with the first line of what it is."""
+    """Return the items that begin with the typed text, each with its first line of description."""
     return [(word, doc.partition("\n")[0]) for word, doc in items if word.startswith(incomplete)]
 
 

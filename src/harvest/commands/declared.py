@@ -1,6 +1,6 @@
-"""What plugins declare, as commands show it: settings in words, columns with their meanings.
+"""Declarations of plugins, as commands show them: settings and columns with their meanings.
 
-``config_from`` makes an instance of a plugin's settings class from the values of a recipe or file.
+``config_from`` builds an instance of a plugin's settings class from values of a recipe or file.
 """
 
 from __future__ import annotations

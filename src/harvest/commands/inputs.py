@@ -1,6 +1,6 @@
-"""Inputs as commands see them outside of a run: which sources know them, and the rows of each.
+"""Inputs for commands other than runs: which sources recognise them, and the rows of each.
 
-Nothing is written.  A recipe says what there is to look at; of its pipes the beginning is read.
+Nothing is written. A recipe names the inputs; only the beginning of its pipes is read.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from .progress import working
 __all__ = ["Known", "Reader", "Survey", "beginnings", "pipe_of", "readers", "survey"]
 
 PIPE_BYTES: Final = 64 << 20
-"""How much of a pipe is read to look at its beginning."""
+"""Maximum number of bytes read from the beginning of a pipe."""
 
 
 @attrs.frozen
 class Reader:
-    """A source that is configured, and what it reads; pipe: what came through it, if it is one."""
+    """A configured source and its input; pipe: the pipe with the content it reads, if any."""
 
     source: Source
     pipe: Pipe | None = None
 
     def partitions(self) -> Iterator[Partition]:
-        """What the source has to read; raises SourceError where it cannot say that."""
+        """List the source's partitions; raise SourceError if it cannot."""
         if self.pipe is None:
             return partitions_of(self.source)
         return partitions_through(self.source, self.pipe)
@@ -56,16 +56,16 @@ class Reader:
     def tables(
         self, partition: Partition, ctx: ReadContext
     ) -> Iterator[tuple[RecordType, pa.Table]]:
-        """The rows of a partition, as ``harvest.tables`` gives them.
+        """Yield the rows of a partition as ``harvest.tables`` does.
 
-        Raises SourceError where the input cannot be read, PluginError, which names the line,
-        where the source fails.
+        Raises SourceError if the input cannot be read. Raises PluginError, which names the line, if
+        the source fails.
         """
         yield from read_tables(self.source, prepare_partition(self.source, partition), ctx)
 
     @property
     def cut(self) -> str | None:
-        """What to say about a pipe of which there was more than its beginning."""
+        """Remark on a pipe of which only the beginning was read, else None."""
         pipe = self.pipe
         if pipe is None or pipe.file is None or pipe.file.stat().st_size < PIPE_BYTES:
             return None
@@ -74,9 +74,9 @@ class Reader:
 
 
 def readers(recipe: Recipe, plugins: PluginManager | None = None) -> tuple[list[Reader], list[str]]:
-    """The sources of a recipe, and what to say about locations without the name of one.
+    """Return the sources of a recipe, and remarks on locations without a source name.
 
-    Raises as ``harvest.Session``.
+    Raises the same errors as ``harvest.Session``.
     """
     plugins = plugins or manager()
     recipe, choices = name_sources(recipe, plugins)
@@ -85,11 +85,11 @@ def readers(recipe: Recipe, plugins: PluginManager | None = None) -> tuple[list[
 
 @contextlib.contextmanager
 def beginnings(recipe: Recipe) -> Iterator[Recipe]:
-    """The recipe with a file for each of its pipes, of which no more than 64 MiB are read.
+    """Yield the recipe with a file for each of its pipes, holding at most the first 64 MiB.
 
-    A terminal shows how much came.  The files, which ``Endpoint.place`` names, are gone at the end.
-    Raises UsageError for what no source reads, such as a terminal, SourceError for a pipe that
-    cannot be read or is empty.
+    A terminal shows how much was read. The files, which ``Endpoint.place`` names, are removed at
+    the end. Raises UsageError for an input that no source reads, such as a terminal. Raises
+    SourceError for a pipe that is unreadable or empty.
     """
     recipe = with_pipes(recipe)
     if all(endpoint.pipe is None for endpoint in recipe.sources):

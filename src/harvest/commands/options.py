@@ -1,4 +1,4 @@
-"""The arguments and options that several commands share."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ SettingsAgain = Annotated[
     list[str] | None,
     _set("A setting for reading again; it overrides the one of the first run. Repeatable."),
 ]
-# elsewhere -o is the output
+# hidden: in other commands, -o is the output
 SettingsAsBefore = Annotated[list[str] | None, _set("The same as --set.", "-o", hidden=True)]
 Wide = Annotated[
     bool, typer.Option("--wide", help="Show all columns in full, however long the lines get.")
@@ -82,9 +82,9 @@ Wait = Annotated[
 
 
 class RunOptions(NamedTuple):
-    """A recipe file and what the command line says on top of it.
+    """A recipe file and the command-line options that override it.
 
-    run: the options of a run by their field of a recipe, with None where one was not given.
+    run: options of a run by field of the recipe; None if not given.
     """
 
     file: Path | None
@@ -95,9 +95,9 @@ class RunOptions(NamedTuple):
     run: dict[str, Any]
 
     def recipe(self) -> Recipe:
-        """The recipe file, or an empty one, with the options on top.
+        """Return the recipe file, or an empty recipe, overridden by the options.
 
-        Raises UsageError or ConfigError for options that do not fit.
+        Raises UsageError or ConfigError for unsuitable options.
         """
         from harvest.plugins.registry import manager
         from harvest.recipes.endpoints import endpoints_of  # late: help needs none of it
@@ -111,7 +111,7 @@ class RunOptions(NamedTuple):
         )
 
     def hold_secrets(self) -> bool:
-        """Whether the options themselves, not the recipe file, hold a secret."""
+        """Return whether the options themselves, not the recipe file, contain a secret."""
         from harvest.pipeline.record import without_secrets  # late: help needs none of it
         from harvest.plugins.registry import manager
 
@@ -124,8 +124,8 @@ def takes_run_options(
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Fill a command's first parameter, ``options: RunOptions``, from the command line.
 
-    The options of a run are those that :class:`harvest.recipes.recipe.Recipe` declares, in its
-    order.  without: those of them that mean nothing to the command.
+    The options are those that :class:`harvest.recipes.recipe.Recipe` declares, in its order.
+    without: fields of options that have no meaning for the command.
     """
     fields = [field for field in run_options().values() if field.name not in without]
 
@@ -181,7 +181,7 @@ def _annotation(field: attrs.Attribute[Any]) -> Any:
 
 
 def plugin_settings(texts: Iterable[str] | None) -> dict[str, dict[str, str]]:
-    """``NAME.KEY=VALUE`` texts as settings by plugin; raises ConfigError for another text."""
+    """Parse ``NAME.KEY=VALUE`` texts to settings by plugin; raise ConfigError for other texts."""
     given: dict[str, dict[str, str]] = {}
     for text in texts or ():
         name, key, value = parse_setting(text)
@@ -190,7 +190,7 @@ def plugin_settings(texts: Iterable[str] | None) -> dict[str, dict[str, str]]:
 
 
 def key_values(texts: Iterable[str] | None) -> dict[str, str]:
-    """``KEY=VALUE`` texts as settings; raises UsageError for another text."""
+    """Parse ``KEY=VALUE`` texts to settings; raise UsageError for other texts."""
     given: dict[str, str] = {}
     for text in texts or ():
         key, equals, value = text.partition("=")
@@ -201,7 +201,7 @@ def key_values(texts: Iterable[str] | None) -> dict[str, str]:
 
 
 def _take(given: dict[str, str], key: str, value: str, shown: str) -> None:
-    """Add a setting that is not there yet with another value."""
+    """Add a setting; raise UsageError if it already has another value."""
     if given.setdefault(key, value) != value:
         raise UsageError(
             f"the setting {shown} is given as {given[key]!r} and as {value!r}",
@@ -210,7 +210,7 @@ def _take(given: dict[str, str], key: str, value: str, shown: str) -> None:
 
 
 def refuse_without(switch: str, options: Mapping[str, Any]) -> None:
-    """Raise UsageError for an option that was given and means nothing without a switch."""
+    """Raise UsageError for an option that has no meaning without a switch."""
     for option, value in options.items():
         if value:
             raise UsageError(f"{option} needs {switch}")

@@ -1,4 +1,4 @@
-"""A run as ``harvest run`` makes it, and what it prints at its end: the account and the notes."""
+"""Run a recipe as ``harvest run`` does, and print its result: the account and the notes."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def run_recipe(
     json: bool = False,
     quiet: bool = False,
 ) -> RunResult:
-    """Carry out a recipe, show its progress, and print what came of it, as ``harvest run`` does.
+    """Carry out a recipe, show its progress, and print the result, as ``harvest run`` does.
 
-    force, dry_run, wait_s: as those of ``harvest.run``.
-    json: print the account as one JSON document; quiet: print nothing but how many rejects.
+    force, dry_run, wait_s: as in ``harvest.run``.
+    json: print the account as one JSON document; quiet: print only the number of rejects.
 
     >>> recipe = harvest.Recipe.load("nightly.toml")  # doctest: +SKIP
     >>> code = run_recipe(recipe).exit_code  # doctest: +SKIP
 
-    Raises HarvestError for everything that stops the run; then no dataset has changed.
+    Raises HarvestError for every problem that stops the run; then no dataset has changed.
     """
     among_rows = sys.stdout.isatty() and any(sink.location == "-" for sink in recipe.sinks)
     with display(not quiet and not among_rows) as observer:
@@ -54,7 +54,7 @@ def run_recipe(
         say([*rejects_line(result, recipe), *exports_failed(result)])
         return result
     say([*result.choices, *exports_failed(result)])
-    # rows are what is read on standard output
+    # if rows go to standard output, print the result on standard error
     with contextlib.redirect_stdout(sys.stderr) if result.streamed else contextlib.nullcontext():
         if dry_run:
             print_plan(result.plan, json=json, scripts=result.scripts)
@@ -64,7 +64,7 @@ def run_recipe(
 
 
 def print_recipe(options: RunOptions) -> int:
-    """Print a command line as a recipe, without its secrets."""
+    """Print the options as a recipe, without secrets."""
     plugins = manager()
     recipe, choices = name_sources(options.recipe(), plugins, absent=True)
     say(choices)
@@ -76,13 +76,13 @@ def print_recipe(options: RunOptions) -> int:
 
 
 def say(lines: Iterable[str]) -> None:
-    """Print remarks of the program itself, each on a line of standard error."""
+    """Print remarks of the program, each on a line of standard error."""
     for line in lines:
         remark(line)
 
 
 def print_plan(plan: Plan, *, json: bool, scripts: Sequence[str] = ()) -> None:
-    """The plan of a dry run: each partition and what would be done with it."""
+    """Print the plan of a dry run: each partition and the planned action."""
     actions = [
         *(("read" if p.read_for else "commit", p.use, p.partition) for p in plan.partitions),
         *(("skip", use, partition) for use, partition in plan.skipped()),
@@ -105,7 +105,7 @@ def print_plan(plan: Plan, *, json: bool, scripts: Sequence[str] = ()) -> None:
 
 
 def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
-    """The account of a run, its notes and what to do about its rejects."""
+    """Print the account of a run, its notes, and advice about its rejects."""
     account = result.account
     if json:
         print_json(result.document())
@@ -136,7 +136,7 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
 
 
 def rejects_line(result: RunResult, recipe: Recipe) -> list[str]:
-    """What to do about the rejects of a run, in one line; none where there are none."""
+    """Return one line of advice about a run's rejects; an empty list if there are none."""
     if not (rejected := result.account.rejected):
         return []
     units = count_in_words(rejected, "input unit")
@@ -146,7 +146,7 @@ def rejects_line(result: RunResult, recipe: Recipe) -> list[str]:
 
 
 def exports_failed(result: RunResult) -> list[str]:
-    """What to say of exports that failed, each in a line."""
+    """Return a line for each export that failed."""
     return [
         f"not exported to {printable_line(text)}: {why}; the dataset stands, the next run retries"
         for text, why in result.exports.items()

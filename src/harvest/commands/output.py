@@ -1,4 +1,4 @@
-"""JSON that a command prints."""
+"""Print JSON."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def print_json_line(value: Any) -> None:
-    """One JSON document in one line, for output that goes on; times of UTC end with ``Z``."""
+    """Print one JSON document on one line, for continuing output; UTC times end with ``Z``."""
     data = orjson.dumps(value, default=as_text, option=orjson.OPT_UTC_Z)
     sys.stdout.write(harmless(data) + "\n")
 
 
 def harmless(json: bytes) -> str:
-    """JSON in which no character that a terminal obeys, or that turns text round, stands raw."""
+    """Escape characters in JSON that control a terminal or reorder text."""
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.decode())
 
 
 def as_text(value: Any) -> str:
-    """What JSON has no value for."""
+    """Convert a value that JSON cannot represent to text."""
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)

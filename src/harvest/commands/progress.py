@@ -1,4 +1,4 @@
-"""What long work is at, in a line of a terminal that goes at its end."""
+"""The current step of long work, in a terminal line that disappears at the end."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["working"]
 
 @contextlib.contextmanager
 def working(on: str) -> Iterator[None]:
-    """Show what long work is at and since when, in a line that goes at its end.
+    """Show the current step and elapsed time of long work, in a line that disappears at the end.
 
-    Only where a terminal shows standard error.  on: what the work is, ``building dask.run``.
+    Only if standard error is a terminal. on: name of the work, ``building dask.run``.
     """
     if not sys.stderr.isatty():
         yield
@@ -36,7 +36,7 @@ def working(on: str) -> Iterator[None]:
 
 
 class _Step(ProgressColumn):
-    """The work and its step, cut where the terminal ends."""
+    """The work and its step, truncated to the terminal's width."""
 
     def __init__(self) -> None:
         super().__init__(table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))

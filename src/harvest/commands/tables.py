@@ -1,4 +1,4 @@
-"""Tables and paragraphs on a terminal, and the same as JSON or plain text."""
+"""Print tables and paragraphs on a terminal, and the same content as JSON or plain text."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ __all__ = [
 
 INDENT = " " * 4
 LEAST = 8
-"""Characters of a text that a column keeps where cells are wrapped."""
+"""Minimum width of a text column whose cells are wrapped."""
 PROSE_LEAST = 32
-"""Characters below which text does not stand next to the other columns."""
+"""Minimum width of prose next to other columns; with less room, it goes below the row."""
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output."""
+    """Print one JSON document on standard output."""
     data = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=as_text)
     sys.stdout.write(harmless(data) + "\n")
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Lines of text, in which nothing stands that a terminal obeys."""
+    """Print lines of text, with terminal control characters escaped."""
     print_plain(map(printable_line, lines))
 
 
 def print_plain(lines: Iterable[str]) -> None:
-    """Lines that are known to hold nothing that a terminal obeys."""
+    """Print lines that are known to contain no terminal control characters."""
     for line in lines:
         print(line)
 
 
 def width_of_terminal() -> int:
-    """Columns of the terminal, or 80 where there is none."""
+    """Return the width of the terminal, or 80 if there is none."""
     return Console().width
 
 
@@ -55,9 +55,9 @@ def print_columns(
     widths: Sequence[int],
     right: Sequence[bool],
 ) -> None:
-    """Rows in columns of these widths, below lines of headings, in bold where that can be shown.
+    """Print rows in columns of these widths, below heading lines, which are bold if possible.
 
-    right: for each column whether its cells are aligned right.
+    right: for each column, whether its cells are aligned right.
     """
     console = Console()
     for line in table_lines(heads, widths, right):
@@ -74,15 +74,15 @@ def print_table(
     forms: Mapping[str, str] | None = None,
     upright: bool = False,
 ) -> None:
-    """A table that fits the terminal; numbers of the columns ``right`` are aligned right.
+    """Print a table that fits the terminal; the columns ``right`` are aligned right.
 
-    Where the terminal is too narrow, cells are wrapped, the widest first, or else
-    prose: these last columns go below each row, as text, where they would have little room.
+    If the terminal is too narrow, cells are wrapped, the widest first, unless one of these applies:
+    prose: these last columns go below each row, as text, if they would have little room.
     forms: ``id`` or ``path`` by column: their cells are shortened and not wrapped.
     upright: each row becomes lines of name and value.
     """
     room = width_of_terminal()
-    # escape codes are made visible
+    # escape terminal control characters
     cells = [[printable_line(_text(cell)) for cell in row] for row in rows]
     natural = [max(map(cell_len, column)) for column in zip(columns, *cells, strict=True)]
     sides = [name in right for name in columns]
@@ -128,7 +128,7 @@ def _print_prose_below(
     count: int,
     room: int,
 ) -> None:
-    """The last ``count`` columns as text below each row; the first of them without its name."""
+    """Print the last ``count`` columns as text below each row; the first of them without a name."""
     kept = len(columns) - count
     least = [min(width, LEAST) for width in natural[:kept]]
     widths = fit(natural[:kept], least, room - GAP * (kept - 1))
@@ -141,9 +141,9 @@ def _print_prose_below(
 
 
 def how_many(shown: int, word: str, total: int | None = None, *, more: bool = False) -> str:
-    """``20 rows``, ``20 of 124 rows`` or ``5 of at least 24 rows``.
+    """Format a number of rows: ``20 rows``, ``20 of 124 rows`` or ``5 of at least 24 rows``.
 
-    total: how many there are, if these are not all; more: or at least so many.
+    total: total number, if not all are shown; more: whether the total is a lower bound.
     """
     counted = shown if total is None else total
     least = "at least " if more else ""
@@ -162,9 +162,9 @@ def _text(cell: Any) -> str:
 
 
 def print_text(text: str, indent: str = "  ") -> None:
-    """Paragraphs, each a line; a terminal gets them broken between words.
+    """Print paragraphs, each on one line; wrap them for a terminal.
 
-    indent: put before the further lines of a paragraph.
+    indent: prefix of the further lines of a paragraph.
     """
     for number, paragraph in enumerate(text.split("\n\n")):
         if number:

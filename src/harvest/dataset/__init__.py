@@ -1,4 +1,4 @@
-"""Datasets: what a sink committed, opened for reading."""
+"""Datasets: the committed output of sinks, opened for reading."""
 
 from .dataset import Dataset, open  # noqa: A004
 

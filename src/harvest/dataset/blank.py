@@ -1,4 +1,4 @@
-"""The sink of a dataset without rows, which views are asked of for their columns."""
+"""The sink of a dataset without rows, which serves to find the columns of views."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harvest.model.frames import no_rows
 
 
 class Nowhere(DirectorySink):
-    """Keeps nothing, so that every record type is an empty frame of its columns."""
+    """A sink without content: every record type is an empty frame with its columns."""
 
     name = "nowhere"
 

@@ -1,4 +1,4 @@
-"""Opening a dataset and asking it for record types, views and SQL."""
+"""Open a dataset, and query its record types, views and SQL."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 def open(  # noqa: A001 - harvest.open(...) reads well
     location: str | os.PathLike[str], *, plugins: PluginManager | None = None
 ) -> Dataset:
-    """Open the dataset at a location: the directory or file that a sink was given.
+    """Open the dataset at a location: the directory or file that a sink wrote.
 
     >>> ds = harvest.open("out")  # doctest: +SKIP
     >>> ds["dask.transfer"].collect()  # doctest: +SKIP
 
-    Raises DatasetError when there is none, or its manifest is damaged.
+    Raises DatasetError if there is no dataset, or its manifest is damaged.
     """
     plugins = plugins or manager()
     path = Path(location).expanduser().absolute()
@@ -62,7 +62,7 @@ def open(  # noqa: A001 - harvest.open(...) reads well
 
 
 def state_at(path: Path) -> Path:
-    """Where the state of a dataset lies, also a damaged one; raises DatasetError as ``open``."""
+    """Return a dataset's state directory, even if damaged; raise DatasetError as ``open``."""
     for state in states_of(path):
         if os.path.lexists(state / NAME) or any(state.glob(f"{HISTORY}/*.json")):
             return state
@@ -80,12 +80,12 @@ def _no_dataset(path: Path) -> DatasetError:
 
 
 def states_of(path: Path) -> tuple[Path, Path]:
-    """Where the state of a dataset may lie: within its directory, or next to its file."""
+    """Return the possible state directories: inside the dataset, or next to its file."""
     return path / "_harvest", path.with_name(path.name + "._harvest")
 
 
 class Exported(list[Path]):
-    """The files of an export; ``text`` says what was done where it wrote no files, else nothing."""
+    """The files of an export; ``text`` describes an export without files, and is else empty."""
 
     text: str = ""
 
@@ -93,12 +93,12 @@ class Exported(list[Path]):
 class Dataset:
     """The committed rows of one sink, read-only, in the state in which it was opened.
 
-    ``dataset["dask.transfer"]`` is a polars LazyFrame; iterating gives the names of the record
-    types that have rows.  After later commits, this state can be read as long as it is kept; then
+    ``dataset["dask.transfer"]`` is a polars LazyFrame. Iteration yields the names of the record
+    types that have rows. After later commits, this state stays readable while it is kept; then
     reading raises DatasetChanged.
 
     sink: the sink that wrote it, with its ``location``.
-    manifest: ``token`` names the commit of this state, ``runs`` all runs, oldest first.
+    manifest: ``token`` identifies the commit of this state, ``runs`` lists all runs, oldest first.
     plugins: the plugins that read it: ``sources`` by name, the class ``source(name)``, all
         ``record_types()`` by name, and ``broken`` plugins by name, with cause and remedy.
     """
@@ -107,13 +107,13 @@ class Dataset:
         self.sink = sink
         self.manifest = manifest
         self.plugins = plugins
-        # of its one state, looked up once: a view asks for the same record types again and again
+        # caches: a view reads the same record types repeatedly
         self._files: dict[str, list[PartFile]] = {}
         self._kinds: dict[str, RecordType] = {}
 
     @classmethod
     def blank(cls, plugins: PluginManager | None = None) -> Dataset:
-        """A dataset without rows and location, in which views show the columns that they give."""
+        """Return a dataset without rows or location, in which views show their columns."""
         sink = Nowhere("nowhere")
         manifest = Manifest(sink=sink.name, location=sink.location)
         return Dataset(sink, manifest, plugins or manager())
@@ -129,17 +129,17 @@ class Dataset:
 
     @property
     def record_types(self) -> dict[str, int]:
-        """Rows of each record type that the dataset holds."""
+        """Number of rows of each record type in the dataset."""
         return self.manifest.record_types()
 
     @property
     def notes(self) -> list[str]:
-        """The remarks that sources made while reading, each with its input."""
+        """Notes that sources made while reading, each with its input."""
         noted = self.manifest.parts.with_notes()
         return [f"{part.origin}: {note}" for part in noted for note in part.notes]
 
     def holdings(self) -> list[Holding]:
-        """What it holds of each record type: rows, origins, sources, first and last time.
+        """Return for each record type its rows, origins, sources, and first and last time.
 
         >>> [(held.record_type, held.rows) for held in ds.holdings()]  # doctest: +SKIP
         [('dask.transfer', 24), ('dask.worker', 4)]
@@ -148,20 +148,20 @@ class Dataset:
             return holdings(self)
 
     def accounts(self) -> pl.DataFrame:
-        """A row for each partition, in the dataset's order, with these columns.
+        """Return one row per partition, in the dataset's order, with these columns.
 
-        source, origin: what read it, and from where; plugin, run: with which version, and when.
-        written: its rows; rejected: units that could not be read; failed: whether none could.
+        source, origin: the source and its input; plugin, run: the plugin's version, and the run.
+        written: number of rows; rejected: number of unreadable units; failed: whether all were.
         """
         return accounts_of(self.manifest.parts).drop("rows")
 
     @property
     def parts(self) -> list[Any]:
-        """The partitions it is made of, with their accounts."""
+        """The partitions of the dataset, with their accounts."""
         return list(self.manifest)
 
     def parts_in(self, files: Iterable[PartFile]) -> Iterator[Any]:
-        """Those of its partitions that have rows in these files, in the dataset's order."""
+        """Yield the partitions that have rows in these files, in the dataset's order."""
         keys = self.manifest.files.users_of({file.path for file in files})
         return self.manifest.parts.at(self.manifest.parts.rows_picked(keys))
 
@@ -172,14 +172,14 @@ class Dataset:
         return self.record_types.get(str(name), 0) > 0
 
     def __getitem__(self, name: str) -> pl.LazyFrame:
-        """All rows of a record type, in the dataset's order.
+        """Return all rows of a record type, in the dataset's order.
 
         Raises UnknownTypeError, a KeyError, when no installed plugin declares the type.
         """
         return self.rows_of(name, self.files(name))
 
     def rows_of(self, name: str, files: Sequence[PartFile]) -> pl.LazyFrame:
-        """The rows of a record type that some of its ``files`` hold, in the order given."""
+        """Return the rows of a record type in some of its ``files``, in the order given."""
         step(f"reading {name}")
         kind = self.record_type(name)
         with self.reading():
@@ -188,22 +188,22 @@ class Dataset:
                 there = files if now is None else located(self.sink, files, now)
                 frame = self.sink.scan(there, kind)
                 before, now = now, self._other_state()
-                # a commit in between may have put other rows where these were
+                # a commit in between may have replaced files: locate them again
                 if (before and before.token) == (now and now.token):
                     return frame
 
     def is_current(self) -> bool:
-        """Whether it was opened in the current state."""
+        """Return whether the opened state is the current state."""
         return self._other_state() is None
 
     def _other_state(self) -> Manifest | None:
-        """The state in force where it is another one by now."""
+        """Return the manifest in force if a commit has replaced the opened state, else None."""
         now = Manifest.load(self.sink.state)
         return None if now is None or now.token == self.manifest.token else now
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """Raise DatasetChanged where reading fails since a commit took files of its state away."""
+        """Raise DatasetChanged if reading fails since a commit removed files of this state."""
         try:
             with contained():
                 yield
@@ -213,9 +213,9 @@ class Dataset:
             raise changed(self.sink) from error
 
     def record_type(self, name: str) -> RecordType:
-        """A declared record type; raises UnknownTypeError, a KeyError, for another.
+        """Return a declared record type; raise UnknownTypeError, a KeyError, for an unknown one.
 
-        A column has the dataset's type where that has values that are none of the declared one.
+        A column has the dataset's type if that type has values which the declared type lacks.
         """
         if name in self._kinds:
             return self._kinds[name]
@@ -231,7 +231,7 @@ class Dataset:
         return self._kinds[name]
 
     def _plugin_for(self, name: str) -> str:
-        """What brings a record type of this dataset; empty where it has no rows of it."""
+        """Say how to get the plugin that wrote a record type's rows; empty if there are no rows."""
         held = rows_by_type(accounts_of(self.manifest.parts)).to_dicts()
         plugins = next((row["plugins"] for row in held if row["of"] == name), ())
         if not plugins:
@@ -241,57 +241,57 @@ class Dataset:
         return f"{remedy}, which wrote its rows{self.plugins.unless_disabled()}"
 
     def files(self, name: str) -> list[PartFile]:
-        """Committed files with rows of a record type, each once, in the dataset's order."""
+        """Return committed files with rows of a record type, each once, in the dataset's order."""
         if name not in self._files:
             self._files[name] = self.manifest.files.of_type(name)
         return list(self._files[name])
 
     def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
-        """A view's rows; settings by name, as the view declares them.
+        """Return the rows of a view; settings by name, as the view declares them.
 
-        Raises UsageError for an unknown view, or a setting that it does not have or take.
+        Raises UsageError for an unknown view, or for an unknown or unsuitable setting.
         """
         with self.reading():
             return build("view", self.plugins.view(name), self, settings)  # type: ignore[no-any-return]
 
     def summary(self) -> dict[str, Any]:
-        """What ``harvest show --json`` prints: rows, inputs, runs, record types, views, reports."""
+        """Return what ``harvest show --json`` prints: rows, inputs, runs, types, views, reports."""
         with self.reading():
             return summary(self)
 
     def views(self) -> list[str]:
-        """Names of the views that this dataset can serve, those that it holds all of first."""
+        """Return the names of views that this dataset can serve, those with complete data first."""
         return names_for(self.plugins.views, self)
 
     def describe(self, name: str, /, **settings: Any) -> Description:
-        """The meaning of the columns of a record type or a view; settings of the view by name.
+        """Describe the columns of a record type, or of a view with these settings.
 
         >>> ds.describe("dask.tasks")  # doctest: +SKIP
 
-        Raises UsageError where nothing has this name, or for a setting that the view does not have.
+        Raises UsageError for an unknown name, or for a setting that the view does not have.
         """
         return describe(self, name, settings)
 
     def report(self, name: str, /, **settings: Any) -> Any:
-        """A report over this dataset; settings by name, as the report declares them.
+        """Build a report on this dataset; settings by name, as the report declares them.
 
-        Its class is ``harvest_report.Report``, or the plugin's own.
+        Returns a ``harvest_report.Report``, or the plugin's own class.
 
-        Raises UsageError for an unknown report, or a setting that it does not have or take;
-        DatasetError when the dataset lacks what the report reads.
+        Raises UsageError for an unknown report, or for an unknown or unsuitable setting. Raises
+        DatasetError if the dataset lacks the record types that the report reads.
         """
         with self.reading():
             return build_report(self, name, settings)
 
     def export(self, name: str, target: str | os.PathLike[str], /, **settings: Any) -> Exported:
-        """Write it in another form, as ``harvest export`` does; gives the files.
+        """Write the dataset in another form, as ``harvest export`` does; return the files.
 
-        name: of the exporter; settings by name, as it declares them.
+        name: name of the exporter; settings by name, as it declares them.
 
         >>> ds.export("ro-crate", "crate", license="CC-BY-4.0")  # doctest: +SKIP
 
-        Raises UsageError for an unknown exporter, a setting that it does not have or take, or a
-        target where it does not write.
+        Raises UsageError for an unknown exporter, an unknown or unsuitable setting, or a target to
+        which it does not write.
         """
         with self.reading():
             exporter = self.plugins.exporter(name)
@@ -308,14 +308,14 @@ class Dataset:
         thresholds: Mapping[str, Mapping[str, float]] | None = None,
         **settings: Any,
     ) -> Verdict:
-        """What the rules of installed plugins conclude, each finding with its evidence.
+        """Check the rules of installed plugins; return their findings, each with its evidence.
 
-        rules: names of the rules to check, all unless given.
+        rules: names of the rules to check; by default all.
         thresholds: by rule and name, instead of the declared ones.
-        settings: of views, for example ``run``; each is passed to the views that have it.
+        settings: settings of views, for example ``run``; each is passed to the views that have it.
 
-        Raises UsageError for an unknown rule or threshold, a setting that no view has, or
-        settings for which all rules lack data.
+        Raises UsageError for an unknown rule or threshold, a setting that no view has, or settings
+        for which all rules lack data.
         """
         chosen = [self.plugins.rule(name) for name in rules or self.plugins.rules]
         views = [self.plugins.views[r.view] for r in chosen if r.view in self.plugins.views]
@@ -336,12 +336,12 @@ class Dataset:
     def sql(
         self, query: str, *, settings: Mapping[str, Mapping[str, Any]] | None = None
     ) -> pl.DataFrame:
-        """The result of an SQL query over record types and views as tables.
+        """Return the result of an SQL query, with record types and views as tables.
 
-        Names hold a dot, so write them in quotes or as ``schema.table``: ``"dask.transfer"`` or
-        ``dask.transfer``; ``show tables`` lists them.  Needs the extra ``sql`` (duckdb).
+        Names contain a dot, so write them in quotes or as ``schema.table``: ``"dask.transfer"`` or
+        ``dask.transfer``; ``show tables`` lists them. Needs the extra ``sql`` (duckdb).
 
-        settings: of views, by the view's name: ``{"dask.tasks": {"run": "R1"}}``.
+        settings: settings of views, by the view's name: ``{"dask.tasks": {"run": "R1"}}``.
         """
         with self.reading():
             return run_query(self, query, settings)
@@ -349,17 +349,17 @@ class Dataset:
     def sql_all(
         self, queries: str, *, settings: Mapping[str, Mapping[str, Any]] | None = None
     ) -> list[pl.DataFrame]:
-        """The results of several SQL queries, divided by semicolons; all else is as in ``sql``."""
+        """Return the results of several SQL queries, separated by semicolons; see ``sql``."""
         with self.reading():
             return run_queries(self, queries, settings)
 
     def rejects(self) -> Iterator[dict[str, Any]]:
-        """Every input unit that could not be read: source, origin, position, raw, reason."""
+        """Yield every unreadable input unit: source, origin, position, raw, reason."""
         for part in self.manifest.parts.with_rejects():
             yield from self.rejects_of(part)
 
     def rejects_of(self, part: Any) -> Iterator[dict[str, Any]]:
-        """The rejects of one of its parts."""
+        """Yield the rejects of one partition, given as an element of ``parts``."""
         if part.rejects is None:
             return
         places = [part.rejects.path, f"{KEPT}/{part.rejects.sha256}"]
@@ -368,63 +368,63 @@ class Dataset:
             link = link_on_the_way(self.sink.state, path)
             if link is not None:
                 raise odd(link, "a symbolic link, which may lead out of the dataset")
-            with contextlib.suppress(GeneratorExit):  # whoever iterates has given up
+            with contextlib.suppress(GeneratorExit):  # the caller stopped iterating
                 yield from read_rejects(self.sink.state / path, part.rejects.size_bytes)
 
     def runs(self, skip: int = 0) -> list[dict[str, Any]]:
-        """Records of runs, oldest first but ``skip`` of them, and whether their state is kept."""
+        """Return records of runs, oldest first without ``skip`` of them, with their states."""
         return read_runs(self.sink, self.manifest, skip)
 
     def keep_runs(self, count: int, *, wait_s: float = 0) -> None:
-        """Keep so many earlier states from now on; remove older ones immediately.
+        """Keep ``count`` earlier states from now on; remove older ones immediately.
 
-        wait_s: how many seconds to wait for another run on the dataset to end.
+        wait_s: seconds to wait for another run on the dataset to end.
         """
         keep_runs(self.sink, count, wait_s=wait_s)
 
     def kept_bytes(self) -> int:
-        """Bytes of the kept earlier states."""
+        """Return the size of the kept earlier states in bytes."""
         return kept_bytes(self.sink.state)
 
     def harvested_with(self, source: str, setting: str) -> list[Any]:
-        """Values that a setting of a source had when its rows in this dataset were harvested.
+        """Return the values of a source's setting when its rows in this dataset were harvested.
 
-        Each value once; that of the earliest run first.  A setting that was not given has its
-        default.  Raises DatasetError when the record of a run is missing or damaged.
+        Each value occurs once, in the order of the runs. If the setting was not given, its default
+        counts. Raises DatasetError when the record of a run is missing or damaged.
         """
         config = self.plugins.source(source).Config
         return settings_used(self.sink, self.manifest, source, setting, config)
 
     def verify(self) -> list[str]:
-        """Problems of its files, each in a sentence; empty if there are none."""
+        """Check all files; return a sentence for each problem, an empty list if there are none."""
         return [problem.text for problem in self.problems()]
 
     def problems(self) -> list[Problem]:
-        """Problems of its files: each ``text`` names the file.
+        """Check all files; return the problems, each with a ``text`` that names the file.
 
-        `harvest verify --repair` cannot fix one that is ``lasting``.  All files are read once for
-        their checksums, and once more to count their rows; the unfinished work of a run in progress
-        is not checked.
+        `harvest verify --repair` cannot fix a problem that is ``lasting``. All files are read
+        twice, to verify checksums and to count rows. Unfinished work of a run in progress is not
+        checked.
         """
         return judge(self).problems
 
     def replay(self, **which: Any) -> Any:
-        """Read its partitions with rejects again, as ``harvest rejects --replay`` does.
+        """Read partitions with rejects again, as ``harvest rejects --replay`` does.
 
-        source, reason: only rejects of a source, or whose reason contains a text; settings: they
-        override those of the first run; wait_s: as for ``rollback``.
-        Gives the numbers of rejects ``before`` and ``left``, and ``again``: its ``result`` is the
+        source, reason: only rejects of this source, or whose reason contains this text.
+        settings: override those of the first run; wait_s: as for ``rollback``.
+        Returns the numbers of rejects ``before`` and ``left``, and ``again``: its ``result`` is the
         RunResult, and ``gone`` has the parts whose input is gone, each with the reason.
         """
-        return resolve_name("harvest.dataset.repair:replay")(self, **which)  # it knows this class
+        return resolve_name("harvest.dataset.repair:replay")(self, **which)  # imports this module
 
     def rollback(self, run: str, *, wait_s: float = 0) -> str | None:
         """Restore the state that an earlier run left, as ``harvest rollback`` does.
 
-        wait_s: how many seconds to wait for another run on the dataset to end.
-        Gives the id of the run that records this, None if that is the current state already; this
-        object keeps the state in which it was opened.
-        Raises DatasetError when the state is not kept, or a file of it is damaged.
+        wait_s: seconds to wait for another run on the dataset to end.
+        Returns the id of the new run, or None if that state is already in force. This object keeps
+        the state in which it was opened.
+        Raises DatasetError if the state is not kept, or one of its files is damaged.
         """
         with announcing(self.plugins) as committed:
             made = roll_back(self.sink, run, wait_s=wait_s)

@@ -1,4 +1,4 @@
-"""What the columns of a record type or a view mean, for who works with its rows in Python."""
+"""The meaning of the columns of a record type or view, for users of its rows in Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WIDTH = 100
 
 @attrs.frozen(repr=False)
 class Description:
-    """A record type or a view: its name, what its rows are, and its columns.
+    """A record type or view: its name, the meaning of its rows, and its columns.
 
     A notebook shows it as a table, a shell as text.
     """
@@ -51,7 +51,7 @@ class Description:
 
 
 def describe(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Description:
-    """What is declared of a record type, or of the columns that a view has with these settings."""
+    """Describe a record type as declared, or the columns of a view with these settings."""
     plugins = dataset.plugins
     types = plugins.record_types([name])
     if name in types:

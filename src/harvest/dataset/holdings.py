@@ -1,4 +1,4 @@
-"""What a dataset holds: how much, from where, of which time, by which runs; also as HTML."""
+"""The content of a dataset in numbers: rows, inputs, times and runs; also as HTML."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _COLUMNS = {
 
 
 def accounts_of(parts: Parts) -> pl.DataFrame:
-    """A row for each part: source, origin, plugin, run, rejected, failed, rows, written.
+    """Return a row for each part: source, origin, plugin, run, rejected, failed, rows, written.
 
-    rows: by record type, as structs of ``of`` and ``count``; written: the sum of these.
+    rows: by record type, as structs of ``of`` and ``count``; written: the sum of the counts.
     """
     frames = [
         pl.DataFrame(parts.table(name).select(columns).filter(parts.counting).unify_dictionaries())
@@ -52,7 +52,7 @@ def accounts_of(parts: Parts) -> pl.DataFrame:
 
 
 def rows_by_type(accounts: pl.DataFrame) -> pl.DataFrame:
-    """A row for each record type, ``of``, of which some part has rows."""
+    """Return sources, plugins and number of origins for each record type (``of``) with rows."""
     held = accounts.select(
         "source", "plugin", "rows", origin=pl.col("origin").cast(pl.Categorical).to_physical()
     )
@@ -71,11 +71,11 @@ def rows_by_type(accounts: pl.DataFrame) -> pl.DataFrame:
 
 @attrs.frozen(kw_only=True)
 class Holding:
-    """What a dataset holds of a record type.
+    """The rows of a record type in a dataset.
 
-    rows: how many; origins: how many inputs they come from; sources: which read these.
-    first, last: the first and the last time in its rows; None where it has no times, or no
-        installed plugin declares it.
+    rows, origins: number of rows, and of the inputs they come from; sources: their sources.
+    first, last: first and last time in the rows; None if there are no times, or no installed plugin
+        declares the type.
     """
 
     record_type: str
@@ -87,7 +87,7 @@ class Holding:
 
 
 def holdings(dataset: Dataset) -> list[Holding]:
-    """A holding of each record type of which there are rows, by name."""
+    """Return a holding for each record type with rows, by name."""
     counts = {name: rows for name, rows in dataset.record_types.items() if rows}
     read = {row["of"]: row for row in rows_by_type(accounts_of(dataset.manifest.parts)).to_dicts()}
     known = dataset.plugins.record_types(counts)
@@ -118,10 +118,11 @@ def _spans(
 
 
 def read_runs(sink: Sink, manifest: Manifest, skip: int = 0) -> list[dict[str, Any]]:
-    """The records of all committed runs but the ``skip`` oldest, oldest first.
+    """Return the records of all committed runs, oldest first, without the ``skip`` oldest.
 
-    Each has a key ``state``: ``in force``, ``kept`` where one can go back to it, or null; and a key
-    ``problem``, null unless the record is missing, damaged or given up: then it has nothing else.
+    Each has a key ``state``: ``in force``, ``kept`` if it can be restored, or null. Its key
+    ``problem`` is null, or says that the record is missing, damaged or given up: then nothing else
+    is known.
     """
     states = dict.fromkeys(manifest.kept, "kept") | {manifest.run: "in force"}
     records = []
@@ -138,7 +139,7 @@ def read_runs(sink: Sink, manifest: Manifest, skip: int = 0) -> list[dict[str, A
 def settings_used(
     sink: Sink, manifest: Manifest, source: str, setting: str, config: type
 ) -> list[Any]:
-    """Values of a setting in the runs that read the rows of a source, earliest run first."""
+    """Return values of a setting in the runs that read a source's rows, earliest run first."""
     accounts = accounts_of(manifest.parts)
     held = accounts.filter(pl.col("source") == source, pl.col("written") > 0)
     values: list[Any] = []
@@ -156,7 +157,7 @@ def settings_used(
 
 
 def summary(dataset: Dataset) -> dict[str, Any]:
-    """Its size and runs, its record types with rows and times, its views and reports."""
+    """Summarize a dataset: size, runs, record types with rows and times, views and reports."""
     held = dataset.holdings()
     runs = [run for run in dataset.runs() if run["problem"] is None]
     parts, files = dataset.manifest.parts, dataset.manifest.files.distinct()
@@ -185,12 +186,12 @@ def summary(dataset: Dataset) -> dict[str, Any]:
 
 
 def _minute(moment: str) -> str:
-    """A time to the minute, in UTC as it is recorded."""
+    """Format a time to the minute, in UTC as recorded."""
     return moment[:16].replace("T", " ")
 
 
 def to_html(dataset: Dataset) -> str:
-    """The summary for a notebook, with what to write in its cells."""
+    """Format the summary for a notebook, with Python expressions for its cells."""
     found = summary(dataset)
     size = (
         f"{count_in_words(found['rows'], 'row')} from {count_in_words(found['inputs'], 'input')}, "

@@ -1,6 +1,6 @@
-"""Mending a dataset: restoring its manifest, reading again just what is damaged.
+"""Repair a dataset: restore its manifest, and read only damaged parts again.
 
-What is done is decided under the dataset's lock, from the state that is in force then.
+All decisions are made under the dataset's lock, from the state in force at that time.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from .verify import Problem, concerned, inspect
 
 @attrs.frozen(kw_only=True)
 class Repair:
-    """What was wrong and what was done about it.
+    """The problems of a dataset and the result of repairing them.
 
-    found: problems before; left: problems that remain; restored: whether the manifest was.
-    result: of the run that read damaged parts again, if one did.
-    gone: inputs of damaged parts that do not exist any more, with the reason.
-    given_up: what could not be restored, and is not missed any more.
+    found: problems before; left: remaining problems; restored: whether the manifest was restored.
+    result: result of the run that read damaged parts again, if any.
+    gone: missing inputs of damaged parts, with the reason.
+    given_up: descriptions of states and records that were lost and are no longer expected.
     """
 
     found: list[str]
@@ -56,17 +56,17 @@ def repair(
     give_up: bool = False,
     wait_s: float = 0,
 ) -> Repair:
-    """Mend the dataset at a location.
+    """Repair the dataset at a location.
 
-    settings: plugin name -> key -> value, for what is not kept with the dataset (secrets).
-    deleted: ``drop`` takes damaged parts whose input is gone out of the dataset.
-    give_up: do without kept states and records of runs that cannot be restored, and go back to an
-        earlier manifest where the last one cannot be.
+    settings: plugin name -> key -> value, for values that the dataset does not keep (secrets).
+    deleted: ``drop`` removes damaged parts whose input is gone from the dataset.
+    give_up: give up kept states and run records that cannot be restored; if the last manifest is
+        lost, go back to an earlier one.
     """
     plugins = plugins or manager()
     path = location.expanduser().absolute()
     state = state_at(path)
-    # nobody holds a lock that is no file
+    # clear these first: a lock that is not a file cannot be held
     found = _clear_places(state, in_place_of_files(state, top=True))
     with announcing(plugins) as committed, holding(state, str(path), wait_s=wait_s) as lock:
         found += _clear_places(state, in_place_of_files(state))
@@ -109,14 +109,14 @@ def repair(
 
 
 def _in_place_of_one_file(path: Path, state: Path) -> Iterator[tuple[Path, str]]:
-    """What is found instead of a dataset that is one file, which may be a link of the user's."""
+    """Yield what replaces a single-file dataset; the path may be the user's own link."""
     what = what_else(Path(os.path.realpath(path)))
     if what is not None and state in states_of(path)[1:]:
         yield path, what
 
 
 def _in_place_of_rows(dataset: Dataset) -> Iterator[tuple[Path, str]]:
-    """What is found instead of files of rows, and what it is."""
+    """Yield paths of row files that have the wrong kind, and the kind found."""
     root = dataset.sink.root
     files = dataset.manifest.files.distinct()
     for name in sorted({file.path for file in files if file.offset is None}):
@@ -126,12 +126,12 @@ def _in_place_of_rows(dataset: Dataset) -> Iterator[tuple[Path, str]]:
 
 
 def _clear_places(state: Path, places: Iterable[tuple[Path, str]]) -> list[str]:
-    """Move aside what is there instead of files; a sentence on each."""
+    """Move entries of the wrong kind aside; return a sentence on each."""
     return [f"{path}: was {what}, now {set_aside(path, state)}" for path, what in list(places)]
 
 
 def _restore_manifest(state: Path, *, give_up: bool) -> list[str]:
-    """Put a copy in the place of a manifest that is damaged or missing; what was wrong with it."""
+    """Replace a damaged or missing manifest by a copy; return what was wrong."""
     try:
         _load_all(state)
     except DatasetError as error:
@@ -164,7 +164,7 @@ def _load_all(state: Path) -> None:
 
 
 def _newest_copy(state: Path) -> Manifest | None:
-    """The manifest of the latest run that is whole, its segments in their place again."""
+    """Return the latest intact copy of the manifest, with its segments restored, or None."""
     found: dict[Path, Manifest] = {}
     for path in (state / HISTORY).glob("*.json"):
         for name in segments_of(path) or ():
@@ -173,13 +173,13 @@ def _newest_copy(state: Path) -> Manifest | None:
             copy = Manifest.read(path)
             if copy is not None:
                 found[path] = copy.check()
-        except DatasetError:  # damaged too: an older one is better than none
+        except DatasetError:  # this copy is damaged too: try older ones
             continue
     return max(found.values(), key=lambda copy: len(copy.runs), default=None)
 
 
 def problem_of_manifest(path: Path) -> str | None:
-    """What is wrong with the manifest of the dataset at a location, if it cannot be opened."""
+    """Return the problem of a dataset's manifest if it cannot be opened, else None."""
     for state in states_of(path.expanduser().absolute()):
         try:
             _load_all(state)
@@ -189,7 +189,7 @@ def problem_of_manifest(path: Path) -> str | None:
 
 
 def _unkept(target: Target) -> list[str]:
-    """That the state before could not be kept, if one was to be."""
+    """Return a sentence if the previous state should have been kept but could not be."""
     before, now = target.manifest, manifest_of(target.sink)
     if now.run == before.run or before.run in now.kept or not now.keep_runs:
         return []
@@ -197,7 +197,7 @@ def _unkept(target: Target) -> list[str]:
 
 
 def _give_up(target: Target, problems: Iterable[Problem]) -> list[str]:
-    """Do without the kept states and records that problems are about; what these were."""
+    """Give up kept states and records that the problems concern; return a sentence on each."""
     now = manifest_of(target.sink)
     states = {problem.state for problem in problems}
     records = {problem.record for problem in problems}
@@ -215,7 +215,7 @@ def _give_up(target: Target, problems: Iterable[Problem]) -> list[str]:
 
 @attrs.frozen(kw_only=True)
 class Replay:
-    """What became of partitions with rejects; before, left: rejects of the dataset."""
+    """The outcome of a replay; before, left: numbers of rejects in the dataset."""
 
     again: Again
     before: int
@@ -230,7 +230,7 @@ def replay(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     wait_s: float = 0,
 ) -> Replay:
-    """Read again the partitions that have rejects: of a source, of a reason that holds a text."""
+    """Read partitions with rejects again; ``reason`` selects rejects by a text in their reason."""
     plugins = dataset.plugins
     with announcing(plugins) as committed, writing(dataset.sink, wait_s=wait_s) as target:
         held = target.manifest.parts

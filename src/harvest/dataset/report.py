@@ -1,4 +1,4 @@
-"""A report of a dataset: it is checked, built by its plugin, and given what the dataset knows."""
+"""Build a report on a dataset: check settings, call the plugin, add the dataset's context."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True, eq=False)
 class ReportContext:
-    """What a dataset knows of a report that a plugin has built of it.
+    """The context that a dataset adds to a report built by a plugin.
 
-    name: of the report, as it is declared.
-    facts: what it was made from, each a name and a text: the dataset, its rows, the settings.
-    gaps: record types that the report reads and the dataset lacks, with what brings them.
-    location: of the dataset, where the evidence of findings lies.
-    judge: asks the rules that name the report.
-    reading: the context in which a report reads the dataset after it was built.
+    name: declared name of the report.
+    facts: pairs of name and text: the dataset, its rows, the settings.
+    gaps: record types that the report reads and the dataset lacks, with how to get them.
+    location: location of the dataset, for the evidence of findings.
+    judge: function that checks the rules of the report.
+    reading: context manager for reading the dataset after the report was built.
     """
 
     name: str
@@ -40,23 +40,23 @@ class ReportContext:
 
     @cached_property
     def verdict(self) -> Verdict | None:
-        """What the rules that name the report conclude; None where there are none."""
+        """Findings of the rules that name the report; None if there are no rules."""
         return self.judge()
 
 
 @runtime_checkable
 class _Built(Protocol):
-    """What the function of a report gives."""
+    """The object that a report's function returns."""
 
     def completed(self, context: ReportContext) -> Any:
-        """The report with what the dataset knows of it; this is what ``Dataset.report`` gives."""
+        """Return the report with the dataset's context, as ``Dataset.report`` returns it."""
 
 
 def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Any:
-    """The report of this name over a dataset, as the plugin's own class completes it.
+    """Build a report on a dataset; the plugin's own class completes it.
 
-    Raises UsageError for an unknown report or setting, DatasetError when the dataset holds none
-    of the record types that it reads.
+    Raises UsageError for an unknown report or setting. Raises DatasetError if the dataset has none
+    of the record types that the report reads.
     """
     spec = dataset.plugins.report(name)
     check_settings("report", spec, settings)
@@ -101,7 +101,7 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> An
 
 
 def _gaps(absent: Sequence[str], plugins: PluginManager) -> list[str]:
-    """What brings record types, each once: ``slurm.job: harvest with the source 'slurm'``."""
+    """Say once for each remedy which record types it brings: ``slurm.job: harvest with ...``."""
     names: dict[str, list[str]] = {}
     for kind in absent:
         names.setdefault(_remedy(kind, plugins), []).append(kind)
@@ -114,7 +114,7 @@ def _remedy(record_type: str, plugins: PluginManager) -> str:
         try:
             kinds = {declared(cls).name for cls in plugins.load(spec).record_types}
         except PluginError:
-            continue  # `harvest plugins` says what is wrong with it
+            continue  # `harvest plugins` shows its problem
         if record_type in kinds:
             bringing.append(source)
     if bringing:

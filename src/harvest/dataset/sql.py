@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 SHOW_TABLES: Final = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
-"""DuckDB would show the tables that were opened, and only those that a query names are."""
+"""Handled here: DuckDB would show only the opened tables, which are those a query names."""
 READING: Final = ("SELECT", "EXPLAIN", "MULTI")
-"""Types of the statements that give rows and change nothing; a PIVOT is several together."""
+"""Types of read-only statements that return rows; PIVOT is a group of statements (MULTI)."""
 _Settings = Mapping[str, Mapping[str, Any]]
 _NO_TABLE: Final = re.compile(r"Table with name \"?(.+?)\"? does not exist")
 
 
 def query(dataset: Dataset, text: str, settings: _Settings | None = None) -> pl.DataFrame:
-    """The result of one SQL query; several are refused.  See ``queries``."""
+    """Return the result of one SQL query, as ``queries``; raise UsageError for several."""
     found = queries(dataset, text, settings)
     if len(found) != 1:
         raise UsageError(
@@ -35,13 +35,13 @@ def query(dataset: Dataset, text: str, settings: _Settings | None = None) -> pl.
 
 
 def queries(dataset: Dataset, text: str, settings: _Settings | None = None) -> list[pl.DataFrame]:
-    """The results of SQL queries, divided by semicolons; ``show tables`` lists what can be asked.
+    """Return the results of SQL queries, separated by semicolons; ``show tables`` lists tables.
 
-    settings: of views, by the view's name.
+    settings: settings of views, by the view's name.
 
-    Tables are named as the record types and views are (``dask.transfer``, ``dask.tasks``): quoted
-    whole, or as schema and table.  Only tables that the queries name are opened.  A query cannot
-    write files or read others, and a statement that makes or changes something is refused before
+    Tables have the names of record types and views (``dask.transfer``, ``dask.tasks``): quoted
+    whole, or as schema and table. Only tables that the queries name are opened. A query cannot
+    write files or read others. A statement that makes or changes something raises UsageError before
     the first is run.
     """
     if SHOW_TABLES.fullmatch(text):
@@ -61,17 +61,17 @@ def queries(dataset: Dataset, text: str, settings: _Settings | None = None) -> l
         connection.execute("SET TimeZone = 'UTC'")
         known = [*dataset.plugins.record_type_names(), *dataset.plugins.views]
         _register_all(connection, dataset, _named(text, known), settings or {})
-        # names are bound; from here on the query sees nothing but these tables
+        # tables are registered; from here on, a query sees only these tables
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         found: list[pl.DataFrame] = []
         of = len(statements)
-        for number, statement in enumerate(statements, start=1):  # noqa: B007 - an error says it
+        for number, statement in enumerate(statements, start=1):  # noqa: B007 - for error messages
             shown = SHOW_TABLES.fullmatch(statement.query)
             found.append(_tables(dataset) if shown else _rows(connection.sql(statement.query)))
         return found
     except duckdb.Error as error:
-        # rows are read while the query runs
+        # a lazy table may raise an error of this package while the query runs
         within = error_within(error) if isinstance(error, duckdb.InvalidInputException) else None
         if within is not None:
             raise within from error
@@ -79,14 +79,14 @@ def queries(dataset: Dataset, text: str, settings: _Settings | None = None) -> l
         if not isinstance(error, wrong) and not dataset.is_current():
             raise changed(dataset.sink) from error
         for name in _named(text, dataset):
-            dataset.record_type(name)  # the error of one that nobody declares: what to install
+            dataset.record_type(name)  # raises an error with a remedy for an undeclared type
         raise _wrong(dataset, str(error), f"query {number}" if of > 1 else "the query") from error
     finally:
         connection.close()
 
 
 def _rows(answer: Any) -> pl.DataFrame:
-    """The rows of an answer; an interval is a duration, as which DuckDB takes 30 days a month."""
+    """Return the rows of a result; convert intervals to durations, with 30 days per month."""
     spans = [n for n, kind in zip(answer.columns, answer.types, strict=True) if kind == "INTERVAL"]
     if spans:
         quoted = ['"' + name.replace('"', '""') + '"' for name in spans]
@@ -96,7 +96,7 @@ def _rows(answer: Any) -> pl.DataFrame:
 
 
 def _check(statements: Sequence[Any]) -> None:
-    """Raise UsageError where there is none, or one that does other than reading."""
+    """Raise UsageError if there is no statement, or one that does not only read."""
     if not statements:
         raise UsageError("0 statements where a query is expected", remedy="use SELECT or FROM")
     for number, statement in enumerate(statements, start=1):
@@ -108,14 +108,14 @@ def _check(statements: Sequence[Any]) -> None:
 
 
 def _wrong(dataset: Dataset, problem: str, which: str) -> UsageError:
-    """What DuckDB says, which marks the place; for an unknown table, those that there are."""
+    """Build the error for a failed query; for an unknown table, suggest similar names."""
     missing = _NO_TABLE.search(problem)
     if missing is None:
         return UsageError(f"{which} failed: {problem}", remedy=None)
     known = [*dataset.record_types, *dataset.views()]
     last = {name.rpartition(".")[2]: name for name in known}
     near = difflib.get_close_matches(missing[1].rpartition(".")[2], last, n=3, cutoff=0.6)
-    # DuckDB's own suggestion knows nothing but the tables that were named
+    # DuckDB's own suggestion covers only the tables that were registered
     return UsageError(
         f"{which} failed: no table {missing[1]!r}",
         remedy=(f"did you mean {' or '.join(last[name] for name in near)}? " if near else "")
@@ -124,7 +124,7 @@ def _wrong(dataset: Dataset, problem: str, which: str) -> UsageError:
 
 
 def _tables(dataset: Dataset) -> pl.DataFrame:
-    """What can be asked: record types with their rows, and views."""
+    """List the available tables: record types with their rows, and views."""
     held = [(name, "record type", rows) for name, rows in dataset.record_types.items()]
     views = [(name, "view", None) for name in dataset.views()]
     schema = {"name": pl.String, "kind": pl.String, "rows": pl.Int64}
@@ -132,7 +132,7 @@ def _tables(dataset: Dataset) -> pl.DataFrame:
 
 
 def _named(text: str, names: Iterable[str]) -> list[str]:
-    """Those of some record types and views whose names occur in the query."""
+    """Return the names of record types and views that occur in the query."""
     plain = text.replace('"', "").lower()
     return [name for name in names if name.lower() in plain]
 

@@ -1,4 +1,4 @@
-"""Checking a dataset against its manifest: bytes, rows, schemas, and files that do not belong."""
+"""Check a dataset against its manifest: bytes, rows, schemas, and foreign files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .dataset import Dataset
 
 LOOKS: Final = 50
-"""How often it is looked again, at most, at what a writer may have left for a moment."""
+"""Maximum number of checks while problems may be temporary states of a writer."""
 
 Place: TypeAlias = tuple[str, int | None]
 """Path and offset of a file or piece."""
@@ -31,13 +31,13 @@ Place: TypeAlias = tuple[str, int | None]
 
 @attrs.frozen
 class Problem:
-    """Something that is wrong with a dataset.
+    """A problem of a dataset.
 
     text: a sentence that names the file.
-    files: those that are not as they were written; in_state: whether they are files of rejects.
-    lasting: whether ``harvest verify --repair`` leaves it as it is.
-    passing: whether a commit that goes on looks like this until it has ended.
-    state, record: the run whose kept state, or whose record, is lost by it; to be given up.
+    files: files that have changed since they were written; in_state: whether they hold rejects.
+    lasting: whether ``harvest verify --repair`` cannot fix it.
+    passing: whether a commit in progress looks like this until it ends.
+    state, record: run whose kept state, or whose record, is lost; it can be given up.
     """
 
     text: str
@@ -50,27 +50,27 @@ class Problem:
 
     @property
     def lost(self) -> bool:
-        """Whether ``harvest verify --repair --give-up`` does without what it is about."""
+        """Whether ``harvest verify --repair --give-up`` gives up the lost state or record."""
         return self.state is not None or self.record is not None
 
 
 @attrs.frozen(kw_only=True)
 class Verdict:
-    """What is wrong with a dataset, and who was writing into it meanwhile, if somebody was."""
+    """The problems of a dataset, and the process that wrote to it during the check, if any."""
 
     problems: list[Problem]
     writer: Holder | None = None
 
 
 def judge(dataset: Dataset) -> Verdict:
-    """What is wrong with a dataset, apart from what a writer that is at work has yet to finish."""
+    """Check a dataset; if a writer is at work, ignore temporary states of its commit."""
     before: list[Problem] = []
     for _ in range(LOOKS):
         found = inspect(dataset)
         writer = holder(dataset.sink.state)
         if writer is not None:
             return Verdict(problems=[each for each in found if not each.passing], writer=writer)
-        # a writer that ended since has finished what it left for a moment
+        # if a writer has ended since, its temporary states are gone: check again
         if found == before or not any(each.passing for each in found):
             break
         before = found
@@ -78,7 +78,7 @@ def judge(dataset: Dataset) -> Verdict:
 
 
 def inspect(dataset: Dataset) -> list[Problem]:
-    """What is wrong with a dataset; empty when all is well."""
+    """Check a dataset once; return its problems."""
     manifest = dataset.manifest
     problems = list(_byte_problems(dataset))
     sound = manifest.parts.changed({}, concerned(manifest, problems))
@@ -97,12 +97,12 @@ def inspect(dataset: Dataset) -> list[Problem]:
 
 
 def _says(manifest: Manifest | None) -> object:
-    """What of a manifest decides whether files are missing."""
+    """Return the content of a manifest on which the set of needed files depends."""
     return manifest and (manifest.token, manifest.kept, manifest.records)
 
 
 def concerned(manifest: Manifest, problems: Iterable[Problem]) -> list[str]:
-    """Keys of the parts whose rows or rejects are in files that are not as they were written."""
+    """Return the keys of parts whose rows or rejects are in damaged files."""
     files: set[Place] = set()
     rejects: set[str] = set()
     for problem in problems:
@@ -117,7 +117,7 @@ def concerned(manifest: Manifest, problems: Iterable[Problem]) -> list[str]:
 
 
 def _byte_problems(dataset: Dataset) -> Iterator[Problem]:
-    """Files whose bytes are not those that were written."""
+    """Yield problems of files whose bytes have changed since they were written."""
     named, sink = dataset.manifest.files, dataset.sink
     # a file may hold rows of several parts and several record types
     files = {(file.path, file.offset, file.sha256): file for file in named.distinct()}
@@ -130,7 +130,7 @@ def _byte_problems(dataset: Dataset) -> Iterator[Problem]:
                 if now != base / file.path:
                     elsewhere[base / file.path] = now
                     continue
-                # a commit may have put it there since
+                # a commit may have put the file there meanwhile
                 problem = _check_bytes(base, file.path, file)
             if problem:
                 place = (file.path, file.offset)
@@ -144,7 +144,7 @@ def _check_bytes(base: Path, name: str, file: PartFile) -> str | None:
     path = base / name
     place = real = link_on_the_way(base, name) or path
     if file.offset is not None:
-        # a consolidated file is the location itself, which may be a link of the user's
+        # a consolidated file is the location itself, which may be the user's own link
         place, real = path, Path(os.path.realpath(path))
     if (what := what_else(real)) is not None:
         return f"{place}: is {what}"
@@ -164,7 +164,7 @@ def _check_bytes(base: Path, name: str, file: PartFile) -> str | None:
 
 
 def _row_problems(dataset: Dataset, sound: Manifest) -> Iterator[Problem]:
-    """Record types whose files cannot be read as declared, or give another number of rows."""
+    """Yield record types with files that do not match the declaration, or have other row counts."""
     for name, rows in sound.record_types().items():
         if not rows:
             continue
@@ -175,7 +175,7 @@ def _row_problems(dataset: Dataset, sound: Manifest) -> Iterator[Problem]:
             yield Problem(f"rows of {name} are not checked: {error}", lasting=True)
             continue
         if text is not None:
-            # one by one, to name those that are to blame
+            # check each file, to name the faulty ones
             bad = [f for f in files if _count(dataset, name, [f], _rows_in(f, name, sound))]
             names = ", ".join(sorted({file.path for file in bad})[:3])
             places = frozenset((file.path, file.offset) for file in bad)
@@ -191,12 +191,12 @@ def _rows_in(file: PartFile, name: str, manifest: Manifest) -> int:
 
 
 def _count(dataset: Dataset, name: str, files: Sequence[PartFile], rows: int) -> str | None:
-    """What is wrong with the rows of a record type in these files; raises UnknownTypeError."""
+    """Say what is wrong with a type's rows in these files, or None; raise UnknownTypeError."""
     try:
         kind = dataset.record_type(name)
         frame = dataset.sink.scan(files, kind)
         found = frame.select(pl.len()).collect().item()
-        # the files' ends state the row counts; the columns must be read to be known
+        # row counts come from file footers; reading one row checks the columns
         frame.head(1).collect()
     except UnknownTypeError:
         raise
@@ -206,7 +206,7 @@ def _count(dataset: Dataset, name: str, files: Sequence[PartFile], rows: int) ->
 
 
 def _stray_files(dataset: Dataset) -> Iterator[Problem]:
-    """Files and folders that readers of the directories would take for the dataset's."""
+    """Yield foreign files and folders that readers of the directories would take for rows."""
     root = dataset.sink.root
     files = dataset.manifest.files.distinct()
     yield from _bytes_behind(root, files)
@@ -232,7 +232,7 @@ def _stray_files(dataset: Dataset) -> Iterator[Problem]:
 
 
 def _bytes_behind(root: Path, files: Iterable[PartFile]) -> Iterator[Problem]:
-    """What follows the last row of a file that holds all of them."""
+    """Yield a problem if bytes follow the last row of a consolidated file."""
     ends = {(f.path, f.offset): f.offset + f.size_bytes for f in files if f.offset is not None}
     if not ends:
         return
@@ -246,7 +246,7 @@ def _bytes_behind(root: Path, files: Iterable[PartFile]) -> Iterator[Problem]:
 
 
 def _state_problems(dataset: Dataset) -> Iterator[Problem]:
-    """Records of runs, kept states and copies of the state that are missing or damaged."""
+    """Yield missing or damaged records of runs, kept states, and copies of the state."""
     manifest, state = dataset.manifest, dataset.sink.state
     for run in manifest.runs:
         if manifest.records.get(run) == GIVEN_UP:

@@ -1,9 +1,9 @@
-"""Engines of the kernel, and what others are made of that have workers on a machine.
+"""The core's engine, and building blocks for engines with workers on a machine.
 
 ``read_bundles`` reads on this machine, as the engine ``local`` does, with ``available_cores``.
-``interpreter`` is the command of a worker process that imports from where this process does,
-``ending`` says how one ended.  ``Progress`` is what bundles report, ``Terms`` what workers
-elsewhere are checked for, ``Awaited`` finds what jobs stage.
+``interpreter`` is the command of a worker process with the import paths of this process, ``ending``
+says how a process ended. ``Progress`` is the report of bundles, ``Terms`` are the requirements for
+workers elsewhere, ``Awaited`` finds results that jobs stage.
 """
 
 from __future__ import annotations

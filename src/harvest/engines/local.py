@@ -1,4 +1,4 @@
-"""The engine ``local``: this process, or worker processes on this machine."""
+"""The engine ``local``: reads in this process, or in worker processes on this machine."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from harvest.reading.task import Progress
 from . import pool
 
 BYTES_WORTH_A_WORKER: Final = 16 << 20
-"""Input for which starting one more process pays, when the user names no number."""
+"""Input bytes for which one more worker is worth its start, if the user gives no number."""
 
 
 class LocalEngine(Engine):
     """Worker processes on this machine; with one worker, this process itself.
 
-    Without a number of workers it takes as many as there are cores, but no more than the input
-    is large enough for; and this process alone for classes that the program or notebook defines
-    itself, which no other could import.
+    By default it uses as many workers as there are cores, but no more than the input size
+    justifies. It uses only this process if the program or notebook itself defines a source or sink
+    class, since workers cannot import that.
     """
 
     name = "local"
@@ -41,9 +41,9 @@ def read_bundles(
     workers: int,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Iterator[Result]:
-    """Read bundles on this machine, by worker processes; with one worker, by this process itself.
+    """Read bundles on this machine, in worker processes; with one worker, in this process.
 
-    Results come as they are done; each bundle is taken when it can soon be given out.
-    Raises what ``Bundle.read`` raises, and WorkerLost when a worker process is lost.
+    Results come in order of completion; a bundle is taken shortly before it is given to a worker.
+    Raises errors of ``Bundle.read``, and WorkerLost when a worker process is lost.
     """
     return pool.apply(Bundle.read, bundles, workers=workers, on_progress=on_progress)

@@ -1,4 +1,4 @@
-"""Applying a function to tasks, in this process or in worker processes on this machine."""
+"""Apply a function to tasks, in this process or in worker processes on this machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PROGRAM: Final = (
     "import sys; from importlib import import_module; module, *sys.path[:], number = sys.argv[1:]; "
     "import_module(module).main(int(number))"
 )
-"""Imports from where this process imports, also what it has added to ``sys.path``."""
+"""Program of a worker: takes over this process's ``sys.path``, including its additions."""
 
 _FLAGS: Final = {
     "isolated": "-I",
@@ -32,24 +32,24 @@ _FLAGS: Final = {
     "no_site": "-S",
     "dont_write_bytecode": "-B",
 }
-"""The interpreter's options that a worker has in common with this process."""
+"""Interpreter options that a worker takes over from this process, by name in ``sys.flags``."""
 
 _END_S: Final = 5.0
-"""How long a worker may take to end."""
+"""Seconds that a worker may take to end."""
 
 _LAST_LINES: Final = 5
 
 
 class WorkerProcess:
-    """A new interpreter that applies a function to tasks; see ``worker`` for what the two say.
+    """A new interpreter that applies a function to tasks; ``worker`` documents the protocol.
 
-    It has a session of its own, so that no Ctrl-C reaches it: this process decides when it ends.
-    It ends by itself when this process does, however that happens.
+    It runs in its own session, so Ctrl-C does not reach it: this process decides when it ends. It
+    ends by itself when this process ends, for whatever reason.
 
-    function: of a module that can be imported.
-    threads: what libraries may take, unless the environment says otherwise.
+    function: a function of an importable module.
+    threads: number of threads for libraries, unless the environment sets another.
     connection: readable when there is a message for ``receive``.
-    output: descriptor of what the worker prints, for ``show_output``; None once it has ended.
+    output: descriptor of the worker's output, for ``show_output``; None after its end.
     """
 
     def __init__(self, function: Callable[..., Any], *, threads: int):
@@ -79,13 +79,13 @@ class WorkerProcess:
         self._send(start)
 
     def give(self, task: Any) -> None:
-        """Let it work on a task, once it is ready or done with the one before."""
+        """Send a task to the worker, once it is ready or done with the previous one."""
         self._send(_pickle(task))
 
     def receive(self) -> tuple[str, Any]:
-        """A message: ``ready``, ``report`` with a report, or ``done`` with a result.
+        """Return the next message: ``ready``, ``report`` with a report, or ``done`` with a result.
 
-        Waits for it.  Raises what the function raised, or HarvestError when the worker is lost.
+        Waits for it. Raises the function's exception, or HarvestError when the worker is lost.
         """
         try:
             message, content = self.connection.recv()
@@ -101,7 +101,7 @@ class WorkerProcess:
         return message, content
 
     def show_output(self) -> None:
-        """Print what the worker has printed, on standard error, where a program's remarks go."""
+        """Print the worker's output on standard error, like other remarks of the program."""
         data = os.read(self.output, 1 << 16) if self.output is not None else b""
         if not data and self.output is not None:
             os.close(self.output)
@@ -111,18 +111,18 @@ class WorkerProcess:
             self._show(whole_lines=bool(data))
 
     def dismiss(self) -> None:
-        """Let it end, since all work is done."""
+        """Tell the worker to end, since all work is done."""
         with contextlib.suppress(ConnectionError):
             self.connection.send_bytes(b"")
 
     def wait(self) -> None:
-        """Wait until it has ended, and print what it said last."""
+        """Wait until the worker has ended, and print its last output."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
         self._drain()
 
     def end(self) -> None:
-        """End it immediately, and what it has started, unless it has ended already."""
+        """End the worker and its processes immediately, unless it has ended already."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             if self._process.poll() is not None:
                 break
@@ -135,12 +135,12 @@ class WorkerProcess:
             self.output = None
 
     def _send(self, data: bytes) -> None:
-        # a worker that is lost is noticed by who receives
+        # ``receive`` reports a lost worker
         with contextlib.suppress(ConnectionError):
             self.connection.send_bytes(data)
 
     def _loss(self) -> HarvestError:
-        """What is known about a worker whose connection is closed."""
+        """Build the error for a worker whose connection is closed."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
         code = self._process.poll()
@@ -158,7 +158,7 @@ class WorkerProcess:
         )
 
     def _drain(self) -> None:
-        """Take what it printed, without waiting for others that print there."""
+        """Read the remaining output, without waiting for other processes that write to it."""
         if self.output is None:
             return
         os.set_blocking(self.output, False)
@@ -176,7 +176,7 @@ class WorkerProcess:
 
 
 def ending(code: int | None) -> str:
-    """How a process ended, in words: it ..."""
+    """Say how a process ended, as words after "it"."""
     if code is None:
         return "closed its connection and did not end"
     if code >= 0:
@@ -190,10 +190,10 @@ def ending(code: int | None) -> str:
 
 
 def interpreter(module: str) -> list[str]:
-    """The command for a new interpreter that calls ``main`` of a module.
+    """Return the command for a new interpreter that calls ``main`` of a module.
 
-    It imports from where this process does, and never the program that this process executes.
-    Append the number to give to ``main``.
+    It has the import paths of this process, and never imports the program that this process
+    executes. Append the number to pass to ``main``.
     """
     paths = [path for path in sys.path if isinstance(path, str)]
     options = [option for name, option in _FLAGS.items() if getattr(sys.flags, name)]
@@ -204,7 +204,7 @@ def interpreter(module: str) -> list[str]:
 
 
 class _Pickler(pickle.Pickler):
-    """Refuses what a worker could not import."""
+    """Pickler that raises UsageError for objects that a worker cannot import."""
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, type | FunctionType) and obj.__module__ == "__main__":
@@ -227,13 +227,13 @@ R = TypeVar("R")
 P = TypeVar("P")
 
 AHEAD: Final = 16
-"""Tasks for each worker that are taken before one is asked for, at most."""
+"""Maximum number of tasks per worker that are taken in advance."""
 
 _NO_MORE: Final = object()
 
 
 def available_cores() -> int:
-    """Cores that this process may use (affinity and batch systems' limits counted)."""
+    """Return the number of cores that this process may use (affinity, limits of batch systems)."""
     affinity = getattr(os, "sched_getaffinity", None)  # macOS binds no process to cores
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
@@ -245,9 +245,9 @@ def apply(
     workers: int,
     on_progress: Callable[[P], None] | None = None,
 ) -> Iterator[R]:
-    """Results as they are done; with one worker or none, this process itself does the work.
+    """Yield results in order of completion; with at most one worker, work in this process.
 
-    tasks: each is taken when it can soon be given out, in their order.
+    tasks: taken in order, each shortly before it is given to a worker.
     """
     if workers <= 1:
         for task in tasks:
@@ -256,7 +256,7 @@ def apply(
     processes: list[WorkerProcess] = []
     try:
         threads = max(1, available_cores() // workers)
-        # one by one, so that those that run are known when the next cannot be started
+        # added one by one, so that running workers are known if the next cannot start
         processes.extend(WorkerProcess(function, threads=threads) for _ in range(workers))
         yield from _results(processes, iter(tasks), on_progress)
         for process in processes:
@@ -273,7 +273,7 @@ def _results(
     tasks: Iterator[Any],
     on_progress: Callable[[Any], None] | None,
 ) -> Iterator[Any]:
-    """What the workers make of the tasks: each task goes to the next worker that is idle."""
+    """Yield results; give each task to the next idle worker."""
     idle: list[WorkerProcess] = []
     taken: deque[Any] = deque()
     more = True
@@ -302,7 +302,7 @@ def _results(
 
 
 def _with_messages(workers: Sequence[WorkerProcess], timeout_s: float) -> list[WorkerProcess]:
-    """The workers that have sent a message; what others printed is printed here."""
+    """Return the workers that have sent a message; print output of the others."""
     channels: dict[Any, WorkerProcess] = {worker.connection: worker for worker in workers}
     outputs = {worker.output: worker for worker in workers if worker.output is not None}
     found = wait([*channels, *outputs], timeout_s)

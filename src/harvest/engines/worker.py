@@ -1,14 +1,14 @@
-"""What a worker process of the engine ``local`` does: apply a function to the tasks it is given.
+"""The worker process of the engine ``local``: applies a function to the tasks it receives.
 
-It is a new interpreter with one connection to the process that started it, over which go
+It is a new interpreter with one connection to the process that started it. These messages pass:
 
-- to the worker: first the function, with the process group of who started it; then tasks, one
-  after the other; at last an empty message, upon which it ends;
+- to the worker: first the function, with the process group of its parent; then tasks, one
+  after the other; finally an empty message, after which it ends;
 - from the worker: ``("ready", None)`` when it can take tasks; for each task any number of
   ``("report", report)``, then ``("done", result)`` or ``("failed", (exception, traceback))``.
 
-When the connection closes, the process at the other end has ended, and so does this one, whatever
-it is about.  The program that uses harvest (its ``__main__``) is never imported here.
+If the connection closes, the other process has ended, and the worker ends too, whatever it is
+doing. The program that uses harvest (its ``__main__``) is never imported here.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from harvest.errors import HarvestError
 
 
 def main(descriptor: int) -> None:
-    """Work until an empty message comes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is not this process's to notice
+    """Work until an empty message arrives."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles interrupts
     connection = Connection(descriptor)
     messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, messages), daemon=True).start()
@@ -39,18 +39,18 @@ def main(descriptor: int) -> None:
         send("ready", None)
         while data := messages.get():
             send("done", function(_load(data), lambda report: send("report", report)))
-    except BaseException as error:  # noqa: BLE001 - raised again where the task came from
+    except BaseException as error:  # noqa: BLE001 - raised again in the parent process
         send.failure(error)
         messages.get()
 
 
 def _receive(connection: Connection, messages: queue.SimpleQueue[bytes]) -> None:
-    """Take messages as they come, so that the end of the other process is noticed immediately."""
+    """Receive messages immediately, so that the end of the other process is noticed."""
     while True:
         try:
             messages.put(connection.recv_bytes())
         except (EOFError, OSError):
-            # with all that was started from here
+            # also ends processes that were started from here
             os.killpg(0, signal.SIGKILL)
 
 
@@ -66,7 +66,7 @@ def _load(data: bytes) -> Any:
 
 
 class _Sender:
-    """Sends messages, whole, from whatever thread."""
+    """Sender of whole messages, from any thread."""
 
     def __init__(self, connection: Connection):
         self._connection = connection
@@ -77,7 +77,7 @@ class _Sender:
             self._connection.send((message, content))
 
     def failure(self, error: BaseException) -> None:
-        """Send an exception; what cannot travel, or is not for others to raise, by its text."""
+        """Send an exception; if it cannot be pickled or is not an Exception, send its text."""
         lines = "".join(traceback.format_exception(error))
         try:
             if not isinstance(error, Exception):

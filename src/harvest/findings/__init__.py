@@ -1,4 +1,4 @@
-"""What rules conclude from a dataset: asking them, and their conclusions as data and words."""
+"""Findings of rules on a dataset: checking rules, and findings as data and text."""
 
 from __future__ import annotations
 

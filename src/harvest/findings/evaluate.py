@@ -1,7 +1,7 @@
-"""Asking rules about a dataset.
+"""Check rules on a dataset.
 
-The rules that look at one view share one pass over it: the view is built once, and their
-conditions choose their rows in one query, so that memory holds the chosen rows alone.
+Rules on the same view share one pass over it. The view is built once, and one query selects the
+rows for all conditions, so that only selected rows are in memory.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from harvest.toolkit.steps import step
 from .model import Evidence, Found, Verdict
 
 EVIDENCE_ROWS = 10
-"""Rows of evidence that are kept with a finding."""
+"""Maximum number of evidence rows that are kept with a finding."""
 
 
 @attrs.frozen
 class _Question:
-    """A rule with the thresholds and the settings of its view that it is asked with."""
+    """A rule with the thresholds and view settings for one check."""
 
     rule: Rule
     thresholds: dict[str, float]
     settings: dict[str, Any]
 
     def population(self, frame: pl.LazyFrame) -> pl.Expr:
-        """Whom it is about: also rows where that is unknown."""
+        """Return the condition for rows the rule is about; rows with unknown values count."""
         return condition(self.rule.population(self.thresholds), frame).fill_null(True)
 
     def condition(self, frame: pl.LazyFrame) -> pl.Expr:
-        """Whom it chooses: null for those whom it cannot judge."""
+        """Return the condition for selected rows; null for rows that cannot be checked."""
         return condition(self.rule.condition(self.thresholds), frame)
 
 
@@ -52,15 +52,15 @@ def evaluate(
     thresholds: Mapping[str, Mapping[str, Any]] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Verdict:
-    """What rules conclude from a dataset.
+    """Check rules on a dataset and return the findings.
 
-    rules: those to ask; all that plugins declare unless given.
-    thresholds: by rule and name, instead of the declared ones; numbers, or text that is one.
-    settings: of views, as ``run``; each is passed to the views that have it.
+    rules: the rules to check; by default all that plugins declare.
+    thresholds: by rule and name, instead of the declared ones; numbers, or text with a number.
+    settings: settings of views, as ``run``; each is passed to the views that have it.
 
-    A rule whose view does not take the settings, wants one to choose by, or has no value of
-    those that the rule chooses by, is left unjudged.  One whose view has no row among those that
-    it is about is ``elsewhere``.
+    A rule is ``unjudged`` if its view does not accept the settings, requires a setting, or has no
+    values for the rule's condition. A rule is ``elsewhere`` if its view has none of the rows that
+    it is about.
     """
     given = thresholds or {}
     for name in given:
@@ -113,7 +113,7 @@ def evaluate(
 
 
 def thresholds_of(rule: Rule, given: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers a rule decides by, with some of them given."""
+    """Return the thresholds of a rule, some of them replaced; raise UsageError for invalid ones."""
     numbers = {name: threshold.value for name, threshold in rule.thresholds.items()}
     for name, value in given.items():
         if name not in numbers:
@@ -131,9 +131,9 @@ def thresholds_of(rule: Rule, given: Mapping[str, Any]) -> dict[str, float]:
 
 
 def judge(rule: Rule, rows: pl.DataFrame, **thresholds: float) -> list[Found]:
-    """What a rule concludes from the rows of its view, given as a frame.
+    """Check a rule on the rows of its view, given as a frame; return its findings.
 
-    thresholds: instead of the declared ones.
+    thresholds: by name, instead of the declared ones.
     """
     question = _Question(rule, thresholds_of(rule, thresholds), dict(rule.settings))
     (answer,) = _answers(rows.lazy(), [question])
@@ -142,10 +142,10 @@ def judge(rule: Rule, rows: pl.DataFrame, **thresholds: float) -> list[Found]:
 
 @attrs.frozen(eq=False)
 class _Answer:
-    """The rows of a view that a rule chooses.
+    """The rows of a view that a rule selects.
 
-    about: how many rows of the view it is about; ``judged``: how many of these it checked.
-    gap: why it checked no more; empty where it checked all.
+    about: number of rows that the rule is about; ``judged``: number of these that it checked.
+    gap: why it did not check all of them; empty if it did.
     """
 
     chosen: pl.DataFrame
@@ -155,7 +155,7 @@ class _Answer:
 
 
 def _answers(frame: pl.LazyFrame, group: list[_Question]) -> list[_Answer]:
-    """What the rows of a frame are to each rule: one pass counts, one keeps what is chosen."""
+    """Evaluate all conditions on a frame, in one query each for counts and for selected rows."""
     conditions = [question.condition(frame) for question in group]
     used = [sorted(set(chosen.meta.root_names())) for chosen in conditions]
     numbers, marks = [], []
@@ -185,7 +185,7 @@ def _answers(frame: pl.LazyFrame, group: list[_Question]) -> list[_Answer]:
 
 
 def _gap(rule: Rule, about: int, judged: int, missing: list[str], used: list[str]) -> str:
-    """Why a condition holds or fails for only some rows, or for none."""
+    """Say why a condition is true or false for only some rows, or for none."""
     rows = f"{count_in_words(about, 'row')}"
     if judged:
         text = f"{judged:,} of {rows} of {rule.view} checked"

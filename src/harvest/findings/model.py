@@ -1,4 +1,4 @@
-"""Conclusions with their evidence, and the verdict that they make together."""
+"""Findings with their evidence, and the verdict of a set of rules."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Evidence:
     """The rows of a view that are the evidence of a finding.
 
-    where: the SQL condition that chooses them; settings: of the view.
-    rows: how many there are; first: some of them, with the rule's columns.
+    where: the SQL condition that selects them; settings: settings of the view.
+    rows: number of rows; first: some of them, with the rule's columns.
     """
 
     view: str
@@ -31,17 +31,17 @@ class Evidence:
     first: pl.DataFrame
 
     def command(self, dataset: str) -> str:
-        """The command that shows the rows of a dataset, in the columns that the rule names."""
+        """Return the shell command that shows the rows, with the columns that the rule names."""
         settings = [f"--set={key}={value}" for key, value in self.settings.items()]
         columns = f"--columns={','.join(self.first.columns)}"
         words = ["harvest", "view", self.view, dataset, *settings, columns]
-        # in double quotes where these change nothing in it
+        # double quotes are enough if the text has no characters special in them
         safe = not set(self.where) & set('"$`\\!')
         where = f'"{self.where}"' if safe else shlex.quote(self.where)
         return f"{shlex.join(words)} --where {where}"
 
     def call(self) -> str:
-        """The rows in Python, of a dataset of this name."""
+        """Return the Python expression for the rows, with a variable ``dataset``."""
         words = [repr(self.view), *(f"{key}={value!r}" for key, value in self.settings.items())]
         return f"dataset.view({', '.join(words)}).filter(pl.sql_expr({self.where!r}))"
 
@@ -50,8 +50,8 @@ class Evidence:
 class Found:
     """A finding of a rule, with its evidence.
 
-    ``judged``: how many rows of the view the rule checked; unknown: how many lack data, among
-        those that it is about.
+    ``judged``: number of rows of the view that the rule checked; unknown: number of rows that the
+    rule is about but that lack data.
     """
 
     rule: Rule
@@ -62,7 +62,7 @@ class Found:
 
     @property
     def certainty(self) -> tuple[str, ...]:
-        """How sure it is: ``complete``, or all that makes it less than certain."""
+        """``complete``, or all reasons that make the finding less certain."""
         given = self.finding.certainty
         part = ("part",) if self.unknown and "part" not in given else ()
         return (*given, *part) or ("complete",)
@@ -73,7 +73,7 @@ class Found:
         return self.finding.advice or self.rule.advice
 
     def caveats(self) -> str:
-        """What makes it less than certain, in short: ``46 of 61 rows checked, coarse clock``."""
+        """Return the reasons for uncertainty in short: ``46 of 61 rows checked, coarse clock``."""
         names = [
             CERTAINTIES[word].partition(":")[0]
             for word in self.finding.certainty
@@ -83,7 +83,7 @@ class Found:
         return ", ".join([checked, *names] if self.unknown else names)
 
     def certainty_in_words(self) -> str:
-        """How sure it is: ``checked 46 of 61 rows of io.jobs; coarse clock: ...``."""
+        """Describe the certainty: ``checked 46 of 61 rows of io.jobs; coarse clock: ...``."""
         checked = f"checked all {self.judged:,} rows" if self.judged > 1 else "checked the one row"
         if self.unknown:
             checked = f"checked {self.judged:,} of {self.judged + self.unknown:,} rows"
@@ -91,7 +91,7 @@ class Found:
         return "; ".join([f"{checked} of {self.evidence.view}", *reasons])
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, without the rows themselves."""
+        """Return the finding as plain values, without the rows of evidence."""
         return {
             "rule": self.rule.name,
             "severity": self.finding.severity,
@@ -112,13 +112,13 @@ class Found:
 
 @attrs.frozen(eq=False, repr=False)
 class Verdict:
-    """What a set of rules concluded.
+    """The result of checking a set of rules.
 
-    found: the worst first.
-    passed: names of rules that looked and found nothing.
-    unjudged: names of rules that lack a part of what they need, each with the reason.
-    elsewhere: names of rules on what the dataset does not hold at all.
-    partly: names of rules that found nothing and could judge a part only, each with which.
+    found: findings, the most severe first.
+    passed: names of rules that were checked without findings.
+    unjudged: names of rules that lack some of the data they need, each with the reason.
+    elsewhere: names of rules about data that the dataset does not hold at all.
+    partly: names of rules without findings that could check only some rows, each with the reason.
     """
 
     found: tuple[Found, ...] = ()
@@ -128,7 +128,7 @@ class Verdict:
     partly: tuple[tuple[str, str], ...] = ()
 
     def summary(self) -> str:
-        """One line: ``3 findings: 1 high, 2 medium. 12 checks passed, 8 lack data.``"""
+        """Return one line: ``3 findings: 1 high, 2 medium. 12 checks passed, 8 lack data.``"""
         severities = [found.finding.severity for found in self.found]
         counts = [f"{severities.count(s)} {s}" for s in SEVERITIES if s in severities]
         found = f"{count_in_words(len(severities), 'finding')}: {', '.join(counts)}"
@@ -144,14 +144,14 @@ class Verdict:
         if not severities and not named:
             return "No rule is installed."
         said = [f"{number:,} {result}" for number, result in named]
-        if named:  # the first says what is counted
+        if named:  # the first number gets its unit
             number, result = named[0]
             said[0] = f"{count_in_words(number, 'check')} {result}"
         first = found if counts else "No findings"
         return f"{first}. {', '.join(said)}." if said else f"{first}."
 
     def command(self, dataset: str) -> str:
-        """The command that gives these findings of a dataset, and those of other rules."""
+        """Return the shell command that shows these findings, and those of other rules."""
         given = {
             key: value
             for found in self.found
@@ -193,7 +193,7 @@ class Verdict:
         return html.joined(*pieces)
 
     def gaps(self) -> list[str]:
-        """Why checks lack data, wholly or in part; each reason once, with the rules."""
+        """Say why checks lack all or some data; each reason once, with its rules."""
         sentences = []
         for said, gaps in (("Not checked", self.unjudged), ("Passed in part", self.partly)):
             by_reason: dict[str, list[str]] = {}
@@ -203,7 +203,7 @@ class Verdict:
         return sentences
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return the verdict as plain values."""
         return {
             "findings": [found.to_dict() for found in self.found],
             "passed": list(self.passed),

@@ -1,4 +1,4 @@
-"""The data model: record types, and what is derived from them."""
+"""The data model: record types, and the schemas and documentation derived from them."""
 
 from .column import LAYERS, LEVELS, BatchError, RecordTypeError
 from .record import Int32, Record, RecordType, UInt32, UInt64, field, record, record_type

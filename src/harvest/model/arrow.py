@@ -1,8 +1,8 @@
-"""Arrow tables of record types: brought to the declared schema, cut, joined and measured.
+"""Arrow tables of record types: fit to the declared schema, slice, join and measure.
 
-``conform`` is the gate every batch passes before a sink sees it: whatever a source yields
-(pyarrow, polars, anything with ``__arrow_c_stream__``) leaves as a table of exactly the declared
-schema, or raises :class:`BatchError` naming column, row and value that do not fit.
+Every batch passes through ``conform`` before it reaches a sink. Data of a source (pyarrow, polars,
+anything with ``__arrow_c_stream__``) becomes a table of exactly the declared schema. Otherwise
+:class:`BatchError` names column, row and value that do not fit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["concat_tables", "conform", "size_of", "table_of"]
 
 BATCH_ROWS = 65_536
-"""Rows of a batch handed to a sink, at most."""
+"""Maximum number of rows of a batch that a sink receives."""
 
 _CHEAP_BYTES = 1 << 20
 _BRIEF = reprlib.Repr()
@@ -36,14 +36,14 @@ _SHOWN = _BRIEF.maxstring = _BRIEF.maxother = 60
 def conform(
     record_type: RecordType, data: Any, *, origin: str | None = None, position: int | None = None
 ) -> pa.Table:
-    """A table of exactly ``record_type``'s schema.
+    """Convert data to a table with exactly the schema of ``record_type``.
 
     data: a pyarrow table or record batch, or any object with ``__arrow_c_stream__`` or
-        ``__arrow_c_array__`` (a polars frame).  Nullable columns may be missing.
+        ``__arrow_c_array__`` (a polars frame). Nullable columns may be missing.
     origin: fills the column ``origin`` where the data has none.
-    position: of the first row, from which rows are numbered where the data has no ``position``.
+    position: number of the first row; later rows count up from it if the data has no ``position``.
 
-    Raises BatchError when a column is unknown or there twice, or a value is none of its declared
+    Raises BatchError when a column is unknown or repeated, or a value does not have its declared
     type (``harvest.model.contract``).
     """
     table = _as_table(record_type, data)
@@ -84,7 +84,7 @@ def conform(
 
 
 def _as_table(record_type: RecordType, data: Any) -> pa.Table:
-    """Arrow data of any library as a table; raises BatchError for what is none."""
+    """Convert Arrow data of any library to a table; raise BatchError for other data."""
     if isinstance(data, pa.Table):
         return data
     if isinstance(data, pa.RecordBatch):
@@ -104,7 +104,7 @@ def _as_table(record_type: RecordType, data: Any) -> pa.Table:
 
 
 def _filled(array: Column, origin: str) -> Column:
-    """The column ``origin`` with a value instead of nulls."""
+    """Fill nulls in the column ``origin`` with a value."""
     if array.null_count == len(array):
         indices = pc.fill_null(pa.nulls(len(array), pa.int32()), 0)
         return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, pa.array([origin]))])
@@ -114,7 +114,7 @@ def _filled(array: Column, origin: str) -> Column:
 
 
 def _first_misfit(column: pa.ChunkedArray, shape: Shape) -> int:
-    """The first row that does not fit; halves the rows, for columns are long."""
+    """Return the first row that does not fit, by binary search, since columns are long."""
 
     def fits(rows: int) -> bool:
         try:
@@ -127,12 +127,12 @@ def _first_misfit(column: pa.ChunkedArray, shape: Shape) -> int:
 
 
 def _shown(value: pa.ChunkedArray) -> str:
-    """The one value of an array, for a person."""
-    if "[" in str(value.type):  # times, of which Python does not have all
+    """Format the single value of an array for an error message."""
+    if "[" in str(value.type):  # times, which may be outside Python's range
         return " ".join(value.to_string(skip_new_lines=True).strip("[]").split())[:_SHOWN]
     try:
         return _BRIEF.repr(value[0].as_py())
-    except ValueError:  # a struct with one field name twice, which no dict holds
+    except ValueError:  # a struct with a repeated field name, which a dict cannot hold
         return str(value.type)[:_SHOWN]
 
 
@@ -153,30 +153,30 @@ def _refusal(
 
 
 def batches(table: pa.Table, rows: int = BATCH_ROWS) -> Iterator[pa.Table]:
-    """Slices of at most ``rows`` rows, without copying; an empty table gives none."""
+    """Yield slices of at most ``rows`` rows, without copying; nothing for an empty table."""
     for start in range(0, table.num_rows, rows):
         yield table.slice(start, rows)
 
 
 def concat_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """The rows of tables of one schema, in order; each column in one piece, with one dictionary."""
+    """Join tables of one schema, in order; each column has one chunk and one dictionary."""
     if len(tables) == 1:
         return tables[0]
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
 def size_of(table: pa.Table) -> int:
-    """Arrow bytes of a table's rows; of a slice up to 1 MiB, those of what it is cut from."""
-    # cheap, but it counts the whole buffers of a slice; exact is slow for wide tables
+    """Return the Arrow bytes of a table; for a slice up to 1 MiB, those of its source table."""
+    # fast, but counts whole buffers, even of a slice; the exact size is slow for wide tables
     size: int = table.get_total_buffer_size()
     return size if size <= _CHEAP_BYTES else table.nbytes
 
 
 def table_of(record_type: RecordType, instances: Sequence[Record]) -> pa.Table:
-    """A table of record instances, in order.
+    """Build a table from record instances, in order.
 
-    For small sources; it costs some microseconds per instance.  Raises BatchError as ``conform``
-    does when a value is none of its declared type.
+    For small sources: it costs some microseconds per instance. Raises BatchError as ``conform``
+    does when a value does not have its declared type.
     """
     arrays = []
     for name, shape in shapes_of(record_type).items():

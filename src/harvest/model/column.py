@@ -1,8 +1,8 @@
-"""The columns of a record type, the fixed words of the model, and what can be wrong with either.
+"""The columns of a record type, the fixed terms of the model, and errors in both.
 
-A *role* ties a column of one record type to the column that all types share in the ``events``
-view: the column with role ``host`` of any type is that view's ``host``.  *Layer* and *level* say
-where in a workflow's life a record type belongs.
+A *role* maps a column of a record type to a shared column of the ``events`` view: the column with
+role ``host`` of any type becomes ``host`` there. *Layer* and *level* place a record type in the
+parts of a workflow's run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TAIL: Final = ("extra", "origin", "position")
 class Column:
     """One column of a record type.
 
-    python_type is the annotation with ``None`` removed; nullable says whether it was there.
+    python_type is the annotation without ``None``; nullable says whether ``None`` was allowed.
     """
 
     name: str
@@ -42,8 +42,8 @@ class Column:
 
 
 class RecordTypeError(TypeError):
-    """A record class is declared in a way that no schema can be derived from."""
+    """A record class has a declaration from which no schema can be derived."""
 
 
 class BatchError(ValueError):
-    """A batch does not fit the record type that it was yielded for."""
+    """A batch does not fit the record type for which it was yielded."""

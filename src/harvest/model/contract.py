@@ -1,9 +1,9 @@
-"""What a column takes, and what it refuses: one contract for instances, frames and Arrow data.
+"""The values that a column accepts: the same contract for instances, frames and Arrow data.
 
-A column takes values of its declared type, and of others those that are the same value: integers of
-any width within its range, for a float integers that it holds exactly, times of any zone and unit
-without loss.  Nothing is parsed, rounded, cut off or taken for something else.  The table of it is
-in docs/explanation/data-model.md.
+A column accepts values of its declared type, and equal values of other types: integers of any width
+within its range; for a float column, integers that it represents exactly; times of any zone and
+unit without loss. Nothing is parsed, rounded, truncated or reinterpreted. The table of accepted
+values is in docs/explanation/data-model.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CONVERT: Final = "convert it in the source, or declare the column with its type"
 
 
 class Misfit(ValueError):
-    """A value that a column does not take."""
+    """A value that a column does not accept."""
 
     def __init__(self, reason: str, remedy: str = CONVERT):
         super().__init__(reason, remedy)
@@ -51,9 +51,9 @@ def _refuse_field(name: str) -> Misfit:
 
 
 def fit(array: Column, shape: Shape) -> Column:
-    """An array as one of the shape's type; raises Misfit where a value is not of that type.
+    """Convert an array to the shape's type; raise Misfit if a value is not of that type.
 
-    An array of nulls alone may have any type.
+    An array that contains only nulls may have any type.
     """
     given, kind = array.type, shape.kind
     if array.null_count and not shape.nullable:
@@ -80,7 +80,7 @@ def fit(array: Column, shape: Shape) -> Column:
         made = array.cast(kind)
     except pa.ArrowException as error:
         raise Misfit(str(error)) from error
-    # of all safe casts, only that to a narrower float loses something without a message
+    # of all safe casts, only the one to a narrower float loses precision silently
     if pa.types.is_floating(given) and made.type.bit_width < given.bit_width:
         same = pc.or_(pc.equal(made.cast(given), array), pc.is_nan(array))
         if not pc.all(same).as_py():
@@ -92,13 +92,13 @@ def _decoded(array: Column) -> Column:
     if isinstance(array, pa.ChunkedArray):
         return pa.chunked_array([_decoded(chunk) for chunk in array.chunks])
     words = array.dictionary
-    if pa.types.is_string_view(words.type):  # as polars has it; Arrow takes nothing from such
+    if pa.types.is_string_view(words.type):  # from polars; Arrow cannot take from string views
         words = words.cast(pa.string())
     return pa.DictionaryArray.from_arrays(array.indices, words).cast(words.type)
 
 
 def _takes(kind: pa.DataType, given: pa.DataType) -> bool:
-    """Whether some values of a given type may be the same in another; of types without parts."""
+    """Return whether values of a given type may be equal values of another; for simple types."""
     for alike in (_TEXTS, _BYTES):
         if kind in alike:
             return given in alike
@@ -113,18 +113,18 @@ def _takes(kind: pa.DataType, given: pa.DataType) -> bool:
 
 _TEXTS: Final = frozenset((pa.string(), pa.large_string(), pa.string_view()))
 _BYTES: Final = frozenset((pa.binary(), pa.large_binary(), pa.binary_view()))
-"""Not those of a fixed size: as such polars gives the addresses of Python objects."""
+"""Without fixed-size binary: polars exports addresses of Python objects in that form."""
 
 
 def _fit_structs(array: pa.Array, shape: Shape) -> pa.Array:
-    """Structs; fields that may be null may be missing."""
+    """Fit structs; nullable fields may be missing."""
     if not pa.types.is_struct(array.type):
         raise _refuse_type(array.type, shape.kind)
     names = [field.name for field in array.type]
     for name in names:
         if name not in shape.inner or names.count(name) > 1:
             raise _refuse_field(name)
-    fields = dict(zip(names, array.flatten(), strict=True))  # null where the struct is
+    fields = dict(zip(names, array.flatten(), strict=True))  # null if the struct is null
     absent = pa.nulls(len(array))
     parts = []
     for name, part in shape.inner.items():
@@ -136,7 +136,7 @@ def _fit_structs(array: pa.Array, shape: Shape) -> pa.Array:
 
 
 def _fit_lists(array: pa.Array, shape: Shape) -> pa.Array:
-    """Lists and maps; a list of entries, as which polars has a map, is taken for one."""
+    """Fit lists and maps; a list of key-value structs (polars' form) is accepted as a map."""
     kind, given = shape.kind, array.type
     if pa.types.is_map(given) and pa.types.is_map(kind):
         entry = pa.struct([("key", given.key_type), ("value", given.item_type)])
@@ -149,7 +149,7 @@ def _fit_lists(array: pa.Array, shape: Shape) -> pa.Array:
     lengths = pc.fill_null(pc.list_value_length(array), 0).cast(pa.int64())
     ends = pc.cumulative_sum(lengths).cast(pa.int32())
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
-    if array.null_count:  # not by a mask, which Arrow below 22 refuses beside computed offsets
+    if array.null_count:  # no mask: Arrow before 22 rejects it with computed offsets
         null = pa.concat_arrays([array.is_null(), pa.array([False])])
         offsets = pc.if_else(null, None, offsets)
     if not pa.types.is_map(kind):
@@ -162,7 +162,7 @@ def _fit_lists(array: pa.Array, shape: Shape) -> pa.Array:
 
 
 def array_of(values: Sequence[Any], shape: Shape) -> pa.Array:
-    """Python's values as an array of the shape's type; raises Misfit as ``fit`` does."""
+    """Convert Python values to an array of the shape's type; raise Misfit as ``fit`` does."""
     _check(values, shape)
     if pa.types.is_dictionary(shape.kind):
         return _made(values, shape.kind.value_type).dictionary_encode().cast(shape.kind)
@@ -170,7 +170,7 @@ def array_of(values: Sequence[Any], shape: Shape) -> pa.Array:
 
 
 def _made(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array:
-    """An array of that type, or of the one that Arrow takes the values for."""
+    """Build an array of the given type, or of the type that Arrow infers."""
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError as error:
@@ -183,7 +183,7 @@ def _made(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array:
 
 
 def _check(values: Sequence[Any], shape: Shape) -> None:
-    """Raise Misfit unless the classes of all values are such as the shape takes."""
+    """Raise Misfit unless the shape accepts the classes of all values."""
     classes = set(map(type, values))
     if NoneType in classes:
         if not shape.nullable:
@@ -206,7 +206,7 @@ def _check(values: Sequence[Any], shape: Shape) -> None:
 
 
 def _check_structs(cls: type, values: Sequence[Any], shape: Shape) -> None:
-    """Instances of an attrs class; fields that may be null may be missing."""
+    """Check instances of an attrs class; nullable fields may be missing."""
     if not attrs.has(cls):
         raise _refuse_type(cls.__qualname__, shape.kind)
     for field in attrs.fields(cls):
@@ -217,11 +217,11 @@ def _check_structs(cls: type, values: Sequence[Any], shape: Shape) -> None:
 
 
 def _check_values(cls: type, values: Sequence[Any], shape: Shape) -> None:
-    """Values of one class; those of others than Python's own are what Arrow takes them for."""
+    """Check values of one class; classes that are not built-in count as what Arrow infers."""
     kind = shape.kind.value_type if pa.types.is_dictionary(shape.kind) else shape.kind
     given = SIMPLE.get(cls)
     if given is None or (cls is float and pa.types.is_floating(kind) and kind != given):
-        if issubclass(cls, (Set, Mapping)):  # Arrow takes a set for a list, in any order
+        if issubclass(cls, (Set, Mapping)):  # Arrow would accept a set as a list, in any order
             raise _refuse_type(cls.__qualname__, shape.kind)
         fit(_made(values), attrs.evolve(shape, kind=kind))
     elif shape.inner or not _takes(kind, given):
@@ -231,7 +231,7 @@ def _check_values(cls: type, values: Sequence[Any], shape: Shape) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value of a nested column as Arrow takes it: attrs instances become dicts."""
+    """Convert a value of a nested column for Arrow: attrs instances become dicts."""
     if attrs.has(type(value)):
         return {a.name: _plain(getattr(value, a.name)) for a in attrs.fields(type(value))}
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Record types, and values in JSON, as JSON Schema."""
+"""JSON Schema for record types, and for values in JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["in_words", "json_type"]
 
-# JSON has no NaN or infinity: they are written as these words
+# JSON has no NaN or infinity: rows contain these words
 _NUMBER = {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}
 _SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], dict[str, Any]], ...] = (
     (pa.types.is_boolean, {"type": "boolean"}),
@@ -29,7 +29,7 @@ _SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], dict[str, Any]], ...] = (
 
 
 def json_schema(record_type: RecordType) -> dict[str, Any]:
-    """The JSON Schema of one record as the JSONL sink writes it: a property for every column."""
+    """Return the JSON Schema of one record as the JSONL sink writes it, with all columns."""
     properties = {}
     for column in record_type.columns:
         schema = json_type(shape_of(column.python_type).kind)
@@ -50,13 +50,13 @@ def json_schema(record_type: RecordType) -> dict[str, Any]:
 
 
 def in_words(doc: str, unit: str | None, role: str | None = None) -> dict[str, str]:
-    """What JSON Schema says of a column in addition to its type."""
+    """Return the keywords of JSON Schema for a column in addition to its type."""
     words = {"description": doc, "x-unit": unit, "x-role": role}
     return {key: word for key, word in words.items() if word}
 
 
 def json_type(kind: pa.DataType) -> dict[str, Any]:
-    """The JSON Schema of a value of an Arrow type, as rows are written in JSON."""
+    """Return the JSON Schema of an Arrow type's values, as rows contain them in JSON."""
     if pa.types.is_map(kind):
         return {"type": "object", "additionalProperties": _nullable(json_type(kind.item_type))}
     if pa.types.is_list(kind):

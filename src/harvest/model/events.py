@@ -1,8 +1,8 @@
-"""All record types in one shape: the common event model.
+"""The common event model: all record types in one form.
 
-The columns with a role become the shared column of that name, the others go into ``data``, as the
-JSON text of the row.  ``data`` holds every column of the type but ``origin`` and ``position``,
-which have columns of their own, and ``extra`` where it is null.
+Columns with a role become the shared column of that role; the others go into ``data``, the JSON
+text of the row. ``data`` holds every column of the type except ``origin`` and ``position``, which
+are separate columns, and ``extra`` if it is null.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ EVENTS_SCHEMA = pa.schema(
     pa.field(name, _TYPES.get(name, pa.string()), nullable=name in ROLES)
     for name in ("record_type", *ROLES, "layer", "level", "origin", "position", "data")
 )
-"""The columns of the ``events`` view; ``data`` is the text of a JSON object."""
+"""Schema of the ``events`` view; ``data`` is the text of a JSON object."""
 
 
 def project_lazy(record_type: RecordType, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows of a record type, in plain columns as sinks scan them, as rows of ``EVENTS_SCHEMA``."""
+    """Convert rows of a record type, in plain columns as sinks scan them, to ``EVENTS_SCHEMA``."""
     return frame.select(event_columns(record_type))
 
 
 def event_columns(record_type: RecordType) -> list[pl.Expr]:
-    """Expressions for the columns of ``EVENTS_SCHEMA`` over a frame of plain columns.
+    """Return expressions for the columns of ``EVENTS_SCHEMA`` over a frame of plain columns.
 
-    Raises RecordTypeError when a column cannot play its role.
+    Raises RecordTypeError when a column's type does not suit its role.
     """
     return [
         pl.lit(record_type.name).alias("record_type"),
@@ -49,7 +49,7 @@ def event_columns(record_type: RecordType) -> list[pl.Expr]:
 
 
 def _in_role(record_type: RecordType, role: Role) -> pl.Expr:
-    """The shared column of a role: the column that plays it, or nulls."""
+    """Return the shared column of a role: the column with that role, or nulls."""
     wanted = EVENTS_SCHEMA.field(role).type
     name = record_type.roles.get(role)
     if name is None:

@@ -1,7 +1,7 @@
 """Record types as polars frames.
 
-A frame of a record type has plain columns only, the same in all versions of polars and all files
-the rows come from: maps are lists of key-value structs, and dictionary-encoded text is text.
+A frame of a record type has only plain columns, the same in all versions of polars and for all
+files. Maps are lists of key-value structs, and dictionary-encoded text is text.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SIMPLE: dict[pa.DataType, pl.DataType] = {
 
 
 def polars_type(kind: pa.DataType) -> pl.DataType:
-    """The plain polars type for an Arrow type of a record type's schema."""
+    """Return the plain polars type for an Arrow type of a record type's schema."""
     if kind in _SIMPLE:
         return _SIMPLE[kind]
     if pa.types.is_dictionary(kind):
@@ -63,10 +63,10 @@ def polars_type(kind: pa.DataType) -> pl.DataType:
 
 
 def arrow_type_of(kind: pl.DataType) -> pa.DataType:
-    """The Arrow type that a polars type stands for.
+    """Return the Arrow type for a polars type.
 
-    A list of structs of ``key`` and ``value`` stands for a map, as in ``polars_type``; a column
-    of nulls alone is taken for text.
+    A list of structs of ``key`` and ``value`` becomes a map, as in ``polars_type``; a column that
+    contains only nulls becomes text.
     """
     if isinstance(kind, pl.List):
         inner = kind.inner
@@ -85,31 +85,31 @@ def arrow_type_of(kind: pl.DataType) -> pa.DataType:
 
 
 def types_of(columns: Iterable[Column]) -> dict[str, pl.DataType]:
-    """The columns of a view by name, with the types that their kinds have."""
+    """Return a view's columns by name, with polars types."""
     return {column.name: polars_type(arrow_type(column.type)) for column in columns}
 
 
 def polars_schema(record_type: RecordType) -> dict[str, pl.DataType]:
-    """Column names and plain polars types of a record type, in order."""
+    """Return column names and plain polars types of a record type, in order."""
     return {field.name: polars_type(field.type) for field in record_type.arrow_schema}
 
 
 @lru_cache
 def no_rows(record_type: RecordType) -> pl.LazyFrame:
-    """An empty frame of a record type's columns; made once, for views ask for it often."""
+    """Return an empty frame of a record type; cached, since views often request it."""
     return pl.LazyFrame(schema=polars_schema(record_type))
 
 
 @lru_cache
 def native_schema(record_type: RecordType) -> dict[str, pl.DataType]:
-    """The types that this version of polars itself gives to Arrow data of a record type."""
+    """Return the types that this version of polars gives to Arrow data of a record type."""
     frame: pl.DataFrame = pl.from_arrow(pa.Table.from_batches([], record_type.arrow_schema))  # type: ignore[assignment]
     return dict(frame.schema)
 
 
 @lru_cache
 def plain_columns(record_type: RecordType) -> list[pl.Expr]:
-    """The columns of a frame in polars' own types for a record type, made plain."""
+    """Return expressions that convert a frame in polars' native types to plain columns."""
     native = native_schema(record_type)
     return [
         pl.col(name) if native[name] == kind else pl.col(name).cast(kind)
@@ -118,7 +118,7 @@ def plain_columns(record_type: RecordType) -> list[pl.Expr]:
 
 
 def frame_of(record_type: RecordType, table: pa.Table) -> pl.DataFrame:
-    """A table of exactly the record type's schema as a frame of plain columns."""
+    """Convert a table with exactly the record type's schema to a frame of plain columns."""
     arrays = [without_maps(column) for column in table.columns]
     frame: pl.DataFrame = pl.from_arrow(pa.table(arrays, names=table.column_names))  # type: ignore[assignment]
     schema = polars_schema(record_type)
@@ -129,7 +129,7 @@ def frame_of(record_type: RecordType, table: pa.Table) -> pl.DataFrame:
 
 
 def without_maps(array: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
-    """The array with maps as lists of key-value structs, which every polars reads."""
+    """Convert maps in an array to lists of key-value structs, which every polars version reads."""
     return array.cast(_without_maps(array.type))
 
 
@@ -145,7 +145,7 @@ def _without_maps(kind: pa.DataType) -> pa.DataType:
 
 
 def seconds(microseconds: Microseconds) -> Microseconds:
-    """Seconds of whole microseconds, each the float that is nearest.
+    """Convert whole microseconds to seconds, each to the nearest float.
 
     polars divides by a constant by multiplying, which is a digit off for one value in three.
     """
@@ -153,10 +153,10 @@ def seconds(microseconds: Microseconds) -> Microseconds:
 
 
 def scan_parquet(paths: Sequence[Path | str], record_type: RecordType) -> pl.LazyFrame:
-    """The rows of Parquet files of a record type, lazily, in their native schema.
+    """Scan Parquet files of a record type lazily, in their native schema.
 
-    Files of older and newer versions are taken: a column that one lacks is null, one that the type
-    does not have is left out, and a narrower number becomes the wider one.
+    Files of older and newer versions are accepted: a missing column is null, an undeclared column
+    is left out, and a narrower number is widened.
     """
     return pl.scan_parquet(
         [Path(path) for path in paths],

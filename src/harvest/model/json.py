@@ -1,9 +1,9 @@
 """Rows as JSON text, column by column.
 
-The text of a row is what :func:`harvest.model.describe.json_schema` describes: an object with a
-member for every column, null for null; times in ISO 8601 with microseconds and ``Z``; bytes in
-base64; NaN and the infinities as the words "NaN", "Infinity" and "-Infinity", for JSON has no such
-numbers; a map as an object.
+The text of a row follows :func:`harvest.model.describe.json_schema`: an object with a member for
+every column. Null is null; times are ISO 8601 with microseconds and ``Z``; bytes are base64; a map
+is an object. NaN and the infinities are the words "NaN", "Infinity" and "-Infinity", since JSON has
+no such numbers.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
 def encode(record_type: RecordType, table: pa.Table, *, omit: Collection[str] = ()) -> pl.Series:
-    """The JSON text of each row of a table of the record type's schema."""
+    """Return the JSON text of each row of a table with the record type's schema."""
     text = object_text(record_type, omit=omit)
     return frame_of(record_type, table).select(text.alias("json")).to_series()
 
 
 def encode_lines(record_type: RecordType, table: pa.Table) -> memoryview:
-    """JSON Lines of a table of the record type's schema, ready to be written."""
+    """Return a table with the record type's schema as JSON Lines, ready to be written."""
     line = object_text(record_type) + pl.lit("\n")
     return lines_of(frame_of(record_type, table).select(line.alias("json")).to_series())
 
 
 def encode_frame(frame: pl.DataFrame) -> pl.Series:
-    """The JSON text of each row of any frame; columns are encoded as those of records are.
+    """Return the JSON text of each row of any frame, encoded in the same way as records.
 
-    Dates become ISO 8601, durations seconds, categories their text.  A list of structs of ``key``
-    and ``value`` is taken for the map that it stands for.
+    Dates become ISO 8601, durations seconds, categories their text. A list of structs of ``key``
+    and ``value`` is encoded as a map.
     """
     plain = frame.with_columns(
         selectors.date().dt.to_string("%Y-%m-%d"),
@@ -52,9 +52,9 @@ def encode_frame(frame: pl.DataFrame) -> pl.Series:
 
 
 def plain_text(kind: pa.DataType, column: pa.ChunkedArray) -> pa.Array:
-    """The text of each value of a column of that type, null for null.
+    """Return the text of each value of a column, null for null.
 
-    It is the value's JSON text; where that is a string (of text, times, bytes, NaN), what it says.
+    This is the JSON text, or the content of the JSON string for text, times, bytes and NaN.
     """
     plain = without_maps(column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column)
     frame: pl.DataFrame = pl.from_arrow(pa.table([plain], names=["v"]))  # type: ignore[assignment]
@@ -72,7 +72,7 @@ def plain_text(kind: pa.DataType, column: pa.ChunkedArray) -> pa.Array:
 
 
 def lines_of(texts: pl.Series) -> memoryview:
-    """The bytes of a column of texts, one after the other."""
+    """Return the bytes of all texts of a column, concatenated."""
     if not len(texts):
         return memoryview(b"")
     array = texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
@@ -84,7 +84,7 @@ def lines_of(texts: pl.Series) -> memoryview:
 def object_text(
     record_type: RecordType, *, omit: Collection[str] = (), sparse: str | None = None
 ) -> pl.Expr:
-    """An expression for the JSON text of each row of a frame of plain columns."""
+    """Return an expression for the JSON text of each row of a frame of plain columns."""
     return _members_text(
         {field.name: field.type for field in record_type.arrow_schema}, omit=omit, sparse=sparse
     )
@@ -93,9 +93,9 @@ def object_text(
 def _members_text(
     kinds: Mapping[str, pa.DataType], *, omit: Collection[str] = (), sparse: str | None = None
 ) -> pl.Expr:
-    """An expression for the JSON text of each row, from columns of these types."""
+    """Return an expression for the JSON text of each row, from columns of these types."""
     members: list[pl.Expr] = []
-    together: list[pl.Expr] = []  # columns that polars' own encoder can write in one go
+    together: list[pl.Expr] = []  # columns that polars' encoder can write together
 
     def close() -> None:
         if together:
@@ -130,7 +130,7 @@ def _join_by_comma(pieces: Sequence[pl.Expr]) -> list[pl.Expr]:
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    """Whether polars' own encoder writes values of this type as they are wanted here."""
+    """Return whether polars' own encoder writes this type in the required form."""
     if pa.types.is_dictionary(kind):
         return _is_plain(kind.value_type)
     if pa.types.is_map(kind):
@@ -147,7 +147,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _as_encodable(kind: pa.DataType, value: pl.Expr) -> pl.Expr | None:
-    """``value`` as something that polars' encoder writes as wanted, or None where it cannot."""
+    """Convert ``value`` to a type that polars' encoder writes as required; None if impossible."""
     if _is_plain(kind):
         return value
     if pa.types.is_timestamp(kind):
@@ -158,7 +158,7 @@ def _as_encodable(kind: pa.DataType, value: pl.Expr) -> pl.Expr | None:
 
 
 def _text(kind: pa.DataType, value: pl.Expr) -> pl.Expr:
-    """The JSON text of each value; ``null`` for null, so never null itself."""
+    """Return the JSON text of each value; ``null`` for null, so the text is never null."""
     encodable = _as_encodable(kind, value)
     if encodable is not None:
         text = pl.struct(encodable.alias("")).struct.json_encode()
@@ -192,7 +192,7 @@ def _text(kind: pa.DataType, value: pl.Expr) -> pl.Expr:
 
 
 def _key_text(kind: pa.DataType, value: pl.Expr) -> pl.Expr:
-    """A map's key as JSON text, which must be a string."""
+    """Return a map's key as JSON text; it must be a string."""
     if pa.types.is_timestamp(kind) or pa.types.is_binary(kind):
         value = _as_encodable(kind, value)  # type: ignore[assignment]
     elif not _is_text(kind):

@@ -7,8 +7,8 @@
         time: datetime | None = field(role="time", doc="When the line was written.")
         text: str = field(role="subject", doc="The line, without its end.")
 
-The class is an ordinary attrs class; :func:`record_type` gives the :class:`RecordType` derived
-from it, which knows its columns and from there its Arrow schema, JSON Schema and documentation.
+The class is an ordinary attrs class. :func:`record_type` returns the :class:`RecordType` derived
+from it: its columns, and from these its Arrow schema, JSON Schema and documentation.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 UInt64: TypeAlias = Annotated[int, "uint64"]
-"""Annotation of a column of ids that do not fit a signed 64-bit integer."""
+"""Annotation for a column of ids that do not fit a signed 64-bit integer."""
 UInt32: TypeAlias = Annotated[int, "uint32"]
 Int32: TypeAlias = Annotated[int, "int32"]
 
 LONGEST_NAME: Final = 100
-"""Characters of a record type's name, which is a directory's name too."""
+"""Maximum length of a record type's name, which is also the name of a directory."""
 
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 _ATTRIBUTE: Final = "__harvest_record_type__"
@@ -51,10 +51,10 @@ def field(
 ) -> Any:
     """Declare one column.
 
-    role: which shared column of the ``events`` view this is, if any.
+    role: the shared column of the ``events`` view that it maps to, if any.
     unit: the unit of its values as printed in documentation (``s``, ``bytes``, ``bytes/s``).
     doc: one sentence for readers of the schema.
-    default: the value when an instance leaves it out; columns typed ``X | None`` default to None.
+    default: the value if an instance omits it; columns typed ``X | None`` default to None.
     """
     if role is not None and role not in ROLES:
         raise RecordTypeError(f"role {role!r} is not one of {', '.join(ROLES)}")
@@ -63,7 +63,7 @@ def field(
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, attrs.field))
 class _Declared:
-    """For type checkers: subclasses have their annotations as keyword arguments."""
+    """For type checkers: subclasses take their annotated fields as keyword arguments."""
 
     __slots__ = ()
 
@@ -108,11 +108,11 @@ class RecordType:
 
     @property
     def roles(self) -> Mapping[Role, str]:
-        """Which column plays which role."""
+        """Mapping of roles to column names."""
         return {column.role: column.name for column in self.columns if column.role}
 
     def json_schema(self) -> dict[str, Any]:
-        """JSON Schema (2020-12) of one record as the JSONL sink writes it."""
+        """Return the JSON Schema (2020-12) of one record as the JSONL sink writes it."""
         from .describe import json_schema  # late: as above
 
         return json_schema(self)
@@ -170,8 +170,8 @@ def record(
 ) -> Callable[[type[T]], type[T]]:
     """Make a subclass of :class:`Record` the record type ``name``.
 
-    Names have two parts, ``family.type`` (``dask.transfer``), in lower case.  ``version`` grows
-    when a column changes its meaning; new columns alone do not need it.
+    Names have two parts, ``family.type`` (``dask.transfer``), in lower case. Increase ``version``
+    when a column changes its meaning; new columns alone do not require it.
     """
     if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
         raise RecordTypeError(
@@ -214,7 +214,7 @@ def _is_optional(annotation: Any) -> bool:
 
 
 def record_type(cls: type[Record] | RecordType) -> RecordType:
-    """The :class:`RecordType` of a record class."""
+    """Return the :class:`RecordType` of a record class; raise RecordTypeError for other classes."""
     if isinstance(cls, RecordType):
         return cls
     derived = cls.__dict__.get(_ATTRIBUTE) if isinstance(cls, type) else None

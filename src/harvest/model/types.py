@@ -1,9 +1,9 @@
-"""Types of columns: from annotations to Arrow, as a manifest records them, and which go together.
+"""Column types: from annotations to Arrow, their form in a manifest, and compatibility.
 
-A dataset records the Arrow type of each column that its rows have.  Two types go together when one
-of them has every value of the other: integers and fractions with wider ones, structs with fields
-more or less, and lists and maps of such.  An integer and a fraction never do: a float64 cannot
-distinguish all large int64 values.
+A dataset records the Arrow type of each column of its rows. Two types are compatible if one of them
+has every value of the other: numbers of one sort with wider ones, structs with more or fewer
+fields, and lists and maps of compatible types. An integer and a float are never compatible: float64
+cannot distinguish all large int64 values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 ORIGIN: Final = pa.dictionary(pa.int32(), pa.string())
 
 _TIME: Final = "timestamp[us, UTC]"
-"""The word by which a manifest records ``TIMESTAMP``."""
+"""The word for ``TIMESTAMP`` in a manifest."""
 
 SIMPLE: Final[Mapping[Any, pa.DataType]] = {
     str: pa.string(),
@@ -39,18 +39,18 @@ SIMPLE: Final[Mapping[Any, pa.DataType]] = {
     float: pa.float64(),
     datetime: TIMESTAMP,
 }
-"""Annotations that stand for an Arrow type by themselves."""
+"""Annotations that map directly to an Arrow type."""
 
 _HINTS: Final = {kind: hint for hint, kind in SIMPLE.items()}
 
 
 @attrs.frozen
 class Shape:
-    """The type of a column, or of a part of one, and where None may stand in it.
+    """The type of a column or of a part of it, and where None is allowed.
 
-    kind: the Arrow type; nullable: whether None may stand for a value of it.
-    inner: of a list the shape of its ``item``, of a map of ``key`` and ``value``, of a struct of
-        each field by name; else empty.
+    kind: the Arrow type; nullable: whether None is allowed instead of a value.
+    inner: shapes of the parts: ``item`` of a list, ``key`` and ``value`` of a map, each field of a
+        struct by name; else empty.
     """
 
     kind: pa.DataType
@@ -59,7 +59,7 @@ class Shape:
 
 
 def shape_of(hint: Any) -> Shape:
-    """The shape of what is annotated so; raises RecordTypeError where it has no Arrow type."""
+    """Return the shape for an annotation; raise RecordTypeError if it has no Arrow type."""
     bare = without_none(hint)
     nullable = bare is not hint
     if bare in SIMPLE:
@@ -85,19 +85,19 @@ def shape_of(hint: Any) -> Shape:
 
 @cache
 def shapes_of(record_type: RecordType) -> Mapping[str, Shape]:
-    """The shape of each column of a declared record type, in order."""
+    """Return the shape of each column of a declared record type, in order."""
     shapes = {c.name: (shape_of(c.python_type), c.nullable) for c in record_type.columns}
     shapes["origin"] = (Shape(ORIGIN), False)
     return {n: attrs.evolve(shape, nullable=null) for n, (shape, null) in shapes.items()}
 
 
 def arrow_type(hint: Any) -> pa.DataType:
-    """The Arrow type of a column annotated ``hint``."""
+    """Return the Arrow type of a column annotated ``hint``."""
     return shape_of(hint).kind
 
 
 def schema_of(record_type: RecordType) -> pa.Schema:
-    """The Arrow schema of a record type, documented in its metadata."""
+    """Return the Arrow schema of a record type, documented in its metadata."""
     fields = []
     for column in record_type.columns:
         kind = ORIGIN if column.name == "origin" else arrow_type(column.python_type)
@@ -122,7 +122,7 @@ def _metadata(column: Column) -> dict[str, str]:
 
 
 def without_none(hint: Any) -> Any:
-    """An annotation without its ``| None``."""
+    """Return an annotation without its ``| None``."""
     args = [a for a in typing.get_args(hint) if a is not type(None)]
     if type(None) in typing.get_args(hint) and len(args) == 1:
         return args[0]
@@ -130,19 +130,19 @@ def without_none(hint: Any) -> Any:
 
 
 def declared_types(record_type: RecordType) -> dict[str, pa.DataType]:
-    """The Arrow types of a record type's own columns, in order; those of the tail never change."""
+    """Return the Arrow types of a record type's own columns, in order, without the tail."""
     return {field.name: field.type for field in record_type.arrow_schema if field.name not in TAIL}
 
 
 def declared_columns(record_type: RecordType) -> dict[str, Any]:
-    """The types of a record type's own columns, in order, as a manifest records them."""
+    """Return the types of a record type's own columns, in order, in the form of a manifest."""
     return {name: to_plain(kind) for name, kind in declared_types(record_type).items()}
 
 
 def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """The type that has every value of both, which one of them has already; None if neither does.
+    """Return the wider of two types, which has every value of both; None if neither does.
 
-    Of structs, the type with the fields of both.
+    For structs, return the type with the fields of both.
     """
     if one == other:
         return one
@@ -168,12 +168,12 @@ def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
 
 
 def holds(kind: pa.DataType, other: pa.DataType) -> bool:
-    """Whether ``kind`` has every value of ``other``."""
+    """Return whether ``kind`` has every value of ``other``."""
     return bool(common_type(kind, other) == kind)
 
 
 def _widens(narrow: pa.DataType, wide: pa.DataType) -> bool:
-    """Whether a number's type is a wider one of the same sort."""
+    """Return whether ``wide`` is a wider number type of the same sort."""
     if pa.types.is_floating(narrow) and pa.types.is_floating(wide):
         return bool(wide.bit_width > narrow.bit_width)
     if not (pa.types.is_integer(narrow) and pa.types.is_integer(wide)):
@@ -184,9 +184,9 @@ def _widens(narrow: pa.DataType, wide: pa.DataType) -> bool:
 
 
 def to_plain(kind: pa.DataType) -> Any:
-    """An Arrow type as JSON: a word, or ``{"list": T}``, ``{"map": [K, V]}``, ``{"struct": ...}``.
+    """Convert an Arrow type to a word, ``{"list": T}``, ``{"map": [K, V]}`` or ``{"struct": ...}``.
 
-    Raises RecordTypeError for a type that no record type's column has.
+    Raises RecordTypeError for a type that no column of a record type has.
     """
     if pa.types.is_list(kind):
         return {"list": to_plain(kind.value_type)}
@@ -201,7 +201,7 @@ def to_plain(kind: pa.DataType) -> Any:
 
 
 def from_plain(plain: Any) -> pa.DataType:
-    """The inverse of :func:`to_plain`; raises RecordTypeError for anything else."""
+    """Invert :func:`to_plain`; raise RecordTypeError for anything else."""
     if plain == _TIME:
         return TIMESTAMP
     try:
@@ -221,7 +221,7 @@ def from_plain(plain: Any) -> pa.DataType:
 
 
 def with_types(record_type: RecordType, types: Types) -> RecordType:
-    """The record type with these columns instead of its own, then the tail."""
+    """Return the record type with these columns instead of its own, then the tail."""
     declared = {column.name: column for column in record_type.columns}
     known = declared_types(record_type)
     columns = []
@@ -236,9 +236,9 @@ def with_types(record_type: RecordType, types: Types) -> RecordType:
 
 
 def as_recorded(record_type: RecordType, recorded: Types) -> RecordType:
-    """The record type as rows of these recorded columns are read: its own columns.
+    """Return the record type for reading rows with these recorded columns: its own columns.
 
-    Each has the declared type; where the dataset's has values that are none of that, the dataset's.
+    A column has the declared type, or the dataset's type if that has values which it lacks.
     """
     declared = declared_types(record_type)
     types = {n: _read_type(recorded[n], k) if n in recorded else k for n, k in declared.items()}

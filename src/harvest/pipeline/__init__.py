@@ -1,1 +1,1 @@
-"""From a plan to a result: list, read, stage for each sink, commit, account."""
+"""The steps of a run: list and plan, read, stage for each sink, commit, account."""

@@ -1,4 +1,4 @@
-"""What to do with each listed partition: read it, use it, or leave it."""
+"""Decide for each listed partition whether to read it, use staged work, or skip it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from harvest.toolkit.plain import is_content
 from harvest.toolkit.texts import printable
 
 State: TypeAlias = "Literal[True] | str | None"
-"""Of what a dataset has: True where it is unchanged, or the fingerprint that decides."""
+"""State of a held part: True if its facts are unchanged, else its fingerprint to compare."""
 
 
 class Held:
-    """What a dataset holds of the partitions that are listed.
+    """The parts that a dataset holds of the listed partitions.
 
-    keys: of all of these; force: nothing of it counts.
+    keys: keys of all listed partitions; force: treat the dataset as empty.
     """
 
     def __init__(self, manifest: Manifest, keys: pa.Array, force: bool):
@@ -38,15 +38,15 @@ class Held:
         self._state = parts.table(STATE)
 
     def unchanged(self, listed: pa.Array, facts: pa.Array, plugin: str, config: str) -> pa.Array:
-        """Which of some listed partitions, by number, are held as these facts have them."""
+        """Mask the listed partitions (row numbers) that are held with the same facts."""
         state = self._at(listed, "facts", *_READ)
         same = pc.and_(_fits(state, plugin, config), _equal(state, "facts", facts))
         return pc.fill_null(same, fill_value=False)
 
     def states(self, listed: pa.Array, same: pa.Array, plugin: str, config: str) -> list[State]:
-        """The states of some; None for what is not held, not settled or was read otherwise.
+        """Return states of partitions; None if not held, not settled, or read with other settings.
 
-        same: which are unchanged by their facts.
+        same: mask of the partitions whose facts are unchanged.
         """
         state = self._at(listed, "fingerprint", "fingerprint_text", *_READ)
         fits = _fits(state, plugin, config).to_pylist()
@@ -65,7 +65,7 @@ _READ: Final = ("plugin", "config", "failed", "changed")
 
 
 def _fits(state: pa.Table, plugin: str, config: str) -> pa.Array:
-    """Which were read in this way, and are settled; null for what is not held."""
+    """Mask parts that are settled and were read in this way; null for those not held."""
     unsettled = pc.or_(state.column("failed"), state.column("changed"))
     alike = pc.and_(_equal(state, "plugin", plugin), _equal(state, "config", config))
     return pc.and_(alike, pc.invert(unsettled))
@@ -78,7 +78,7 @@ def _equal(state: pa.Table, name: str, value: Any) -> pa.Array:
 
 
 class Earlier:
-    """What an earlier run that was cut short left staged for a sink."""
+    """Parts that an earlier, interrupted run left staged for a sink."""
 
     def __init__(self, staged: Mapping[str, Staged], frozen: Mapping[str, Any]):
         self._staged = staged
@@ -87,11 +87,11 @@ class Earlier:
         self._is_there = lru_cache(maxsize=8)(is_content)  # parts of a bundle name the same file
 
     def has(self, key: str) -> bool:
-        """Whether a part of this key is staged, in whatever state."""
+        """Return whether a part with this key is staged, in any state."""
         return key in self._keys
 
     def usable(self, stem: str) -> Staged | None:
-        """A staged part that is what reading would give, with every file of it as it was."""
+        """Return a staged part that equals what reading would give, if its files are intact."""
         staged = self._staged.get(stem)
         if staged is None or not staged.part.settled or staged.part.frozen != self._frozen:
             return None
@@ -103,7 +103,7 @@ class Earlier:
 
 
 class Unlisted:
-    """Parts that a dataset holds and that are not listed now; without those of live sources."""
+    """Parts that a dataset holds but no source lists any more, without those of live sources."""
 
     def __init__(self, manifest: Manifest, keys: pa.Array):
         self._parts = manifest.parts
@@ -112,7 +112,7 @@ class Unlisted:
         self._rows = rows.filter(pc.invert(live))
 
     def of(self, places: Iterable[tuple[str, str]]) -> frozenset[str]:
-        """Keys of those of these inputs, by source and origin."""
+        """Return the keys of unlisted parts of these inputs, given as (source, origin)."""
         if not len(self._rows):
             return frozenset()
         wanted = set(places)
@@ -122,7 +122,7 @@ class Unlisted:
         return frozenset(key for key, place in self._places(alike) if place in wanted)
 
     def within(self, places: Sequence[tuple[str, str]]) -> frozenset[str]:
-        """Keys of those in these places, by source and location."""
+        """Return the keys of unlisted parts below these places, given as (source, location)."""
         return frozenset(
             key
             for key, (source, origin) in self._places(self._rows)
@@ -133,21 +133,21 @@ class Unlisted:
         )
 
     def _places(self, rows: pa.Array) -> Iterator[tuple[str, tuple[str, str]]]:
-        """The keys of rows, each with its source and origin."""
+        """Yield the key of each row with its source and origin."""
         for row in self._parts.read(rows.to_pylist(), KEYS, NAMES):
             yield row["key"].hex(), (row["source"], row["folder"] + row["name"])
 
 
 @attrs.frozen(kw_only=True)
 class Planned:
-    """A partition that some sink needs.
+    """A partition that at least one sink needs.
 
-    key: of its part; facts: of its input, None where these do not show a change.
-    fingerprint: of its input; None where nothing is compared with it, and facts show a change: it
-        is taken when the partition is read, so that a plan opens no file that need not be.
-    config: digest of the settings; run: the run that is planned.
-    read_for, held_by: which sinks (by number) need it read, or have it already.
-    staged_for: which hold it staged by an earlier run that was cut short, and where.
+    key: key of its part; facts: facts of its input, None if they cannot show a change.
+    fingerprint: fingerprint of its input. None if facts show a change and there is nothing to
+        compare: reading takes it, so that planning opens no file needlessly.
+    config: digest of the settings; run: the planned run.
+    read_for, held_by: numbers of the sinks that need it read, or that already hold it.
+    staged_for: staged parts of an earlier, interrupted run, by number of the sink.
     """
 
     use: SourceUse
@@ -163,7 +163,7 @@ class Planned:
 
     @property
     def part(self) -> Part:
-        """Its description, counts still empty; without a stem where it has no fingerprint yet."""
+        """Description of its part, with empty counts; no stem while the fingerprint is unknown."""
         partition = self.partition
         stem = ""
         if self.fingerprint is not None:
@@ -183,13 +183,13 @@ class Planned:
 
 
 def order_of(use: SourceUse, partition: Partition) -> tuple[str, str, str]:
-    """The order of a partition in the dataset."""
+    """Return the sort key of a partition in the dataset."""
     return (use.source.name, printable(partition.origin), printable(partition.id))
 
 
 @attrs.define(kw_only=True)
 class Deciding:
-    """What is decided for the partitions of a run, some at a time."""
+    """Decisions for the partitions of a run, made in batches."""
 
     held: Sequence[Held]
     staged: Sequence[Earlier]
@@ -200,7 +200,7 @@ class Deciding:
     def decide(
         self, use: SourceUse, config: str, at: pa.Array, keys: pa.Array, some: Sequence[Partition]
     ) -> None:
-        """Decide for some partitions of one source; at: their numbers; keys: of their parts."""
+        """Decide for partitions of one source; at: their numbers; keys: keys of their parts."""
         read = (use.version, config)
         known = map_waiting(_facts, some)
         digests = pa.array(known, pa.binary(16))
@@ -230,11 +230,11 @@ class Deciding:
         config: str,
         states: Sequence[State],
     ) -> Planned:
-        """What to do with a partition; known: its facts; states: by ``Held.states``."""
+        """Decide what to do with one partition; known: its facts; states: from ``Held.states``."""
         now: str | None = None
         staged = [number for number, each in enumerate(self.staged) if each.has(key)]
         if known is None or staged or any(isinstance(there, str) for there in states):
-            # without inputs and without a fingerprint of its own, every run is a new state
+            # a partition without inputs and fingerprint has a new state in every run
             now = partition.fingerprint
             if now is None:
                 now = fingerprint(partition.inputs) if partition.inputs else self.run

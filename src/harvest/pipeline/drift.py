@@ -1,11 +1,11 @@
-"""What becomes of a dataset's columns when the record types of a run have others.
+"""Handle differences between a dataset's columns and the record types of a run.
 
-The manifest records version and columns of each record type that was written.  A run compares them
-with what its sources declare, before it reads or writes anything, by one of three policies: the
-columns *evolve*, stay *frozen*, or any difference is a reason to *reject* the run.
+The manifest records version and columns of each record type that was written. Before reading or
+writing, a run compares them with the types that its sources declare. One of three policies applies:
+the columns *evolve*, stay *frozen*, or any difference *rejects* the run.
 
-In frozen columns, what a record type has beyond them goes to ``extra``, as text: a column that is
-new, and one whose type has values that the dataset's has not.
+With frozen columns, surplus values of a record type go to ``extra``, as text: values of new
+columns, and of columns whose type has values that the dataset's type lacks.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from .plan import Plan
 
 
 def declared_kinds(sources: Iterable[Source]) -> list[RecordType]:
-    """The record types that sources declare."""
+    """Return the record types that sources declare, without duplicates."""
     classes = [cls for source in sources for cls in source.record_types]
     return list({kind.name: kind for kind in map(record_type, classes)}.values())
 
 
 def recorded_types(manifest: Manifest, name: str) -> dict[str, pa.DataType] | None:
-    """The columns that a dataset's rows of a record type have; None where that is not recorded."""
+    """Return the recorded column types of a record type; None if they are not recorded."""
     schema = manifest.schemas.get(name)
     if schema is None:
         return None
@@ -49,30 +49,30 @@ def recorded_types(manifest: Manifest, name: str) -> dict[str, pa.DataType] | No
 
 
 def declared_schema(kind: RecordType) -> Schema:
-    """Version and columns of a record type, as the manifest records them."""
+    """Return version and columns of a record type, as the manifest records them."""
     return Schema(version=kind.version, columns=declared_columns(kind))
 
 
 def _is_declared(recorded: Schema | None, kind: RecordType) -> bool:
-    """Whether a dataset has just the columns of a record type, those of structs in order too."""
+    """Return whether a dataset has exactly a record type's columns, structs in order too."""
     if recorded is None:
         return False
     declared = declared_schema(kind)
-    # dicts are equal in whatever order
+    # comparing dicts would ignore the order
     same = orjson.dumps(recorded.columns) == orjson.dumps(declared.columns)
     return same and recorded.version == declared.version
 
 
 @attrs.frozen(kw_only=True)
 class Drift:
-    """What a run does where its record types have other columns than a dataset."""
+    """Handling of record types whose columns differ from a dataset's columns."""
 
     policy: str
     kinds: Sequence[RecordType]
     limited: bool = False
 
     def frozen(self, manifest: Manifest) -> dict[str, dict[str, Any]]:
-        """For ``freeze``: the columns that a dataset keeps, of the record types with others."""
+        """Return the columns that a dataset keeps under ``freeze``, for types that differ."""
         if self.policy != "freeze":
             return {}
         return {
@@ -83,7 +83,7 @@ class Drift:
         }
 
     def check(self, plan: Plan, number: int, manifest: Manifest, *, where: str) -> None:
-        """Raise DatasetError when the policy does not let the record types into a dataset."""
+        """Raise DatasetError when the policy does not admit the record types to a dataset."""
         if not any(p.is_for(number) for p in plan.partitions):
             return
         staying = self._staying(plan, number, manifest)
@@ -101,7 +101,7 @@ class Drift:
     def schemas(
         self, plan: Plan, number: int, manifest: Manifest, written: Iterable[Part]
     ) -> dict[str, Schema]:
-        """What the manifest records after parts were written."""
+        """Return the schemas that the manifest records after parts were written."""
         staying = self._staying(plan, number, manifest)
         now = {name for part in written for name in part.rows}
         schemas = dict(manifest.schemas)
@@ -159,7 +159,7 @@ def _differences(
 
 
 def _unite(kind: RecordType, recorded: Mapping[str, pa.DataType]) -> Schema:
-    """Columns of rows that were there and of rows of this record type."""
+    """Merge the columns of existing rows with those of this record type."""
     types = dict(recorded)
     for name, declared in declared_types(kind).items():
         types[name] = common_type(types.get(name, declared), declared)

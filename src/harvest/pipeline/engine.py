@@ -1,4 +1,4 @@
-"""Engines: where partitions are read."""
+"""Engines: where and how the partitions of a run are read."""
 
 from __future__ import annotations
 
@@ -25,15 +25,13 @@ from harvest.storage.manifest import Manifest
 
 @attrs.frozen(kw_only=True)
 class Work:
-    """What a run gives an engine to do.
+    """The work that a run gives to an engine.
 
-    bundles: the partitions to read, those together that are small; each is made when it is asked
-        for, since there may be very many.
-    partitions: how many there are.
-    cost_bytes: input that is read in the time that all of it takes, to choose how many workers are
-        worth starting.
-    on_progress: called in this process with what a running bundle reports; None where nobody looks.
-    terms: what workers elsewhere must have in common with the run; None but inside ``remote``.
+    bundles: the partitions to read, small ones grouped; built on access, since there may be many.
+    partitions: number of partitions.
+    cost_bytes: estimated cost in input bytes, to choose the number of workers.
+    on_progress: called in this process with progress of running bundles; None if nobody listens.
+    terms: what remote workers must have in common with the run; None except inside ``remote``.
     run: the id of the run.
     """
 
@@ -50,23 +48,23 @@ class Work:
 
     @property
     def importable(self) -> bool:
-        """Whether other processes have its sources and sinks, and not this program alone."""
+        """Whether other processes can import the sources and sinks: none is from ``__main__``."""
         return all(type(item).__module__ != "__main__" for item in (*self._sources, *self._sinks))
 
     @property
     def state(self) -> Path:
-        """The first dataset's own directory, for what the engine must keep while it works."""
+        """State directory of the first dataset, for files that the engine needs while it works."""
         return self._sinks[0].state
 
     @contextlib.contextmanager
     def remote(self, *, lasting: bool = False) -> Iterator[Work]:
-        """The same for workers elsewhere, inside the ``with``.
+        """Prepare the work for remote workers, within the ``with``.
 
-        Its bundles mean the same in another working directory, and refuse to be read by a worker
-        that has another version of harvest, the engine or a plugin, or other directories instead
-        of the datasets'.
-        lasting: whether they may be read after the ``with``, too; then directories are not checked.
-        Raises UsageError for sources and sinks that no worker elsewhere could have.
+        Its bundles are valid in another working directory. A worker refuses them if its version of
+        harvest, the engine or a plugin differs, or if it does not see the datasets' directories.
+        lasting: whether bundles may also be read after the ``with``; then directories are not
+            checked.
+        Raises UsageError for sources and sinks that no remote worker can have.
         """
         versions = {**versions_for([*self._sources, *self._sinks]), **self._versions}
         terms = Terms(versions=tuple(sorted(versions.items())))
@@ -81,15 +79,15 @@ class Work:
             )
 
     def awaited(self) -> Awaited:
-        """To find what workers stage whose results do not come back by themselves."""
+        """Return an object that finds staged work of workers that return no results."""
         return Awaited(self._sinks, self.on_progress)
 
     def left(self) -> Work:
-        """What can be left to others, for a process that commits later and is this run again.
+        """Return the work that others can do, for a last job that repeats this run to commit.
 
-        Without partitions that have no lasting state, such as a live cluster's: it reads these.
-        Raises UsageError for pipes, and, once a bundle is asked for, where ``--force`` alone has it
-        read: what was staged of it would not be missed.
+        Leaves out partitions without a lasting state, such as a live cluster's: the last job reads
+        them. Raises UsageError for pipes. Accessing a bundle raises UsageError if it is read only
+        because of ``--force``: the last job would take it for unchanged.
         """
         self._recipe.refuse_pipes("a job that commits later")
         lasting = [n for n, b in enumerate(self.bundles) if not b._tasks[0].targets[0][1].live]
@@ -99,11 +97,12 @@ class Work:
         )
 
     def again(self, recipe: Path, *, workers: int, wait_s: float) -> tuple[str, ...]:
-        """The words of a ``harvest`` command that is this run again, by the engine ``local``.
+        """Return the arguments of ``harvest`` that repeat this run with the engine ``local``.
 
-        recipe: where ``write_recipe`` writes what they do not say; wait_s: for the datasets' locks.
+        recipe: path for ``write_recipe``, which writes all other options.
+        wait_s: seconds to wait for the datasets' locks.
         """
-        # locations may hold bytes that are not text, which TOML cannot
+        # locations are arguments: they may contain bytes that TOML cannot hold
         return (
             "run",
             str(recipe),
@@ -114,7 +113,7 @@ class Work:
         )
 
     def write_recipe(self, path: Path) -> None:
-        """Write what ``again`` needs, for this user alone: settings may hold a password."""
+        """Write the recipe for ``again``, readable by this user only: it may hold a password."""
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)
         rest = attrs.evolve(self._recipe, sources=(), sinks=(), engine="local", workers=None)
@@ -122,7 +121,7 @@ class Work:
 
 
 def _left(bundle: Bundle, held: dict[int, Manifest | None]) -> Bundle:
-    """A bundle by the names of its parts; held: the manifests of the sinks, by id."""
+    """Return a bundle with identified parts; ``held`` caches the manifests of sinks by id."""
     tasks = tuple(map(identify, bundle._tasks))
     for sink, part in (target for task in tasks for target in task.targets):
         if id(sink) not in held:
@@ -138,13 +137,13 @@ def _left(bundle: Bundle, held: dict[int, Manifest | None]) -> Bundle:
 
 
 class Engine(abc.ABC):
-    """Has the partitions of a run read, in this process or by workers elsewhere.
+    """An engine: reads the partitions of a run in this process or by workers elsewhere.
 
-    name: what users type after ``--engine``, and before a setting of it.
+    name: the name after ``--engine`` and before its settings.
     Config: attrs class of its settings; each field's metadata key ``doc`` documents it.
-    workers: how many at the same time; None for as many as make sense.
+    workers: number of concurrent workers; None lets the engine choose.
 
-    Raises ConfigError for a setting that is unknown or does not fit.
+    Raises ConfigError for an unknown or unsuitable setting.
     """
 
     name: ClassVar[str]
@@ -156,18 +155,18 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def run(self, work: Work) -> Iterator[Result]:
-        """What ``Bundle.read`` gives for each bundle, or for what it was split in or joined to.
+        """Yield the result of ``Bundle.read`` for each bundle, in order of completion.
 
-        As they are done, in any order.  A bundle may be attempted again when its worker is lost,
-        even while the lost one lives on; a result that comes twice counts once.  When the iterator
-        is closed early, what is not yet begun is dropped and what runs is stopped, where the engine
-        has it in its hands.  What ``Bundle.read`` raises is raised here.  Raises HarvestError when
-        workers are lost for good.
+        Bundles may be split or joined before. If a worker is lost, its bundle may be attempted
+        again, even while the lost worker lives on; a repeated result counts once. Closing the
+        iterator early drops work that has not begun, and stops running work that the engine
+        controls. Errors of ``Bundle.read`` are raised here. Raises HarvestError when workers are
+        lost for good.
         """
 
     def scripts(self, work: Work) -> Sequence[str]:
-        """What ``run`` would submit to a batch system, as text; nothing is written.
+        """Return the scripts that ``run`` would submit to a batch system; write nothing.
 
-        Engines that submit nothing have none.
+        Engines that submit no jobs return none.
         """
         return ()

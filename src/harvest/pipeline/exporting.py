@@ -1,7 +1,7 @@
-"""What follows a commit: exports in the forms that a recipe names, and plugins that hear of it.
+"""Actions after a commit: exports that the recipe names, and notification of plugins.
 
-An exporter compares the state of its target with the dataset's, so that it catches up with what an
-earlier run left undone, whether or not this one committed something.
+An exporter compares its target with the dataset. It therefore also catches up with exports that an
+earlier run missed, whether or not this run committed something.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from harvest.toolkit.texts import printable_line
 from .result import RunResult
 
 DATASET: Final = "harvest.dataset:Dataset"
-"""What exporters and listeners are given; imported only where there is one."""
+"""Class that exporters and listeners receive; imported only if there are any."""
 
 _PASSWORD: Final = re.compile(r"(:/{1,2}[^/@:\s]*:)[^/@\s]*(?=@)|([?&]\w*password=)[^&\s]*")
 
 
 def without_password(text: str) -> str:
-    """A text as it may be shown: without passwords of addresses."""
+    """Return a text for display: hide passwords in addresses."""
     return _PASSWORD.sub(r"\1\2***", text)
 
 
 def check_exports(recipe: Recipe, plugins: PluginManager) -> None:
-    """Raise UsageError for an export whose exporter is unknown, or does not have a setting."""
+    """Raise UsageError for an export with an unknown exporter, or with an unknown setting."""
     for name, target in map(_parts, recipe.export):
         if not (name and target):
             raise ConfigError(
@@ -48,13 +48,13 @@ def check_exports(recipe: Recipe, plugins: PluginManager) -> None:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """The exporter and the target; that of an address may be its scheme."""
+    """Split an export into exporter and target; the scheme of an address names the exporter."""
     name, _, target = text.partition(":")
     return name, text if target.startswith("//") else target
 
 
 def export_all(recipe: Recipe, sink: Sink, plugins: PluginManager) -> Mapping[str, str | None]:
-    """Export a dataset, which others may write to meanwhile; by export, why it failed or None."""
+    """Export a dataset, even if others write to it; return for each why it failed, or None."""
     return {without_password(text): _export(text, recipe, sink, plugins) for text in recipe.export}
 
 
@@ -71,7 +71,7 @@ def _export(text: str, recipe: Recipe, sink: Sink, plugins: PluginManager) -> st
             return without_password(str(error))
         except OSError as error:
             return without_password(f"{error.filename or name}: {system_reason(error)}")
-        except Exception as error:  # noqa: BLE001 - a stranger's code; the commit stands
+        except Exception as error:  # noqa: BLE001 - third-party code; the commit stands
             return without_password(f"{type(error).__name__}: {error}; {plugins.blame(error)}")
         return None
     return "other runs kept writing to the dataset"
@@ -81,7 +81,7 @@ def _export(text: str, recipe: Recipe, sink: Sink, plugins: PluginManager) -> st
 def announcing(
     plugins: PluginManager, exports: Callable[[], Mapping[str, str | None]] = dict
 ) -> Iterator[Callable[[Sink, RunResult | None], None]]:
-    """Take note of commits; then make exports, and let plugins hear of each, whatever failed."""
+    """Collect commits; at the end run exports and announce each commit, even after errors."""
     commits: list[tuple[Sink, RunResult | None]] = []
     made: Mapping[str, str | None] = {}
     try:
@@ -93,7 +93,7 @@ def announcing(
             try:
                 dataset = resolve(DATASET)(sink, manifest_of(sink), plugins)
                 failed = plugins.announce(dataset, result)
-            except HarvestError as error:  # somebody has damaged it meanwhile
+            except HarvestError as error:  # the dataset was damaged meanwhile
                 failed = [f"plugins were not told of the commit: {error}"]
             for text in failed:
                 print(f"harvest: {printable_line(text)}", file=sys.stderr, flush=True)

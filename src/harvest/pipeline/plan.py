@@ -1,4 +1,4 @@
-"""What a run has to do: which partitions to read, for which sinks, and which it may skip."""
+"""The plan of a run: which partitions to read for which sinks, and which to skip."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from harvest.toolkit.texts import printable
 from .deciding import Deciding, Earlier, Held, Planned, Unlisted, order_of
 
 _BATCH: Final = 65_536
-"""Partitions that are compared with the datasets together."""
+"""Number of partitions that are compared with the datasets together."""
 
 
 @attrs.frozen(kw_only=True)
 class Plan:
-    """What to do with the partitions of a run, and for each sink the parts that it loses.
+    """The decisions for a run's partitions, and the parts that each sink loses.
 
-    partitions: those that some sink needs, in the dataset's order.
-    listed: what the sources list; unchanged: which of it, by number, every sink has as it is.
-    replaced: keys of parts whose place others take; dropped: keys of parts whose input is gone, if
-        these are to be dropped; frozen: the columns that record types are brought to.
+    partitions: partitions that at least one sink needs, in the dataset's order.
+    listed: all that the sources list; unchanged: numbers of those that every sink holds unchanged.
+    replaced, dropped: by sink, keys of parts that others replace, or whose input is gone.
+    frozen: by sink, the columns to which rows of record types are fitted.
     """
 
     partitions: tuple[Planned, ...]
@@ -61,7 +61,7 @@ class Plan:
         return self.replaced[number] | self.dropped[number]
 
     def staying(self, number: int, manifest: Manifest) -> set[str]:
-        """Record types of which a sink's dataset keeps rows that are not written again."""
+        """Return the record types that keep rows in a sink's dataset which are not rewritten."""
         gone = self.gone(number) | {p.key for p in self.partitions if p.is_for(number)}
         rows = manifest.parts.changed({}, gone).record_types()
         return {name for name, count in rows.items() if count}
@@ -80,13 +80,13 @@ def make_plan(
     drop: frozenset[str] = frozenset(),
     frozen: Sequence[Mapping[str, Any]] = (),
 ) -> Plan:
-    """Compare what the sources list with what the datasets hold.
+    """Compare the sources' listing with the content of the datasets.
 
-    drop_deleted: parts of these locations that are not listed any more leave the dataset.
-    only: keys of the partitions that are wanted, each with its source and origin; None for all.
-        Where a key is not listed any more, all partitions of its origin are wanted.
+    drop_deleted: drop parts of these locations that are not listed any more.
+    only: keys of the wanted partitions, each with its source and origin; None for all. If a key is
+        not listed any more, all partitions of its origin are wanted.
     drop: keys of parts that leave the datasets in any case.
-    frozen: for each sink, the columns that record types are brought to; none where not given.
+    frozen: for each sink, the columns to which record types are fitted; empty for none.
     """
     columns = tuple(frozen) or ({},) * len(sinks)
     keys = _keys(listed)
@@ -104,7 +104,7 @@ def make_plan(
         interrupt.check()
         deciding.decide(use, configs[id(use)], at, keys.take(at), partitions)
     unlisted = [Unlisted(manifest, keys) for manifest in manifests]
-    # a source may cut those with inputs anew
+    # a source may divide the same inputs into other partitions than before
     some = [(use, p) for use, p in (listed[row] for row in wanted) if p.inputs]
     read_from = {(use.source.name, printable(p.origin)) for use, p in some}
     replaced = [each.of(read_from) for each in unlisted]
@@ -127,7 +127,7 @@ def make_plan(
 
 
 def _keys(listed: Listed) -> pa.Array:
-    """The key of each listed partition; raises SourceError for one listed twice."""
+    """Return the key of each listed partition; raise SourceError for one listed twice."""
     packed = bytearray()
     for use, partition in listed:
         packed += bytes.fromhex(part_key(use.source.name, partition))
@@ -164,7 +164,7 @@ def _wanted(
 def _batches(
     listed: Listed, wanted: Sequence[int]
 ) -> Iterator[tuple[SourceUse, pa.Array, list[Partition]]]:
-    """The partitions that are wanted with their numbers, each time some of one source."""
+    """Yield the wanted partitions with their numbers, in batches of one source."""
     for start in range(0, len(wanted), _BATCH):
         together = groupby(wanted[start : start + _BATCH], key=lambda row: id(listed[row][0]))
         for rows in (list(same) for _, same in together):
@@ -183,7 +183,7 @@ def _config_digest(settings: Mapping[str, Any], limit: int | None) -> str:
 
 
 def _places(listed: Listed) -> Iterator[tuple[str, str]]:
-    """Each source's name with its location as origins may spell it."""
+    """Yield each source's name with its location, in the spellings that origins may have."""
     for use in _uses(listed):
         name, location = use.source.name, use.source.location
         yield (name, location)

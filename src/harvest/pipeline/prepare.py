@@ -1,4 +1,4 @@
-"""From a recipe's words to sources and sinks that are ready to work."""
+"""Build configured sources, sinks and engine from a recipe."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .result import RunResult
 
 
 def prepare_sources(recipe: Recipe, plugins: PluginManager) -> list[SourceUse]:
-    """The recipe's sources, configured; each has its name by ``name_sources``."""
+    """Build the recipe's sources; ``name_sources`` has given each a name."""
     if not recipe.sources:
         raise UsageError("no source given", remedy="name one with --source NAME:LOCATION")
     recipe = bind(recipe, plugins)
@@ -77,13 +77,13 @@ def _use_of_object(endpoint: Endpoint, plugins: PluginManager) -> SourceUse:
     if (place := endpoint.place) != endpoint.location:
         source = copy.copy(source)
         source.location = place
-    # whatever else it was made with decides what it gives, too
+    # other attributes may influence the output, so they count as settings
     more = {k: v for k, v in vars(source).items() if k not in ("location", "config")}
     owner = plugins.owner(plugins.add_class(type(source)))
     return SourceUse(
         source=source,
         settings={**more, **own_settings(source)},
-        # nobody knows whether what stands in no file is as before: each run reads it anew
+        # code without a file or version may have changed: each run reads again
         version=f"{owner.distribution} {owner.version or new_run_id()}",
     )
 
@@ -94,7 +94,7 @@ def _settings_of(
     cls: type[Source] | type[Engine],
     others: Iterable[type[Source] | type[Engine]],
 ) -> dict[str, Any]:
-    """The settings for a source or engine of a name; without those of others of the same name."""
+    """Return the settings of a source or engine, without those of others with the same name."""
     own = {field.name for field in attrs.fields(cls.Config)}
     theirs = {field.name for other in others for field in attrs.fields(other.Config)} - own
     return {
@@ -105,7 +105,7 @@ def _settings_of(
 
 
 def prepare_sinks(recipe: Recipe, plugins: PluginManager) -> list[Sink]:
-    """The recipe's sinks, configured.  Raises UsageError for what cannot be, exports included."""
+    """Build the recipe's sinks. Raises UsageError for an unusable sink or export."""
     if not recipe.sinks:
         raise UsageError("no sink given", remedy="name one with --sink NAME:LOCATION")
     sinks: list[Sink] = []
@@ -123,7 +123,7 @@ def prepare_sinks(recipe: Recipe, plugins: PluginManager) -> list[Sink]:
 
 
 def _check_stream(recipe: Recipe, sinks: Sequence[Sink]) -> None:
-    """Raise UsageError for what means nothing where no dataset is written."""
+    """Raise UsageError for options that have no effect if no dataset is written."""
     usual = Recipe(workers=1 if recipe.workers == 1 else None)
     names = ("engine", "workers", "deleted", "keep_runs", "schema_drift", "export")
     given = [n.replace("_", "-") for n in names if getattr(recipe, n) != getattr(usual, n)]
@@ -169,32 +169,32 @@ def _check_setting_names(recipe: Recipe, plugins: PluginManager) -> None:
 
 
 class Observer:
-    """What a run reports while it goes on; a display overrides what it needs."""
+    """Receiver of a run's progress; a display overrides the methods that it needs."""
 
     def copying(self, pipe: str, size_bytes: int) -> None:
-        """So many bytes came through a pipe by now; called before the plan, and while it waits."""
+        """Report bytes read from a pipe so far; called before the plan and during waits."""
 
     def planned(self, plan: Plan, size_bytes: int) -> None:
-        """The plan is made; so many bytes are to be read."""
+        """Report the finished plan and the number of bytes to read."""
 
     def progressed(self, progress: Progress) -> None:
-        """A partition got further."""
+        """Report progress within a partition."""
 
     def finished(self, part: Part) -> None:
-        """A partition is read and staged."""
+        """Report a partition that is read and staged."""
 
 
 @attrs.frozen(kw_only=True)
 class PreparedRun:
-    """What a run has to do, with its sources and sinks ready to work.
+    """A run that is ready to start: its work, sources and sinks.
 
-    listed: the partitions that the sources list; partial: of which there may be others.
-    no_files: pipes, sockets and devices next to them, by path what each is.
-    force: read what is unchanged too; only: the keys of those to read, each with its source and
-        origin, None for all; drop: keys of parts that leave the datasets in any case.
-    action: what the record of the run calls it.
-    check_old: whether files of the state before may be damaged.
-    committed: is called for each dataset that has changed, when the run has ended.
+    listed: the partitions that the sources list; partial: whether there may be others.
+    no_files: pipes, sockets and devices next to them: path -> kind.
+    force: also read unchanged inputs; only: keys of those to read, each with its source and origin,
+        None for all; drop: keys of parts that leave the datasets in any case.
+    action: name of the action in the run's record.
+    check_old: whether files of the previous state may be damaged.
+    committed: called for each changed dataset when the run has ended.
     """
 
     recipe: Recipe
@@ -235,7 +235,7 @@ class PreparedRun:
         return plan
 
     def engine(self) -> Engine:
-        """The engine that the recipe names, with its settings."""
+        """Build the engine that the recipe names, with its settings."""
         recipe, name = self.recipe, self.recipe.engine
         cls: type[Engine] = self.plugins.engine(name)
         sources = [type(use.source) for use in self.uses if use.source.name == name]

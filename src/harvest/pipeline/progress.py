@@ -31,14 +31,14 @@ from .prepare import Observer
 
 PLAIN_EVERY_S = 30.0
 PLAIN_WAITS_S = 2.0
-"""When a log says that nothing comes through a pipe."""
+"""Seconds after which a log says that nothing comes through a pipe."""
 
 NOTEBOOK_EVERY_S = 0.25
 
 
 @contextlib.contextmanager
 def display(show: bool | None = True) -> Iterator[Observer]:
-    """An observer that shows a run's progress: in a notebook, or on standard error."""
+    """Yield an observer that shows a run's progress, in a notebook or on standard error."""
     if show is False:
         yield Observer()
     elif in_notebook():
@@ -52,7 +52,7 @@ def display(show: bool | None = True) -> Iterator[Observer]:
 
 
 def in_notebook() -> bool:
-    """Whether this is the kernel of a notebook."""
+    """Return whether this process is the kernel of a notebook."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return getattr(shell, "kernel", None) is not None
@@ -71,7 +71,7 @@ def _columns() -> list[Any]:
 
 
 class _Counter(Observer):
-    """What was read of what there is, since when, and when that was last shown."""
+    """Counts of rows, bytes and partitions, with the times of start and last display."""
 
     def __init__(self) -> None:
         self.rows = self.size = self.expected = self.done = self.total = 0
@@ -106,7 +106,7 @@ class _LiveLine(_Counter):
 
     def planned(self, plan: Plan, size_bytes: int) -> None:
         super().planned(plan, size_bytes)
-        if self.task is not None:  # that of pipes
+        if self.task is not None:  # the task of pipes
             self.bar.remove_task(self.task)
         parts = f"0/{self.total} parts"
         self.task = self.bar.add_task("", total=size_bytes or None, rows=0, parts=parts)
@@ -123,7 +123,7 @@ class _LiveLine(_Counter):
 
 
 class PlainLines(_Counter):
-    """A line now and then, for logs of batch jobs."""
+    """A line at regular intervals, for logs of batch jobs."""
 
     waits = False
 
@@ -159,9 +159,9 @@ def _say(text: str) -> None:
 
 
 class _Cell(_Counter):
-    """A bar below a notebook's cell; at the end, one line of what was read.
+    """A progress bar below a notebook's cell; at the end, one line with totals.
 
-    It is drawn in the thread of the run alone: from others a kernel cannot say which cell it is.
+    Only the run's thread draws it: a kernel cannot tell the cell of other threads.
     """
 
     def __init__(self) -> None:
@@ -187,7 +187,7 @@ class _Cell(_Counter):
         self._redraw(self._bar())
 
     def close(self) -> None:
-        """Leave one line where the bar was."""
+        """Replace the bar by one line."""
         if self.output is not None:
             took = seconds_in_words(time.monotonic() - self.started)
             self._show(f"<small>read {self._amounts('')} in {took}</small>")

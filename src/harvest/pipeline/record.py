@@ -1,8 +1,8 @@
-"""The record of a run: who, when, from what, with which plugins and settings, and how much.
+"""The record of a run: user, time, inputs, plugins, settings and counts.
 
-It is kept with the dataset, and ``harvest verify --repair`` and ``harvest rejects --replay`` read
-inputs again by it.  It holds no secrets: locations are redacted by their source, and settings that
-are secret are left out.
+It is stored with the dataset. ``harvest verify --repair`` and ``harvest rejects --replay`` use it
+to read inputs again. It contains no secrets: sources redact their locations, and secret settings
+are hidden.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .prepare import PreparedRun
 
 HIDDEN = "***"
-"""Stands for a setting that is secret."""
+"""Placeholder for the value of a secret setting."""
 
 _SECRET = re.compile(r"password|passwd|passphrase|secret|token|credential|api_?key|private_?key")
 
@@ -56,7 +56,7 @@ def describe_run(
     replaced: int,
     dropped: int,
 ) -> bytes:
-    """The record of a run that harvested."""
+    """Encode the record of a run that harvested."""
     recipe, uses = prepared.recipe, prepared.uses
     sources = [use.source for use in uses]
     account = account_of(parts, ())
@@ -89,7 +89,7 @@ def describe_run(
 
 
 def read_record(sink: Sink, manifest: Manifest, run: str) -> dict[str, Any]:
-    """The record of a run; raises DatasetError when it is missing, damaged or was given up."""
+    """Read a run's record; raise DatasetError if it is missing, damaged or given up."""
     path = sink.state / RUNS / f"{run}.json"
     expected = manifest.records.get(run)
     if expected == GIVEN_UP:
@@ -118,7 +118,7 @@ def _no_record(path: Path, what: str) -> DatasetError:
 
 
 def without_secrets(recipe: Recipe, plugins: PluginManager) -> Recipe:
-    """The recipe as it may be shown: locations redacted by their source, secret settings hidden.
+    """Return the recipe for display: redact locations and hide secret settings.
 
     A location whose source is unknown or still to be detected is redacted by every source.
     """
@@ -140,7 +140,7 @@ def without_secrets(recipe: Recipe, plugins: PluginManager) -> Recipe:
         recipe,
         sources=tuple(map(redact, recipe.sources, own)),
         settings=_without_secrets(recipe.settings, classes),
-        # as it is, a list or a tuple, where it holds none: whoever asks compares recipes
+        # if there is nothing to hide, keep the same list or tuple: callers compare recipes
         export=recipe.export if exports == list(recipe.export) else exports,
     )
 
@@ -156,7 +156,7 @@ def _class(endpoint: Endpoint, plugins: PluginManager) -> type[Source] | None:
 
 
 def described(use: SourceUse) -> dict[str, str]:
-    """What a record says of a source: its name, and its location as it may be kept."""
+    """Describe a source for a record: its name and its redacted location."""
     source = use.source
     location = _absolute(source.location) if use.pipe is None else use.pipe.location
     return {"name": source.name, "location": printable(source.redact(location))}
@@ -165,7 +165,7 @@ def described(use: SourceUse) -> dict[str, str]:
 def describe_rollback(
     *, run: str, started: datetime, sink: Sink, to: str, counts: Mapping[str, int]
 ) -> bytes:
-    """The record of a run that went back to the state of another; counts as of ``describe_run``."""
+    """Encode the record of a run that rolled back to run ``to``; counts as in ``describe_run``."""
     return _encode(
         {
             **_of_run(run, "rollback", started),
@@ -194,7 +194,7 @@ def _of_run(run: str, action: str, started: datetime) -> dict[str, str]:
 
 
 def recipe_of(record: Mapping[str, Any], sink: Endpoint, more: Mapping[str, Any]) -> Recipe:
-    """The recipe that a run's record holds, for this sink; ``more`` settings go on top."""
+    """Build the recipe in a run's record, for this sink; ``more`` settings override its own."""
     settings = {name: dict(values) for name, values in record["settings"].items()}
     for name, values in more.items():
         settings.setdefault(name, {}).update(values)
@@ -224,9 +224,9 @@ def recipe_of(record: Mapping[str, Any], sink: Endpoint, more: Mapping[str, Any]
 def _without_secrets(
     settings: Mapping[str, Mapping[str, Any]], sources: Iterable[Source | type[Source]]
 ) -> dict[str, dict[str, Any]]:
-    """Settings with the secret ones hidden.
+    """Return settings with the secret ones hidden.
 
-    Secret is a setting whose field says so (``metadata={"secret": True}``) or whose name does.
+    A setting is secret if its field (``metadata={"secret": True}``) or its name says so.
     """
     declared = {
         (source.name, field.name)
@@ -264,11 +264,11 @@ def _user() -> str:
 
 
 def last_day(uses: Sequence[SourceUse], sinks: Sequence[Sink]) -> date | None:
-    """The day, here, of the last run of these sources into these datasets.
+    """Return the local day of the last run of these sources into these datasets.
 
-    Of several the earliest; None where some source was not read into some dataset, or where that
-    is unknown, since a run's record was given up.  Runs that looked at some inputs only do not
-    count, unless these were all since the last.
+    For several pairs, returns the earliest day. Returns None if a source was never read into a
+    dataset, or if that is unknown because a run's record was given up. Runs that looked at only
+    some inputs do not count, except runs with ``--since last``.
     """
     days = [_last_day(use, sink) for use in uses for sink in sinks]
     return None if None in days else min(filter(None, days), default=None)
@@ -277,11 +277,11 @@ def last_day(uses: Sequence[SourceUse], sinks: Sequence[Sink]) -> date | None:
 def _last_day(use: SourceUse, sink: Sink) -> date | None:
     manifest = manifest_of(sink)
     runs = manifest.runs
-    # one that was given up may have been a rollback, after which all counts anew
+    # a run whose record was given up may have been a rollback: stop there
     while runs and manifest.records.get(runs[-1]) != GIVEN_UP:
         record = read_record(sink, manifest, runs[-1])
         runs = runs[:-1]
-        if record["action"] == "rollback":  # what came after that state is not there any more
+        if record["action"] == "rollback":  # runs after that state no longer count
             runs = runs[: runs.index(record["to"]) + 1]
         elif _looked_at_all(record) and described(use) in [
             {"name": source["name"], "location": source["location"]} for source in record["sources"]

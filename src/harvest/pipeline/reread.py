@@ -1,7 +1,6 @@
-"""Reading some partitions again: those that are damaged, or those with rejects.
+"""Read some partitions again: damaged ones, or those with rejects.
 
-What a partition was read from, and with which settings, is in the record of the run that read
-it.
+The record of the run that read a partition names its input and settings.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ _THROUGH_PIPE: Final = "it came through a pipe, which can be read only once; har
 
 @attrs.frozen(kw_only=True)
 class Again:
-    """What became of partitions that were to be read again.
+    """The outcome of reading partitions again.
 
-    result: of the run that did it; None where nothing could be read or dropped.
-    gone: those whose input no longer exists or is unknown, each with the reason.
+    result: of the run that read them; None if nothing could be read or dropped.
+    gone: parts whose input no longer exists or is unknown, each with the reason.
     """
 
     result: RunResult | None
@@ -54,12 +53,12 @@ def read_again(
     check_old: bool = False,
     committed: Callable[[Sink, RunResult], object],
 ) -> Again:
-    """Read parts of a dataset, which is locked, again and commit what they give.
+    """Read parts of a locked dataset again, and commit the result.
 
-    parts: of the state in force.  settings: on top of those that they were read with.
-    drop_gone: parts whose input is gone leave the dataset; otherwise they stay as they are.
+    parts: parts of the state in force; settings: override the recorded ones.
+    drop_gone: drop parts whose input is gone; otherwise they stay as they are.
     check_old: whether files of the state in force may be damaged.
-    committed: is called when the dataset has changed.
+    committed: called when the dataset has changed.
     """
     wanted = {part.key: part for part in parts}
     inputs = _list_inputs(target, wanted, plugins, settings or {})
@@ -90,11 +89,11 @@ def read_again(
 
 @attrs.define
 class _Inputs:
-    """What the sources of earlier runs list now.
+    """The present listing of the sources of earlier runs.
 
-    recipe: of those runs together; uses: the sources that can list their input.
-    listed: partitions by key; reasons: why a source cannot list its input, by its name, or that
-        of a part is unknown, by its key.
+    recipe: merged from these runs; uses: the sources that can list their input.
+    listed: partitions by key.
+    reasons: why a source cannot list its input, by name; why a part's input is unknown, by key.
     """
 
     recipe: Recipe
@@ -103,7 +102,7 @@ class _Inputs:
     reasons: dict[str, str] = attrs.field(factory=dict)
 
     def gone(self, parts: Iterable[Part]) -> Iterator[tuple[Part, str]]:
-        """Those of the parts whose input no longer exists, each with the reason."""
+        """Yield the parts whose input no longer exists, each with the reason."""
         origins = {(use.source.name, printable(p.origin)) for use, p in self.listed.values()}
         for part in parts:
             if part.key not in self.listed and (part.source, part.origin) not in origins:
@@ -117,7 +116,7 @@ def _list_inputs(
     plugins: PluginManager,
     settings: Mapping[str, Mapping[str, Any]],
 ) -> _Inputs:
-    """What the sources that parts were read from list now; ``settings`` override their own."""
+    """List again the inputs of earlier parts; ``settings`` override the recorded ones."""
     location = Endpoint(target.sink.name, target.sink.location)
     inputs = _Inputs(recipe=Recipe(sinks=(location,)))
     for run in sorted({part.run for part in wanted.values()}, reverse=True):
@@ -149,9 +148,9 @@ def _list_inputs(
 
 
 def _require_files(record: Mapping[str, Any], plugins: PluginManager) -> None:
-    """Raise DatasetError for a source of a Python file that the user has not named now.
+    """Raise DatasetError for a source in a Python file that the user has not named in this call.
 
-    Nothing that a dataset names is executed.
+    Code that only a dataset names is never executed.
     """
     for source in record["sources"]:
         writer = record["source_plugins"].get(source["name"], "").rpartition(" ")[0]

@@ -1,4 +1,4 @@
-"""How a run ended, for programs and for people: with the account of what became of each unit."""
+"""The result of a run, for programs and people, with an account of every input unit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .plan import Plan
 
 @attrs.define(kw_only=True)
 class SourceAccount:
-    """Units of one source: ``read = written + filtered + folded + rejected``.
+    """Counts of one source's units: ``read = written + filtered + folded + rejected``.
 
     partitions: read in this run; skipped: unchanged since an earlier run.
     """
@@ -53,7 +53,7 @@ class Account:
     COLUMNS: ClassVar = (
         "source", "parts", "unchanged", "read", "written", "filtered", "merged", "rejected"
     )  # fmt: skip
-    """What people see of it, with the reasons."""
+    """Column titles of the table for people, which is shown with the reasons."""
 
     @property
     def rows(self) -> list[tuple[str | int, ...]]:
@@ -72,7 +72,7 @@ class Account:
 
 
 def account_of(read: Iterable[Part], skipped: Iterable[str]) -> Account:
-    """Sum up the parts that a run read, and count those it skipped; these by their sources."""
+    """Sum up the counts of parts that a run read, and count skipped parts by their source names."""
     sources: dict[str, SourceAccount] = {}
     for part in read:
         account = sources.setdefault(part.source, SourceAccount(source=part.source))
@@ -97,7 +97,7 @@ _NOTES_SHOWN = 20
 
 
 class Unchanged(Sequence[Part]):
-    """The parts that a run left as they were, in the dataset's order; made when asked for."""
+    """The parts that a run left unchanged, in the dataset's order; built on access."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Unchanged(Sequence[Part]):
 
     @cached_property
     def _places(self) -> list[tuple[tuple[str, str, str], str, int]]:
-        """For each, its order in the dataset, its key and the number of its manifest."""
+        """For each part: its sort key in the dataset, its key, and the number of its manifest."""
         skipped = self._plan.skipped() if self._plan else ()
         return sorted(
             [
@@ -136,7 +136,7 @@ class Unchanged(Sequence[Part]):
         )
 
     def sources(self) -> Iterator[str]:
-        """For each, the name of its source; in any order."""
+        """Yield the source name of each part, in any order."""
         if self._plan:
             yield from (use.source.name for use, _ in self._plan.skipped())
         yield from (planned.use.source.name for planned in self._others)
@@ -144,18 +144,16 @@ class Unchanged(Sequence[Part]):
 
 @attrs.frozen(kw_only=True, repr=False)
 class RunResult:
-    """How a run ended.
+    """The result of a run.
 
-    run: its id, None when nothing was committed; plan: what it set out to do.
-    parts: the partitions it read (or found staged); skipped: those it left as they were.
+    run: its id, None if nothing was committed; plan: the plan of the run.
+    parts: the partitions it read (or found staged); skipped: the partitions it left unchanged.
     dropped: parts that left the dataset because their input is gone.
-    scripts: of a dry run, the batch scripts that its engine would submit.
-    choices: what to say about locations that were given without a source, and about
-        inputs that were not looked at.
-    no_files: pipes, sockets and devices in input directories, which are never opened; by path what
-        each is.
-    datasets: locations of the datasets that it was to write; streamed: rows went there for good.
-    exports: those that followed, each with why it failed, or None; settings: of plugins, by name.
+    scripts: in a dry run, the batch scripts that the engine would submit.
+    choices: remarks about locations given without a source, and about inputs that were not read.
+    no_files: pipes, sockets and devices in input directories, which are never opened: path -> kind.
+    datasets: locations of the datasets to write; streamed: whether a sink streamed its rows.
+    exports: each export with why it failed, or None; settings: of plugins, by name.
     """
 
     run: str | None
@@ -179,7 +177,7 @@ class RunResult:
 
     @property
     def rows(self) -> dict[str, int]:
-        """Rows that it wrote of each record type."""
+        """Number of written rows of each record type."""
         rows: Counter[str] = Counter()
         for part in self.parts:
             rows.update(part.rows)
@@ -187,7 +185,7 @@ class RunResult:
 
     @property
     def left_out(self) -> list[tuple[str, int]]:
-        """Why units became no rows, though nothing was wrong with them, and how many."""
+        """Reasons why valid units became no rows, each with the number of units."""
         sources = self.account.sources.values()
         found = [reason for account in sources for reason in sorted(account.reasons.items())]
         passed = sorted(self.no_files.items())
@@ -197,22 +195,22 @@ class RunResult:
 
     @property
     def notes(self) -> list[str]:
-        """Remarks of the sources, each with the input it is about."""
+        """Notes of the sources, each with its input."""
         return [f"{part.origin}: {note}" for part in self.parts for note in part.notes]
 
     @property
     def first_notes(self) -> list[str]:
-        """The notes that people see, and how many more there are."""
+        """The first notes, for display, and the number of further ones."""
         more = len(self.notes) - _NOTES_SHOWN
         return self.notes[:_NOTES_SHOWN] + ([f"and {more} more"] if more > 0 else [])
 
     def inputs(
         self, *, changed: bool = False, failed: bool = False, planned: bool = False
     ) -> set[str]:
-        """Absolute paths of inputs of the run.
+        """Return absolute paths of the run's inputs.
 
-        changed: of partitions that changed while they were read; failed: of those that could not be
-        read; planned: of all that the run was about, what every dataset has as it is included.
+        changed, failed: of partitions that changed during reading, or that could not be read.
+        planned: of all partitions of the run, including unchanged ones.
         """
         parts = [p for p in self.parts if (changed and p.changed) or (failed and p.failed)]
         keys = {part.key for part in parts}
@@ -223,13 +221,13 @@ class RunResult:
 
     @property
     def exit_code(self) -> ExitCode:
-        """0, 3 when the run committed rejects, or 5 when an export failed."""
+        """Exit code: 0, 3 when the run committed rejects, or 5 when an export failed."""
         if any(self.exports.values()):
             return ExitCode.EXPORT
         return ExitCode.REJECTS if self.account.rejected else ExitCode.DONE
 
     def document(self) -> dict[str, Any]:
-        """The account of the run as JSON shows it."""
+        """Return the account of the run as a document for JSON output."""
         return {
             "run": self.run,
             "exit_code": int(self.exit_code),

@@ -1,7 +1,7 @@
-"""Going back to the state that an earlier run left, and saying how many states are kept.
+"""Roll back to the state of an earlier run, and set how many states are kept.
 
-Going back is a commit like any other: files of that state that the present one lacks are staged
-from ``kept/``, the others stay.  It is recorded as a run, and can be gone back from.
+A rollback is a commit like any other. Files that the current state lacks are staged from ``kept/``;
+the others stay. It is recorded as a run, and can itself be rolled back.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from harvest.storage.target import new_run_id, writing
 from .record import describe_rollback
 
 _BATCH: Final = 2_048
-"""Parts that are compared together."""
+"""Number of parts that are compared together."""
 
 
 def roll_back(sink: Sink, to: str, *, wait_s: float = 0) -> str | None:
-    """Put the state that run ``to`` left in force again.
+    """Put the state of run ``to`` in force again; raise DatasetError if it is not kept.
 
-    Gives the id of the run that this makes; None where that state is in force already.
+    Returns the id of the new run, or None if that state is already in force.
     """
     started = datetime.now(UTC)
     with writing(sink, wait_s=wait_s) as target:
@@ -85,7 +85,7 @@ def _missing_state(sink: Sink, now: Manifest, to: str) -> DatasetError:
 
 
 def _stage(sink: Sink, now: Manifest, then: Manifest) -> Iterator[tuple[str, Staged]]:
-    """The parts of ``then`` that ``now`` has otherwise or not at all, put together in staging."""
+    """Stage the parts of ``then`` that differ in ``now`` or are missing there."""
     parts = _different(now, then)
     pieces: dict[Content, tuple[Path, int | None]] = {}
     if any(file.offset is not None for part in parts.values() for file in part.files):
@@ -98,7 +98,7 @@ def _stage(sink: Sink, now: Manifest, then: Manifest) -> Iterator[tuple[str, Sta
         for file in part.files:
             whole = (sink.root / file.path, None)
             here = whole if file.offset is None else pieces.get(content_of(file))
-            if not (directory / file.path).exists():  # for a part that shares it
+            if not (directory / file.path).exists():  # another part may share it
                 put_back(sink.state, file, directory / file.path, here)
                 fault.point("rollback.file")
         rejects = part.rejects
@@ -112,7 +112,7 @@ def _stage(sink: Sink, now: Manifest, then: Manifest) -> Iterator[tuple[str, Sta
 
 
 def _different(now: Manifest, then: Manifest) -> dict[str, Part]:
-    """The parts that are to be staged; those that share a file are staged together."""
+    """Return the parts to stage, together with all parts that share their files."""
     rows = rows_where(apart(then.parts, now.parts)).to_pylist()
     found: dict[str, Part] = {}
     for start in range(0, len(rows), _BATCH):
@@ -128,5 +128,5 @@ def _different(now: Manifest, then: Manifest) -> dict[str, Part]:
 
 
 def _essence(part: Part) -> Part:
-    """A part without where its pieces stand in a consolidated file."""
+    """Return a part without the offsets of its pieces in a consolidated file."""
     return attrs.evolve(part, files=tuple(attrs.evolve(f, offset=None) for f in part.files))

@@ -1,4 +1,4 @@
-"""A whole run: plan, read and stage, commit, account."""
+"""Carry out a whole run: plan, read and stage, commit, account."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from .result import RunResult, Unchanged
 
 @contained()
 def carry_out(prepared: PreparedRun, targets: Sequence[Target]) -> RunResult:
-    """Read, stage and commit into datasets, which are locked.
+    """Read, stage and commit into locked datasets.
 
-    Raises HarvestError for everything that stops the run; then no dataset has changed.
+    Raises HarvestError for every problem that stops the run; then no dataset has changed.
     """
     run = new_run_id()
     plan = prepared.plan([target.manifest for target in targets], run)
@@ -50,7 +50,7 @@ def carry_out(prepared: PreparedRun, targets: Sequence[Target]) -> RunResult:
 
 
 def _of_run(run: str, staged: Staged) -> Staged:
-    """Staged work as a run commits it, which an earlier one may have staged."""
+    """Return staged work as this run commits it, even if an earlier run staged it."""
     part = staged.part
     if part.run == run and not part.frozen:
         return staged
@@ -58,7 +58,7 @@ def _of_run(run: str, staged: Staged) -> Staged:
 
 
 class _Execution:
-    """Reading, staging and committing one plan."""
+    """One execution of a plan: reading, staging and committing."""
 
     def __init__(self, prepared: PreparedRun, targets: Sequence[Target], plan: Plan, run: str):
         self.prepared = prepared
@@ -71,7 +71,7 @@ class _Execution:
         self.observer = prepared.observer
         self.started = datetime.now(UTC)
         self.committed: list[Sink] = []
-        # per sink, by key; at first what an earlier run staged before it was cut short
+        # for each sink, by key; initially the staged work of an earlier, interrupted run
         self.staged: list[dict[str, Staged]] = [
             {p.key: p.staged_for[number] for p in plan.partitions if number in p.staged_for}
             for number in range(len(targets))
@@ -110,7 +110,7 @@ class _Execution:
         staged = {key: _of_run(self.run, each) for key, each in self.staged[number].items()}
         gone = self.plan.gone(number)
         if not (staged or gone):
-            tidy(sink.state, manifest)  # staged work that no run will commit
+            tidy(sink.state, manifest)  # removes staged work that no run will commit
             return
         if self.recipe.keep_runs is not None:
             manifest = attrs.evolve(manifest, keep_runs=self.recipe.keep_runs)
@@ -147,7 +147,7 @@ class _Execution:
         return tuple(sorted(found.values(), key=lambda part: part.order))
 
     def standing(self) -> str:
-        """What a run that cannot go on has already put in force."""
+        """Return a sentence about the part of the run that is already committed."""
         if not self.committed:
             return "nothing of this run was committed"
         if len(self.committed) == len(self.sinks):
@@ -170,7 +170,7 @@ class _Execution:
             rejected = sum(one.part.rejected for each in self.staged for one in each.values())
             for staged in results:
                 part = staged[0].part
-                if part.key not in numbers:  # an attempt that was given up for lost, too
+                if part.key not in numbers:  # a late result of a lost worker
                     continue
                 for number, one in zip(numbers.pop(part.key), staged, strict=True):
                     self.staged[number][part.key] = one
@@ -195,7 +195,7 @@ class _Execution:
     def _read_limited(
         self, todo: Sequence[Planned], limit: int
     ) -> Generator[tuple[Staged, ...], None, None]:
-        """The first rows of each source, in the dataset's order, in this process."""
+        """Read the first rows of each source in this process, in the dataset's order."""
         left: dict[str, int] = {}
         for planned in todo:
             source = planned.use.source.name
@@ -223,7 +223,7 @@ class _Execution:
         return dict(sorted(parts.items(), key=lambda item: item[1].order))
 
     def _refuse(self, parts: Mapping[str, Part]) -> None:
-        """Stop before the commit when the run is not what the user can have wanted."""
+        """Raise before the commit if there are too many rejects, or if nothing could be read."""
         self._check_rejects(sum(part.rejected for part in parts.values()))
         failed = [part for part in parts.values() if part.failed and not part.rows]
         if failed and len(failed) == self.plan.count and not self.prepared.partial:
@@ -246,7 +246,7 @@ class _Execution:
 
 
 def _replaced_through(plan: Plan, manifests: Sequence[Manifest]) -> list[str]:
-    """For each pipe of which the datasets hold earlier rows, that these are replaced."""
+    """Return a sentence for each pipe whose earlier rows the run replaces."""
     read = [planned for planned in plan.partitions if planned.partition.piped]
     names = {printable(planned.partition.origin) for planned in read}
     rows = Counter[str]()

@@ -1,4 +1,4 @@
-"""A harvest in one call, and in its steps: what there is to read, and the commit of it."""
+"""Harvest in one call (``run``), or in steps: list the inputs, then commit."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from .runner import carry_out
 
 @attrs.frozen(kw_only=True)
 class Listing:
-    """What the sources of a session have to read, as they say at one moment.
+    """The partitions that a session's sources list at one moment.
 
-    failures: sources that could not say it, each with why; of these nothing is listed.
-    partial: whether there may be more than was looked at.
-    remarks: what was looked at, where that is not all.
-    no_files: pipes, sockets and devices in input directories, by path what each is.
+    failures: sources that could not list their input, each with the error.
+    partial: whether there may be more inputs than were looked at.
+    remarks: which inputs were looked at, if not all.
+    no_files: pipes, sockets and devices in input directories: path -> kind.
     """
 
     listed: Listed
@@ -56,24 +56,24 @@ class Listing:
 
     @property
     def partitions(self) -> list[Partition]:
-        """All that is listed, source after source."""
+        """All listed partitions, source by source."""
         return [partition for _, partition in self.listed]
 
 
 class Session:
-    """A recipe made ready: its sources are chosen, and all of it is configured.
+    """A recipe that is ready to run: sources are chosen, and everything is configured.
 
-    It lists what there is to read and commits what is new, once or repeatedly; ``harvest.run``
-    is a session with one of each.
+    It lists the inputs and commits new ones, once or repeatedly. ``harvest.run`` is a session with
+    one listing and one commit.
 
-    recipe: with the name of a source at every location.
-    choices: what to say about locations that were given without one.
+    recipe: the recipe, with a source name for every location.
+    choices: remarks about locations that were given without a source.
 
     >>> session = harvest.Session(harvest.Recipe.load("nightly.toml"))  # doctest: +SKIP
     >>> result = session.commit(session.list())  # doctest: +SKIP
 
-    Raises UsageError for a recipe that names something unknown, SourceError for a missing location
-    without the name of a source.
+    Raises UsageError for a recipe with an unknown name, and SourceError for a missing location
+    without a source name.
     """
 
     @contained()
@@ -87,7 +87,7 @@ class Session:
         self._exports: Mapping[str, str | None] = {}
 
     def check(self) -> None:
-        """Raise HarvestError for what would stop a run: a sink, or an engine that is not there."""
+        """Raise HarvestError for a problem that would stop a run: a sink or a missing engine."""
         self._check_sinks()
         self._plugins.engine(self.recipe.engine)
 
@@ -96,11 +96,11 @@ class Session:
             sink.check()
 
     def runs(self) -> Sequence[tuple[str, ...]]:
-        """For each sink, the ids of the runs that its dataset holds, the latest last."""
+        """Return for each sink the ids of its dataset's runs, the latest last."""
         return [manifest_of(sink).runs for sink in self.sinks]
 
     def enters(self) -> Callable[[str], bool] | None:
-        """Whether a run that begins now looks into a directory, by its path; None: into all."""
+        """Return a function that says whether a run enters a directory; None if it enters all."""
         selection = self._selection()
         return None if selection is None else selection.enters
 
@@ -110,12 +110,12 @@ class Session:
 
     @contained()
     def list(self, files: Iterable[str] | None = None, *, go_on: bool = False) -> Listing:
-        """Ask every source what there is to read.
+        """List the partitions of all sources.
 
-        files: absolute paths that this is about; without, all that the recipe looks at.  A source
-            that cannot say it of single files lists all.
-        go_on: leave out a source that cannot list its input.
-        Raises SourceError or OSError otherwise, and for a sink that cannot be written.
+        files: absolute paths to look at; by default, all that the recipe looks at. A source that
+            cannot list single files lists all.
+        go_on: leave out a source that cannot list its input, instead of raising its error.
+        Raises SourceError or OSError, and HarvestError for an unusable sink.
         """
         self._check_sinks()
         states = [manifest_of(sink).token for sink in self.sinks]
@@ -154,13 +154,13 @@ class Session:
         wait_s: float = 0,
         observer: Observer | None = None,
     ) -> RunResult:
-        """Read what is new of a listing and put it in force, as a run does.
+        """Read the new and changed inputs of a listing and commit them, as a run does.
 
-        ready: whether a partition may be read now; one that may not is left as it is, with all of
-            its origin.  Without it, inputs are listed again where another run was first.
-        force: read what is unchanged, too.
-        wait_s: how long to wait for another run on a dataset to end, in seconds.
-        Raises HarvestError for everything that stops the run; then no dataset has changed.
+        ready: tells whether a partition may be read now. If not, all partitions of its origin stay
+            as they are. Without it, inputs are listed again if another run came first.
+        force: also read unchanged inputs.
+        wait_s: seconds to wait for another run on a dataset to end.
+        Raises HarvestError for every problem that stops the run; then no dataset has changed.
         """
         announced = announcing(self._plugins, self._export)
         with announced as committed, _writing(self.sinks, wait_s) as targets:
@@ -181,7 +181,7 @@ class Session:
         **more: Any,
     ) -> tuple[RunResult, Listing]:
         if ready is None and [target.manifest.token for target in targets] != listing.states:
-            # by what another has read, other inputs may be new, or gone
+            # after another run, other inputs may be new or gone
             listing = self.list()
         only = None if ready is None else _keys_to_read(listing.listed, ready)
         return carry_out(self._prepared(listing, only=only, **more), targets), listing
@@ -196,12 +196,12 @@ class Session:
         )  # fmt: skip
 
     def _describe(self, listing: Listing, *, force: bool, observer: Observer | None) -> RunResult:
-        """What a commit would do; raises as ``commit``."""
+        """Describe what a commit would do; raise as ``commit`` does."""
         prepared = self._prepared(listing, force=force, observer=observer)
         plan = prepared.plan([manifest_of(sink) for sink in self.sinks], new_run_id())
         engine = prepared.engine()
         scripts: Sequence[str] = ()
-        if type(engine).scripts is not Engine.scripts:  # which needs all tasks, of many inputs many
+        if type(engine).scripts is not Engine.scripts:  # scripts need all tasks
             scripts = engine.scripts(prepared.work(plan, plan.to_read))
         return RunResult(
             run=None, plan=plan, parts=(), skipped=Unchanged(), dry=True,
@@ -213,7 +213,7 @@ class Session:
 def _partitions(
     use: SourceUse, selection: Selection | None, named: Selection | None
 ) -> Iterable[Partition]:
-    """What a source has to read: of a pipe always all; named: the files that it is about."""
+    """List a source's partitions: of a pipe always all, else of the files in ``named``, or all."""
     if use.pipe is not None:
         return partitions_through(use.source, use.pipe)
     found = None if named is None else partitions_in(use.source, named)
@@ -223,7 +223,7 @@ def _partitions(
 def _keys_to_read(
     listed: Listed, ready: Callable[[Partition], bool]
 ) -> Mapping[str, tuple[str, str]]:
-    """Keys of the partitions that may be read, each with its source and origin."""
+    """Return the keys of partitions that may be read, each with its source and origin."""
     places = [(use.source.name, printable(partition.origin)) for use, partition in listed]
     waiting = {
         place for place, (_, partition) in zip(places, listed, strict=True) if not ready(partition)
@@ -247,8 +247,8 @@ def execute(
 ) -> RunResult:
     """Carry out a recipe.
 
-    wait_s: how long to wait for another run on a dataset to end, in seconds.
-    Raises UsageError for a recipe that names something unknown, HarvestError for everything that
+    wait_s: seconds to wait for another run on a dataset to end.
+    Raises UsageError for a recipe with an unknown name. Raises HarvestError for every problem that
     stops the run; then no dataset has changed.
     """
     recipe = with_pipes(recipe)
@@ -280,9 +280,9 @@ def execute(
 def _with_copies(
     recipe: Recipe, plugins: PluginManager, wait_s: float, observer: Observer
 ) -> Iterator[tuple[list[Target], Recipe]]:
-    """The datasets, locked, and the recipe with a file for each of its pipes.
+    """Yield the locked datasets, and the recipe with a file for each of its pipes.
 
-    A pipe is read once, so all else that can be refused is refused before.
+    A pipe can be read only once, so everything else is checked before.
     """
     known = tuple(each for each in recipe.sources if each.name or each.plugin)
     uses = prepare_sources(attrs.evolve(recipe, sources=known), plugins) if known else []
@@ -331,24 +331,24 @@ def run(
 ) -> RunResult:
     """Harvest sources into sinks, as ``harvest run`` does.
 
-    sources, sinks: one or several ``NAME:LOCATION``; a bare location is read by every
-        source that recognises files there, and ``choices`` of the result names them.
-        ``FILE.py:LOCATION`` is the source or sink of a Python file.  You can also give an object:
+    sources, sinks: one or several ``NAME:LOCATION``. A location without a name is read by every
+        source that recognises files there; ``choices`` of the result names them.
+        ``FILE.py:LOCATION`` is the source or sink of a Python file. You can also give an object:
         ``GreetingSource("hello.txt")``.
     recipe: path of a TOML recipe, or a Recipe; the other arguments override it.
     settings: plugin name -> key -> value.
     since, changed: read only inputs of recent days, or those in a list.
     schema_drift: evolve, freeze or reject, when columns differ from the dataset's.
-    progress: show progress: a bar on a terminal or in a notebook, otherwise a line on standard
-        error now and then; None shows it only on a terminal or in a notebook.
-    observer: called instead, to show or record progress in your own way.
+    progress: True shows a bar on a terminal or in a notebook, otherwise a line on standard error at
+        intervals. None shows progress only on a terminal or in a notebook.
+    observer: receives the progress instead, to show or record it in your own way.
 
     >>> result = harvest.run("mofka-dask:runs/R1", "parquet:out")  # doctest: +SKIP
     >>> result.account.written  # doctest: +SKIP
     1822
 
-    Raises HarvestError (UsageError, SourceError, TooManyRejects, ...) when the run is stopped;
-    then no dataset has changed.
+    Raises HarvestError (UsageError, SourceError, TooManyRejects, ...) when the run is stopped; then
+    no dataset has changed.
     """
     plugins = plugins or manager()
     base = Recipe() if recipe is None else recipe

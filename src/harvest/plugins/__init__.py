@@ -1,4 +1,4 @@
-"""Finding plugins and asking them what they offer: ``manager()`` has those of this process."""
+"""Find plugins and look up their declarations; ``manager()`` has the plugins of this process."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ __all__ = ["API_VERSION", "OLDEST_API_VERSION", "PluginManager", "manager", "plu
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import registry  # late: help needs the commands of plugins alone
+    from . import registry  # late: help needs only the commands of plugins
 
     return getattr(registry, name)

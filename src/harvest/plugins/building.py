@@ -1,4 +1,4 @@
-"""Calling what a plugin declares over a dataset: a view, report or exporter, with settings."""
+"""Call a plugin's view, report or exporter on a dataset, with settings."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def names_for(
     *,
     beyond: float = 0.0,
 ) -> list[str]:
-    """Names of the views or reports that something can be asked of, given the record types held.
+    """Return the views or reports that are possible with the record types a dataset holds.
 
-    First those of which every record type is held, then those that miss few; those that read any
-    record types come last.  beyond: the share of its record types of which more must be held.
+    The order is by the share of required record types that the dataset holds; those that require
+    none come last. Otherwise the share must exceed ``beyond``.
     """
     shares: dict[str, float] = {}
     for name, spec in declared.items():
@@ -48,7 +48,7 @@ def check_settings(
 
 
 def build(kind: str, spec: View | ReportSpec, dataset: Any, settings: Mapping[str, Any]) -> Any:
-    """What the function of a view or report makes of a dataset; raises as ``call``."""
+    """Call the function of a view or report on a dataset; raise as ``call`` does."""
     return call(kind, spec, spec.build, (dataset,), settings)
 
 
@@ -59,9 +59,10 @@ def call(
     given: tuple[Any, ...],
     settings: Mapping[str, Any],
 ) -> Any:
-    """What a declared function makes of what it is given.
+    """Call a declared function with typed settings, and return its result.
 
-    kind: what it is, for messages; target: the function, or what names it.
+    kind: word for messages, such as ``view``; target: the function, or ``module:attribute``. Raises
+    UsageError for settings that are not declared or not accepted.
     """
     check_settings(kind, spec, settings)
     values = typed(spec.settings, settings, name=spec.name)
@@ -74,9 +75,9 @@ def call(
 def refusing(
     kind: str, spec: View | ReportSpec | ExporterSpec, settings: Mapping[str, Any]
 ) -> Iterator[None]:
-    """Within the block, which is a step, a ValueError is about the settings: it becomes UsageError.
+    """Run the block as a step; with settings given, convert ValueError to UsageError.
 
-    Where no setting is given it stays as it is.
+    Without settings, a ValueError is raised unchanged.
     """
     step(f"{kind} {spec.name}")
     try:

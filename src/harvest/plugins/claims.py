@@ -1,8 +1,8 @@
-"""What a name stands for among all that plugins declare, and whose it is where several do.
+"""The names that plugins declare, and their owners if several plugins declare one.
 
-A name belongs to the plugin that declares it.  Where several distributions do, it is that of the
-first which the user prefers, else the project's own, whatever order the plugins were found in;
-where neither decides, using the name is an error that names them all.
+A name belongs to the plugin that declares it. If several distributions declare it, it belongs to
+the first that the user prefers, or else to the project's own. The order of discovery does not
+matter. If neither rule decides, using the name is an error that lists all of them.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ DISABLE_VARIABLE: Final = "HARVEST_DISABLE_PLUGINS"
 """Environment variable with names of plugins to leave out, separated by commas."""
 
 PREFER_VARIABLE: Final = "HARVEST_PREFER"
-"""Environment variable with names of distributions, separated by commas: whose names count."""
+"""Environment variable with preferred distributions for contested names, separated by commas."""
 
 UNKNOWN: Final = "(unknown)"
-"""Distribution and version of a plugin that an entry point of none names."""
+"""Distribution and version of a plugin whose entry point has no distribution."""
 
 
 @attrs.frozen
 class Plugin:
-    """A plugin that is registered.
+    """A registered plugin.
 
-    name: of its entry point; distribution and version: where it comes from.  Of a file, these are
-    the name of the file and a digest of its content, and ``installed`` is false.
+    name: of its entry point; distribution and version: where it comes from. For a file, these are
+    the file's name and a digest of its content, and ``installed`` is false.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Plugin:
 
     @property
     def versions(self) -> dict[str, str]:
-        """Its distribution and version, where it is of one that other processes can have."""
+        """Distribution and version, if other processes can have the plugin; else empty."""
         known = self.installed and self.version != UNKNOWN
         return {self.distribution: self.version} if known else {}
 
@@ -62,7 +62,7 @@ class BrokenPlugin:
 
 @attrs.frozen(eq=False)
 class Claim:
-    """What a plugin declares under a name."""
+    """A plugin's declaration of a name."""
 
     plugin: Plugin
     spec: Any
@@ -70,7 +70,7 @@ class Claim:
 
 @attrs.frozen(kw_only=True)
 class Contested:
-    """A name that several distributions declare, and whose it is: None where nobody has chosen."""
+    """A name that several distributions declare, and its owner; None if undecided."""
 
     kind: str
     name: str
@@ -98,7 +98,7 @@ class Contested:
 
 
 class Claims:
-    """All that plugins declare, by kind (``sources``) and name."""
+    """All declarations of plugins, by kind (``sources``) and name."""
 
     def __init__(self, preferred: Sequence[str]):
         self.preferred = tuple(preferred)
@@ -118,11 +118,11 @@ class Claims:
         return self._claims.get(kind, {}).get(name, ())
 
     def names(self, kind: str) -> list[str]:
-        """All names that are declared of a kind, those included that are nobody's."""
+        """Return all declared names of a kind, including those without an owner."""
         return sorted(self._claims.get(kind, {}))
 
     def all(self, kind: str) -> Mapping[str, Any]:
-        """What each name of a kind stands for; a name that is nobody's is left out."""
+        """Return the declaration of each name of a kind; leave out names without an owner."""
         names = self._claims.get(kind, {})
         chosen = {name: self._choose(names[name])[0] for name in sorted(names)}
         return {name: claim.spec for name, claim in chosen.items() if claim is not None}
@@ -156,7 +156,7 @@ class Claims:
 
 
 class Lookup:
-    """Plugins that are registered, and the names that they declare."""
+    """Registered plugins, and the names that they declare."""
 
     def __init__(self, claims: Claims):
         self.claims = claims
@@ -171,7 +171,7 @@ class Lookup:
         return self._owner[id(spec)]
 
     def blame(self, error: BaseException) -> str:
-        """Whose defect an error is, which line of a plugin's code it came from, and what to do."""
+        """Say whose defect an error is, which line of a plugin raised it, and what to do."""
         homes = {p.module.partition(".")[0] if p.installed else p.module: p for p in self}
         homes.pop("harvest", None)
         found = raised_in(error, homes)
@@ -184,9 +184,9 @@ class Lookup:
         )
 
     def find(self, kind: str, name: str) -> Any:
-        """What is declared under a name; raises UsageError or PluginError.
+        """Return the declaration of a name; raise UsageError or PluginError if it cannot be used.
 
-        name: may say whose it is, as ``DISTRIBUTION:NAME`` or ``FILE.py:NAME``.
+        name: may be qualified by its owner, as ``DISTRIBUTION:NAME`` or ``FILE.py:NAME``.
         """
         owner, _, plain = name.rpartition(":")
         if owner:
@@ -210,7 +210,7 @@ class Lookup:
         )
 
     def _remark(self, contested: Contested) -> None:
-        """Say once whose a name is; raises UsageError where it is nobody's."""
+        """Print the owner of a contested name once; raise UsageError if it has none."""
         if contested.chosen is None:
             raise contested.error()
         text = contested.remark()
@@ -219,9 +219,9 @@ class Lookup:
             print(f"harvest: {text}", file=sys.stderr, flush=True)
 
     def remedy(self, name: str, known: Iterable[str], *kinds: str) -> str:
-        """What to do about a name that nothing declares.
+        """Say what to do about a name that no plugin declares.
 
-        known: names that are declared; kinds: what it may be, such as ``source``, ``record type``.
+        known: declared names; kinds: what the name may be, such as ``source``, ``record type``.
         """
         for kind in kinds:
             if len(self.claims.of(f"{kind}s", name)) > 1:
@@ -231,12 +231,12 @@ class Lookup:
         return suggestion(name, known)
 
     def missing(self, kind: str, name: str) -> str | None:
-        """The distribution of the project's that brings a name, where it is not in use."""
+        """Return the project's distribution that brings a name, if it is not in use; else None."""
         in_use = {canonical(plugin.distribution) for plugin in self}
         return bringing(kind, name, in_use - self.left_out)
 
     def how_to_have(self, distribution: str) -> str:
-        """What brings a plugin that is not in use; a file's is named by the file."""
+        """Say how to get a plugin that is not in use: a distribution, a file or a class."""
         for plugin in self.broken.values():
             if canonical(plugin.distribution) == canonical(distribution):
                 return f"{plugin.name}: {plugin.cause}; {plugin.remedy}"
@@ -248,12 +248,12 @@ class Lookup:
         return f"install {distribution}"
 
     def unless_disabled(self) -> str:
-        """A reminder of plugins that are left out; empty where none are."""
+        """Return a hint about disabled plugins; empty if there are none."""
         names = ",".join(self.disabled)
         return f", unless {DISABLE_VARIABLE}={names} leaves it out" if names else ""
 
     def find_of(self, kind: str, owner: str, name: str | None) -> Any:
-        """What a distribution declares under a name; raises UsageError where it does not."""
+        """Return a distribution's declaration of a name; raise UsageError if it has none."""
         offers = {
             each: claim.spec
             for each in self.claims.names(f"{kind}s")

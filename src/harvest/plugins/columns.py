@@ -1,4 +1,4 @@
-"""What the columns of a view mean, from its declaration and from the record types it reads."""
+"""The meaning of a view's columns, from its declaration and from the record types it reads."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .registry import PluginManager
 
 
 def columns_of(view: View, plugins: PluginManager) -> Mapping[str, Column]:
-    """The columns that a view declares, by name, those that people are shown first in front.
+    """Return a view's declared columns by name; those to show first come first.
 
-    Then those of the record types that it requires, which a view may pass on as they are.
+    After them come the columns of required record types, which a view may pass on unchanged.
     """
     declared = plugins.load_part(view, view.columns, f"the columns of {view.name!r}")
     types = plugins.record_types(view.requires)
@@ -37,7 +37,7 @@ def columns_of(view: View, plugins: PluginManager) -> Mapping[str, Column]:
 
 
 def columns_of_record(kind: RecordType) -> Mapping[str, Column]:
-    """The columns of a record type, by name; what identifies something is shown as it is."""
+    """Return the columns of a record type, by name; identifiers are shown without formatting."""
     return {
         column.name: Column(
             column.name, unit=column.unit, format=_format(column), doc=column.doc or None
@@ -47,9 +47,9 @@ def columns_of_record(kind: RecordType) -> Mapping[str, Column]:
 
 
 def _format(column: RecordColumn) -> str | None:
-    """Of texts that identify something, ``id``; digits of what has no unit are not grouped.
+    """Return ``id`` for an identifier, ``d`` (no digit grouping) for a whole number without unit.
 
-    They may be a number of something, as an inode's, or few.
+    Such a number may be an identifier, as an inode's, or small.
     """
     if column.role in _IDS:
         return "id"
@@ -61,7 +61,7 @@ _IDS = ("subject", "host", "pid", "thread", "user", "job")
 
 
 def _completed(column: Column, known: Column | None) -> Column:
-    """A declared column, with the meaning that a record type's column of its name has."""
+    """Complete a declared column with the meaning of the record type's column of that name."""
     if column.doc is not None or known is None:
         return column
     return attrs.evolve(

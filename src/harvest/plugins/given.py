@@ -1,4 +1,4 @@
-"""Plugins made of classes and declarations themselves, as an entry point or a file has them."""
+"""Plugins built from classes and declarations, for entry points and files without hooks."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .claims import Plugin
 from .registered import HOOKS
 
 _DECLARED = (View, ReportSpec, Rule, ExporterSpec)
-"""What may stand in a file by itself, apart from classes."""
+"""Types of declarations that a file may contain, apart from classes."""
 
 
 def _those_of(kind: type) -> Any:
-    """A hook that gives the objects of a kind."""
+    """Build a hook that returns the objects of a type."""
 
     def those(self: Objects) -> list[Any]:
         return [each for each in self.objects if isinstance(each, kind)]
@@ -64,7 +64,7 @@ class Objects:
 
 
 def of_module(module: ModuleType) -> Any:
-    """What a user's file declares: by its hooks, or else all that it contains."""
+    """Return the hooks of a user's file, or else a plugin with all that the file declares."""
     if any(callable(getattr(module, hook, None)) for hook in HOOKS):
         return module
     classes = [cls for cls in _classes_of(module) if not inspect.isabstract(cls)]
@@ -75,7 +75,7 @@ def of_module(module: ModuleType) -> Any:
 
 
 def unfinished(module: ModuleType, kind: str) -> str:
-    """Why no class of a module is a source or a sink, as far as that shows; else nothing."""
+    """Say which classes of a module lack methods of a source or sink; empty if none do."""
     base = {"source": Source, "sink": Sink}.get(kind, ())
     lacking = [
         f"{cls.__name__} lacks {' and '.join(sorted(cls.__abstractmethods__))}"
@@ -86,7 +86,7 @@ def unfinished(module: ModuleType, kind: str) -> str:
 
 
 def _classes_of(module: ModuleType) -> list[Any]:
-    """The source and sink classes that a module defines itself, each once."""
+    """Return the source and sink classes that a module itself defines, each once."""
     found = [
         value
         for value in vars(module).values()
@@ -121,7 +121,7 @@ def _check_class(cls: Any) -> None:
 
 
 def require_record_types(cls: Any) -> None:
-    """Raise PluginError where a record class of a source is not declared as one."""
+    """Raise PluginError if a source lists a class that is not declared as a record type."""
     for each in getattr(cls, "record_types", ()):
         try:
             record_type(each)
@@ -130,7 +130,7 @@ def require_record_types(cls: Any) -> None:
 
 
 def _place(cls: Any) -> str | None:
-    """File and line of a class; None for what is none."""
+    """Return file and line of a class; None if there is no source code."""
     try:
         return f"{inspect.getsourcefile(cls)}:{inspect.getsourcelines(cls)[1]}"
     except (TypeError, OSError):
@@ -138,7 +138,7 @@ def _place(cls: Any) -> str | None:
 
 
 def plugin_of_class(cls: Any) -> Plugin:
-    """The plugin that a class is by itself, which the user's program or notebook defines."""
+    """Build the plugin for a single class that a program, notebook or file defines."""
     name = f"{cls.__module__}.{cls.__qualname__}"
     if (loaded := file_of(cls)) is not None:
         file_name = Path(loaded.path).name

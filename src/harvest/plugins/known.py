@@ -1,8 +1,8 @@
 """The plugins that the project publishes: what each brings, and the distribution to install.
 
-It is what errors name where something is missing, and whose a name is where two plugins claim it.
-A stranger's distribution cannot be in this table, which comes with the core, and an environment
-holds one distribution of a name.
+Error messages name the distribution if something is missing. If two plugins declare a name, the
+table decides its owner. A foreign distribution cannot be in this table, which comes with the core,
+and an environment holds only one distribution of a name.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Known:
     """A plugin of the project.
 
     sources, sinks, engines, commands, exporters: their names.
-    records, views: the first words of the names of its record types, and of its views, reports and
-        rules; whole names where another plugin has the first word.
+    records, views: first words of the names of its record types, and of its views, reports and
+        rules; full names if another plugin has the first word.
     """
 
     distribution: str
@@ -59,7 +59,7 @@ _DOCS: Final = {
 
 
 def _own(names: str) -> dict[str, str]:
-    """Names of which each is that of the distribution, too."""
+    """Map each name to the distribution's word, which is the same."""
     return {name: name for name in names.split()}
 
 
@@ -85,7 +85,7 @@ _BROUGHT: Final = {
         "run": "insight",
     },
 }
-"""Of each kind, by name, what brings it."""
+"""For each kind, the distribution's word by name."""
 
 _BY_FIRST_WORD: Final = {
     **dict.fromkeys(("view", "report", "rule"), "views"),
@@ -103,21 +103,21 @@ KNOWN: Final = tuple(
     )
     for word, doc in _DOCS.items()
 )
-"""By distribution."""
+"""All plugins of the project, one per distribution."""
 
 
 def canonical(distribution: str) -> str:
-    """A distribution's name, however it is spelt: indexes take these as one."""
+    """Return the normalized name of a distribution, as package indexes compare names."""
     return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
 def is_ours(distribution: str) -> bool:
-    """Whether a distribution is the core or one of the project's plugins."""
+    """Return whether a distribution is the core or one of the project's plugins."""
     return canonical(distribution) in {CORE, *(known.distribution for known in KNOWN)}
 
 
 def bringing(kind: str, name: str, installed: Iterable[str]) -> str | None:
-    """The distribution to install for a name of a kind; None where none is known or it is there."""
+    """Return the distribution to install for a name; None if none is known or it is there."""
     by_first_word = _BY_FIRST_WORD.get(kind)
     names = _BROUGHT.get(by_first_word or f"{kind}s", {})
     word = names.get(name) or (names.get(name.partition(".")[0]) if by_first_word else None)
@@ -126,5 +126,5 @@ def bringing(kind: str, name: str, installed: Iterable[str]) -> str | None:
 
 
 def commands_below(group: str) -> Iterator[str]:
-    """Commands of the project's plugins below a group of commands, in full."""
+    """Yield full names of the project's plugin commands below a group of commands."""
     return (words for words in _BROUGHT["commands"] if words.startswith(f"{group} "))

@@ -1,8 +1,8 @@
-"""Plugins as their entry points name them, and the commands that they declare.
+"""Registered plugins, found by entry point, and the commands that they declare.
 
-Plugins are entry points of the group ``harvest``.  One that cannot be imported, or that needs
-another plugin API, is remembered with cause and remedy and harms nothing else; asking for it by
-name raises the error that kept it out.
+Plugins are entry points of the group ``harvest``. A plugin that cannot be imported, or needs
+another plugin API, is listed as broken with cause and remedy; others are unaffected. Asking for it
+by name raises its error.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
 """Names of the hooks that a plugin may implement."""
 
 COMMITTED = "harvest_committed"
-"""The hook that is called when something has happened."""
+"""The hook that is called after a commit."""
 
 RECORD_TYPES = "harvest_record_types"
-"""The hook that gives record classes, which is called when record types are asked for."""
+"""The hook that returns record classes; called only when record types are needed."""
 
 DECLARATIONS = tuple(name for name in HOOKS if name not in (COMMITTED, RECORD_TYPES))
-"""Names of the hooks by which a plugin says what it has."""
+"""Names of the hooks that return declarations."""
 
 loaded: list[Any] = []
-"""The one manager of all plugins, once something in this process has asked for it."""
+"""The manager of all plugins of this process, in a list that is empty until first use."""
 
 
 class Registered(Lookup):
-    """Plugins that are registered, with what they declare, by name: as much as commands need."""
+    """Registered plugins and their declarations by name: enough for commands."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Registered(Lookup):
         *,
         modules: Mapping[EntryPoint, EntryPoint] | None = None,
     ):
-        """modules: what is imported instead of a plugin's own entry point."""
+        """Register plugins; ``modules`` replaces entry points of plugins by others to import."""
         self._modules = modules or {}
         self._pluggy = pluggy.PluginManager(GROUP)
         self._pluggy.add_hookspecs(Hooks)
@@ -82,7 +82,7 @@ class Registered(Lookup):
 
     def _register(self, named: Plugin, point: EntryPoint) -> None:
         plugin = named
-        if self.claims.all("plugins").get(named.name) != named:  # it is another distribution's
+        if self.claims.all("plugins").get(named.name) != named:  # owned by another
             plugin = attrs.evolve(named, name=f"{named.distribution}:{named.name}")
         try:
             self._add(plugin, self._imported(self._modules.get(point, point), plugin))
@@ -93,7 +93,7 @@ class Registered(Lookup):
         try:
             with contained():
                 loaded = point.load()
-        # whatever a stranger's module raises at import must not take the program down
+        # no error in a third-party module at import may end the program
         except Exception as error:
             raise PluginError(
                 f"importing {point.value} failed: {type(error).__name__}: {error}",
@@ -109,11 +109,11 @@ class Registered(Lookup):
         return hooks
 
     def _hooks_of(self, loaded: Any) -> Any | None:
-        """What has the hooks of what an entry point names; None where nothing has."""
+        """Return the object with hooks behind an entry point's object; None if it has no hooks."""
         return loaded if any(name.startswith("harvest_") for name in dir(loaded)) else None
 
     def _api_versions(self, hooks: Any) -> tuple[Any, ...]:
-        """The versions of the plugin API that a plugin is written for."""
+        """Return the versions of the plugin API for which a plugin is written."""
         return (getattr(hooks, "harvest_api", 1),)
 
     def _add(self, plugin: Plugin, hooks: Any) -> None:
@@ -124,7 +124,7 @@ class Registered(Lookup):
         self.plugins[plugin.name] = plugin
 
     def _check_marks(self, plugin: Any, distribution: str) -> None:
-        """Raise PluginError for a hook without its mark, which pluggy would pass over."""
+        """Raise PluginError for a hook without its mark, which pluggy would ignore."""
         for hook in HOOKS:
             function = getattr(plugin, hook, None)
             if callable(function) and self._pluggy.parse_hookimpl_opts(plugin, hook) is None:
@@ -140,7 +140,7 @@ class Registered(Lookup):
                 self._pluggy.register(hooks, name=name)
                 self._pluggy.check_pending()
                 self._take_declarations(plugin, hooks)
-        except Exception as error:  # a hook is a stranger's code
+        except Exception as error:  # a hook is third-party code
             if self._pluggy.has_plugin(name):
                 self._pluggy.unregister(name=name)
             if isinstance(error, PluginError):
@@ -166,7 +166,7 @@ class Registered(Lookup):
             self._owner[id(claim.spec)] = plugin
 
     def _only(self, hook: str, hooks: Any) -> pluggy.HookCaller:
-        """Calls a hook of one plugin: what one raises harms no other."""
+        """Return a caller for one plugin's hook, so that an error in it affects no other."""
         others = [other for other in self._pluggy.get_plugins() if other is not hooks]
         return self._pluggy.subset_hook_caller(hook, others)
 
@@ -175,12 +175,12 @@ class Registered(Lookup):
         return self.claims.all("commands")
 
     def load_app(self, name: str) -> Any:
-        """What is behind a declared command; raises PluginError when it cannot be imported."""
+        """Load the app of a declared command; raise PluginError if it cannot be imported."""
         spec = self.find("command", name)
         return self.load_part(spec, spec.app, "the commands")
 
     def load_part(self, spec: Any, target: Any, what: str) -> Any:
-        """What a declaration names by ``module:attribute``, or gives itself."""
+        """Load the ``module:attribute`` of a declaration, or return the object itself."""
         try:
             return resolve(target)
         except Exception as error:
@@ -193,7 +193,7 @@ class Registered(Lookup):
 
 
 def resolve(target: Any) -> Any:
-    """The object behind ``module:attribute``, or the target itself when it is none."""
+    """Import the object named ``module:attribute``; return a target that is no text as it is."""
     if not isinstance(target, str):
         return target
     module, _, attribute = target.partition(":")
@@ -219,7 +219,7 @@ def _check_version(api: Any, distribution: str) -> None:
 
 
 def _check_distinct(kind: str, claim: Claim, other: Claim) -> None:
-    """Raise PluginError where a name cannot be left to the user's choice between two plugins."""
+    """Raise PluginError if the user cannot choose between two plugins with the same name."""
     both = (claim.plugin, other.plugin)
     if claim.plugin.distribution == other.plugin.distribution or not all(p.installed for p in both):
         remedy = None
@@ -234,35 +234,35 @@ def _check_distinct(kind: str, claim: Claim, other: Claim) -> None:
 
 
 def _as_named(point: EntryPoint) -> Plugin:
-    """The plugin of an entry point, as yet unseen."""
+    """Return the plugin that an entry point names, not yet imported."""
     if point.dist is None:
         return Plugin(point.name, UNKNOWN, UNKNOWN, point.value)
-    metadata = point.dist.metadata  # which is read and parsed each time it is asked for
+    metadata = point.dist.metadata  # each access reads and parses the metadata again
     return Plugin(point.name, metadata["Name"], metadata["Version"], point.value)
 
 
 def as_broken(plugin: Plugin, error: PluginError, cause: BaseException | None) -> BrokenPlugin:
-    """What is remembered of a plugin that cannot be used."""
+    """Build the entry of a plugin that cannot be used."""
     remedy = error.remedy or f"update {plugin.distribution}"
     origin = (plugin.name, plugin.distribution, plugin.version)
     return BrokenPlugin(*origin, error.message, remedy, cause)
 
 
 def _names(variable: str, given: str | None) -> tuple[str, ...]:
-    """The names that an environment variable holds, or another text instead."""
+    """Return the comma-separated names in an environment variable, or in ``given`` instead."""
     text = os.environ.get(variable, "") if given is None else given
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 _entry_points = cache(entry_points)
-"""What is installed, listed once in a process: help asks for each command of a plugin."""
+"""Installed entry points, listed once per process: help needs them for each plugin command."""
 
 
 def manager_of_commands(name: str | None = None) -> Registered:
-    """The plugins whose entry points name a command, or any; all, where all are loaded already.
+    """Return the plugins whose entry points name a command; all, if all are loaded already.
 
-    Of each the module is imported that its entry points name for commands.
-    name: the first word of the command.
+    Imports from each plugin only the module that its entry points name for commands.
+    name: first word of the command; None for any.
     """
     return loaded[0] if loaded else _naming(name)
 
@@ -276,6 +276,6 @@ def _naming(name: str | None) -> Registered:
             own = [plugin for plugin in plugins if plugin.dist is point.dist]
             for plugin in [each for each in own if each.value == point.value] or own[:1]:
                 known = modules.setdefault(plugin, point)
-                if known.value != point.value:  # the plugin has all that its modules have
+                if known.value != point.value:  # several modules: import the whole plugin
                     modules[plugin] = plugin
     return Registered(modules, modules=modules)

@@ -1,4 +1,4 @@
-"""Finding plugins, installed ones, files and classes, and asking them what they offer."""
+"""Find plugins (installed ones, files and classes) and look up what they declare."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Spec = TypeVar("_Spec")
 
 
 class _Declared(Generic[_Spec]):
-    """What plugins declare of a kind, by name."""
+    """Property for all declarations of one kind, by name."""
 
     def __init__(self, kind: str, spec: type[_Spec]):
         self._kind = kind
@@ -41,39 +41,39 @@ class PluginManager(Registered):
     """The plugins of this environment, and everything they declare, by name.
 
     ``sources``, ``sinks``, ``views``, ``reports``, ``rules``, ``exporters``, ``engines`` and
-    ``commands``: what is declared of each.
+    ``commands``: the declarations of each kind.
     """
 
     def _hooks_of(self, loaded: Any) -> Any | None:
-        """A module with hooks, or a plugin of a bare class; None for anything else."""
+        """Return a module with hooks, or a plugin for a bare class; None for anything else."""
         if isinstance(loaded, type):
             return Objects([loaded]) if issubclass(loaded, (Source, Sink)) else None
         return super()._hooks_of(loaded)
 
     def _api_versions(self, hooks: Any) -> tuple[Any, ...]:
-        """Those of its classes, where a plugin consists of such."""
+        """Return the API versions of a plugin's classes, if it consists of classes."""
         return hooks.api_versions if isinstance(hooks, Objects) else super()._api_versions(hooks)
 
     def published(self) -> list[tuple[Known, str | None]]:
-        """The plugins that the project publishes, each with the version that is installed."""
+        """Return the plugins that the project publishes, each with its installed version."""
         found = (*self.broken.values(), *self)
         there = {canonical(each.distribution): each.version for each in found}
         return [(known, there.get(known.distribution)) for known in KNOWN]
 
     def listeners(self) -> list[str]:
-        """Names of the plugins that hear of commits."""
+        """Return the names of plugins with the hook ``harvest_committed``."""
         hook = getattr(self._pluggy.hook, COMMITTED)
         return sorted(each.plugin_name for each in hook.get_hookimpls())
 
     def announce(self, dataset: Any, result: Any) -> list[str]:
-        """Call ``harvest_committed`` of each plugin that has it; what failed, a text for each."""
+        """Call ``harvest_committed`` of each plugin that has it; return a text for each failure."""
         failed = []
         for name in self.listeners():
             listener = self._only(COMMITTED, self._pluggy.get_plugin(name))
             try:
                 with contained():
                     listener(dataset=dataset, result=result)
-            except Exception as error:  # noqa: BLE001 - a stranger's code, of any error
+            except Exception as error:  # noqa: BLE001 - third-party code, any error
                 failed.append(
                     f"plugin {name!r} failed to hear of the commit to {dataset.sink.location}, "
                     f"which stands: {type(error).__name__}: {error}; {self.blame(error)}"
@@ -81,10 +81,10 @@ class PluginManager(Registered):
         return failed
 
     def add_file(self, path: Path) -> Plugin:
-        """The plugin that a Python file is; it is executed, unless it was and is unchanged.
+        """Register a Python file as a plugin; execute it, unless it is unchanged since.
 
-        Raises UsageError where the file is absent, PluginError where it is not a plugin, or
-        declares what another plugin does.
+        Raises UsageError if the file is missing. Raises PluginError if it is not a plugin, or
+        declares a name of another plugin.
         """
         module = load_file(path)
         loaded = loaded_file(module)
@@ -104,20 +104,20 @@ class PluginManager(Registered):
         return plugin
 
     def find_of(self, kind: str, owner: str, name: str | None) -> Any:
-        """What a plugin declares under a name; of a file, the one thing of this kind without one.
+        """Return a plugin's declaration of a name; without a name, the only one of this kind.
 
         owner: a distribution, or the path of a Python file, which is loaded.
-        Raises as ``find``, and UsageError where a file declares several and no name is given.
+        Raises as ``find``, and UsageError if a file declares several and no name is given.
         """
         if owner.endswith(".py"):
             return self._in_file(kind, owner, self.add_file(Path(owner)), name)
         return super().find_of(kind, owner, name)
 
     def _in_file(self, kind: str, owner: str, plugin: Plugin, name: str | None) -> Any:
-        """What the plugin of a Python file declares under a name, or the one thing of this kind.
+        """Return the declaration of a name in a Python file, or the only one of this kind.
 
         owner: the file's path, as it was given.
-        Raises UsageError where it declares nothing of the name, or several and none is given.
+        Raises UsageError if the file does not declare the name, or several and none is given.
         """
         specs = [s for s in self.claims.all(f"{kind}s").values() if self.owner(s) == plugin]
         if not specs:
@@ -136,10 +136,10 @@ class PluginManager(Registered):
         raise UsageError(found, where=owner, remedy=f"write {' or '.join(options)}")
 
     def add_class(self, cls: type[Source] | type[Sink]) -> Any:
-        """What declares a class; where nothing does, the class becomes a plugin by itself.
+        """Return the declaration of a class; an undeclared class becomes a plugin by itself.
 
-        A class of a program or a notebook takes the place of an earlier one of its name.
-        Raises PluginError where another plugin declares its name.
+        A class of a program or notebook replaces an earlier one with the same name.
+        Raises PluginError if another plugin declares its name.
         """
         if (known := self.declaring(cls)) is not None:
             return known
@@ -153,7 +153,7 @@ class PluginManager(Registered):
         return self.claims.of(kind, cls.name)[0].spec
 
     def declaring(self, cls: type[Source] | type[Sink]) -> Any | None:
-        """What declares a class; None where nothing does."""
+        """Return the declaration of a class, or None."""
         kind = "sources" if issubclass(cls, Source) else "sinks"
         specs = (claim.spec for claim in self.claims.of(kind, cls.name))
         return next((spec for spec in specs if self.load(spec) is cls), None)
@@ -173,44 +173,44 @@ class PluginManager(Registered):
     engines = _Declared("engines", EngineSpec)
 
     def source(self, name: str) -> type[Source]:
-        """The source class of this name; raises UsageError or PluginError."""
+        """Return the source class with this name; raise UsageError or PluginError."""
         return self.load(self.find("source", name))  # type: ignore[no-any-return]
 
     def sink(self, name: str) -> type[Sink]:
-        """The sink class of this name; raises UsageError or PluginError."""
+        """Return the sink class with this name; raise UsageError or PluginError."""
         return self.load(self.find("sink", name))  # type: ignore[no-any-return]
 
     def engine(self, name: str) -> Any:
-        """The engine class of this name; raises UsageError or PluginError."""
+        """Return the engine class with this name; raise UsageError or PluginError."""
         return self.load(self.find("engine", name))
 
     def view(self, name: str) -> View:
-        """The view of this name; raises UsageError or PluginError."""
+        """Return the view with this name; raise UsageError or PluginError."""
         return self.find("view", name)  # type: ignore[no-any-return]
 
     def report(self, name: str) -> ReportSpec:
-        """The report of this name; raises UsageError or PluginError."""
+        """Return the report with this name; raise UsageError or PluginError."""
         return self.find("report", name)  # type: ignore[no-any-return]
 
     def exporter(self, name: str) -> ExporterSpec:
-        """The exporter of this name; raises UsageError or PluginError."""
+        """Return the exporter with this name; raise UsageError or PluginError."""
         return self.find("exporter", name)  # type: ignore[no-any-return]
 
     def rule(self, name: str) -> Rule:
-        """The rule of this name; raises UsageError or PluginError."""
+        """Return the rule with this name; raise UsageError or PluginError."""
         return self.find("rule", name)  # type: ignore[no-any-return]
 
     def version_of(self, spec: Any) -> str:
-        """``distribution version`` of the plugin that declared ``spec``."""
+        """Return ``distribution version`` of the plugin that declared ``spec``."""
         plugin = self.owner(spec)
         return f"{plugin.distribution} {plugin.version}"
 
     def record_types(self, names: Collection[str] | None = None) -> Mapping[str, RecordType]:
-        """Record types that sources and plugins declare, by name.
+        """Return the record types that sources and plugins declare, by name.
 
-        names: just these, if they are declared: no source is imported that says it has none of
-            them; None for all.
-        Of a plugin that fails at it they are left out here, and it is listed in ``broken``.
+        names: only these, if declared; sources that declare to have none of them are not imported.
+            None for all.
+        A plugin whose record types fail to load is left out and listed in ``broken``.
         """
         types: dict[str, RecordType] = {}
         for kind in chain(self._types_of(self._sources_of(names)), self._types_of_plugins()):
@@ -221,14 +221,14 @@ class PluginManager(Registered):
         return dict(sorted(types.items()))
 
     def record_type_names(self) -> list[str]:
-        """The names of all record types; imports the sources that do not declare them."""
+        """Return the names of all record types; import only sources that do not declare them."""
         specs = self.sources.values()
         silent = [spec for spec in specs if spec.record_types is None]
         kinds = chain(self._types_of(silent), self._types_of_plugins())
         return sorted({kind.name for kind in kinds}.union(*(s.record_types or () for s in specs)))
 
     def _sources_of(self, names: Collection[str] | None) -> list[SourceSpec]:
-        """The sources that may have these record types, those that say so first."""
+        """Return the sources that may have these record types, first those that declare them."""
         specs = sorted(self.sources.values(), key=lambda spec: spec.record_types is None)
         if names is None:
             return specs
@@ -256,7 +256,7 @@ class PluginManager(Registered):
                 with contained():
                     classes = chain(*self._only(RECORD_TYPES, self._pluggy.get_plugin(name))())
                     kinds = [record_type(cls) for cls in classes]
-            except Exception as error:  # noqa: BLE001 - a hook is a stranger's code
+            except Exception as error:  # noqa: BLE001 - a hook is third-party code
                 self._note_broken(plugin, PluginError(f"{RECORD_TYPES} failed: {error!r}"))
             else:
                 yield from kinds
@@ -265,23 +265,23 @@ class PluginManager(Registered):
         self.broken[plugin.name] = as_broken(plugin, error, error)
 
     def load(self, spec: Any) -> Any:
-        """The class that a declaration names; raises PluginError when it cannot be used."""
+        """Load the class that a declaration names; raise PluginError if it cannot be used."""
         cls = self.load_part(spec, spec.factory, repr(spec.name))
         require_record_types(cls)
         return cls
 
 
 def _class_name(spec: Any) -> str:
-    """The name of a source's or a sink's class; else the name that is declared."""
+    """Return the class name of a source or sink, or else the declared name."""
     factory = getattr(spec, "factory", spec.name)
     return factory.rpartition(":")[2] if isinstance(factory, str) else str(factory.__name__)
 
 
 def add_plugin(plugin: str | os.PathLike[str] | type[Source] | type[Sink]) -> None:
-    """Make a Python file, or a source or sink class, a plugin of this process.
+    """Register a Python file, or a source or sink class, as a plugin of this process.
 
-    So that datasets which it wrote can be read, by its views and reports too; ``harvest.run`` does
-    it by itself for what it is given.
+    Datasets that it wrote can then be read, also with its views and reports. ``harvest.run``
+    registers its own arguments.
 
     >>> harvest.add_plugin("greeting.py")  # doctest: +SKIP
     """
@@ -292,10 +292,10 @@ def add_plugin(plugin: str | os.PathLike[str] | type[Source] | type[Sink]) -> No
 
 
 def plugins_of(*classes: type[Source] | type[Sink] | object) -> PluginManager:
-    """Plugins that are these classes and the core alone, whatever is installed.
+    """Return a manager with only the core and these classes, whatever is installed.
 
-    Anything else that is given has hooks, as a plugin's module has.
-    For ``harvest.run`` and ``harvest.open``, so that a test or a program depends on no other.
+    Other objects than classes must have hooks, as a plugin's module has. Pass the result to
+    ``harvest.run`` and ``harvest.open``, so that a test or program depends on no other plugin.
 
     >>> plugins = harvest.plugins_of(GreetingSource, BoxSink)  # doctest: +SKIP
     >>> harvest.run("greeting:hello.txt", "box:out.box", plugins=plugins)  # doctest: +SKIP
@@ -312,7 +312,7 @@ def plugins_of(*classes: type[Source] | type[Sink] | object) -> PluginManager:
 
 
 def manager() -> PluginManager:
-    """The plugins of this process, found once: those installed, and those that it was given.
+    """Return the plugins of this process: installed ones, found once, and added ones.
 
     >>> harvest.plugins.manager().view("dask.tasks").doc  # doctest: +SKIP
     """

@@ -1,1 +1,1 @@
-"""What is done with a partition, wherever that happens: read, brought to the schema, staged."""
+"""The work on one partition, in any process: read it, fit rows to the schema, stage them."""

@@ -1,4 +1,4 @@
-"""What other processes stage of bundles, found as it comes: for jobs, which give no results."""
+"""Wait for bundles that other processes stage: batch jobs write to staging and return nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .task import Progress, identify
 
 @attrs.frozen
 class Missing:
-    """A partition to stage: where it comes from, and for each sink where it will be."""
+    """A partition that is not staged yet: its input, and its place in staging for each sink."""
 
     origin: str
     size_bytes: int
@@ -29,9 +29,9 @@ class Missing:
 
 
 class Awaited:
-    """Awaits what it is given, by numbers of the engine's own.
+    """The bundles that an engine waits for, by the engine's own numbers.
 
-    What was staged before it was made is none of it.
+    Ignores everything that was staged before this object was created.
     """
 
     def __init__(self, sinks: Iterable[Sink], on_progress: Callable[[Progress], None] | None):
@@ -43,15 +43,15 @@ class Awaited:
 
     @property
     def numbers(self) -> Collection[int]:
-        """Of the bundles that are not staged as a whole."""
+        """Numbers of the bundles that are not completely staged."""
         return self._waiting.keys()
 
     def missing(self, number: int) -> Missing:
-        """The first partition of a bundle that is not staged."""
+        """Return the first partition of a bundle that is not staged."""
         return self._waiting[number][0]
 
     def expect(self, number: int, bundle: Bundle) -> Bundle:
-        """Await a bundle; gives it as it must be read, so that its work is recognised."""
+        """Wait for a bundle; return it with fingerprints, by which its results are matched."""
         tasks = tuple(map(identify, bundle._tasks))
         self._waiting[number] = [
             Missing(
@@ -64,7 +64,7 @@ class Awaited:
         return Bundle(tasks, bundle.terms)
 
     def found(self) -> Iterator[Result]:
-        """What was staged since the last call: one listing, and what is new in it is read."""
+        """Yield results staged since the last call; list staging once and read only new entries."""
         if not self._look():
             return
         for number in list(self._waiting):

@@ -1,9 +1,9 @@
-"""What an engine gives its workers, and what comes back: both are opaque, and can be pickled.
+"""Bundles, which an engine gives to its workers, and their results: opaque and picklable.
 
-``read_partitions`` is what a worker does: a plain function of picklable tasks, in this process, in
-another one, or on another machine that sees the same files.  When it returns, the directories in
-staging are complete and describe themselves (``staged``); a directory without a description is
-unfinished work, whatever else it holds.
+A worker calls ``read_partitions``, a plain function of picklable tasks. It runs in this process, in
+another one, or on another machine that sees the same files. When it returns, the directories in
+staging are complete and described (``staged``). A directory without a description is unfinished
+work, whatever it contains.
 """
 
 from __future__ import annotations
@@ -28,44 +28,45 @@ from .terms import Terms
 from .written import from_document, to_document
 
 SMALL_INPUT_BYTES: Final = 1 << 20
-"""Input bytes of a partition that is read together with others, at most."""
+"""Maximum input bytes of a partition that is read together with others."""
 
 BUNDLE_BYTES: Final = 4 << 20
-"""Input bytes of partitions that are read together, at most."""
+"""Maximum input bytes of partitions that are read together."""
 
 BUNDLE_PARTITIONS: Final = 32
-"""How many are read together at most: so much is read again when a run is killed."""
+"""Maximum number of partitions read together: after a kill, this many are read again."""
 
 OPENING_BYTES: Final = 64 << 10
-"""Bytes that are read in the time of a partition's fixed cost, about a millisecond."""
+"""Fixed cost of a partition (about 1 ms), as the bytes that are read in that time."""
 
 UNKNOWN_BYTES: Final = 64 << 20
-"""What a partition of unknown size counts: it may be a large one."""
+"""Assumed size of a partition of unknown size: it may be large."""
 
 
 @attrs.frozen
 class Result:
-    """What was staged of a bundle; an engine passes it on.
+    """The staged parts of a bundle; an engine passes it on unchanged.
 
-    staged: of each partition for each of its sinks; for the run alone.
+    staged: for each partition, its staged part for each sink; only the run uses it.
     """
 
     staged: tuple[tuple[Staged, ...], ...]
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """Where each of its partitions comes from, printable."""
+        """Origin of each partition, printable."""
         return tuple(staged[0].part.origin for staged in self.staged)
 
 
 @attrs.frozen
 class Bundle:
-    """Partitions that are given out together, and read in their order.
+    """Partitions that one worker reads together, in order.
 
-    It can be pickled, or written as JSON, and read in any process that sees the same files.
-    ``len`` says how many partitions it has.
+    It can be pickled, or written as JSON, and read in any process that sees the same files. ``len``
+    returns the number of partitions.
 
-    terms: what that process must have in common with the run; None for processes of this machine.
+    terms: what the worker's process must have in common with the run; None for processes on this
+        machine.
     """
 
     _tasks: tuple[Task, ...]
@@ -76,18 +77,18 @@ class Bundle:
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """Where each of its partitions comes from, printable."""
+        """Origin of each partition, printable."""
         return tuple(printable(task.partition.origin) for task in self._tasks)
 
     @property
     def cost_bytes(self) -> int:
-        """Input that is read in the time that all of it takes, to share work out."""
+        """Estimated cost of all partitions, in input bytes, for dividing up the work."""
         return sum(cost_bytes(task.partition) for task in self._tasks)
 
     def split(self, most: int | None = None) -> list[Bundle]:
-        """The same in smaller ones, of so many partitions at most.
+        """Split into smaller bundles of at most ``most`` partitions.
 
-        most: None for those that are read together anyway, since they are small.
+        most: None splits into single partitions, except small ones, which are read together anyway.
         """
         if most is None:
             parts: Iterable[tuple[Task, ...]] = bundles(self._tasks, attrgetter("sinks"))
@@ -97,25 +98,25 @@ class Bundle:
 
     @staticmethod
     def join(some: Sequence[Bundle]) -> Bundle:
-        """Several, at least one, as one; of the same work, in their order."""
+        """Join bundles of one run, at least one, in order."""
         return Bundle(tuple(task for bundle in some for task in bundle._tasks), some[0].terms)
 
     def prepare(self) -> Bundle:
-        """The same, with what one process finds out for all; called in the process of the run.
+        """Prepare all partitions in the run's process, so that workers need not repeat shared work.
 
-        In the order of the bundles, once for each: a source may then look at its input once, for
-        which every worker would have to look at it from the start.
+        Call it once for each bundle, in order: a source may then scan its input once, where every
+        worker would have to scan it from the start.
         Raises PluginError when a source breaks its contract.
         """
         return Bundle(tuple(map(prepare, self._tasks)), self.terms)
 
     def read(self, report: Callable[[Progress], None] | None = None) -> Result:
-        """Read it and stage what it gives, in this process.
+        """Read all partitions and stage their rows, in this process.
 
-        What an earlier attempt has staged is taken as it is; several attempts at a time do no harm.
-        report: called a few times a second with how much further it got.
-        Raises UsageError where this process does not fulfil the terms, and whatever stops the run
-        (SourceError, TooManyRejects, PluginError, OSError): an engine raises it in the run.
+        Parts that an earlier attempt has staged are reused; concurrent attempts are safe.
+        report: called a few times a second with the progress since the last call.
+        Raises UsageError if this process does not meet the terms. Raises any error that stops the
+        run (SourceError, TooManyRejects, PluginError, OSError): an engine raises it in the run.
         """
         if self.terms is not None:
             self.terms.require()
@@ -126,24 +127,24 @@ class Bundle:
         return Result(staged)
 
     def to_json(self) -> dict[str, Any]:
-        """As what ``json.dumps`` takes, ASCII: partitions, settings and names, and no code.
+        """Convert to ASCII values for ``json.dumps``: partitions, settings and names, but no code.
 
-        Raises UsageError for sources and sinks that another process could not find by name,
+        Raises UsageError for sources and sinks that another process cannot find by name,
         PluginError for settings or partitions that are not plain values.
         """
         return to_document(self._tasks, self.terms)
 
     @staticmethod
     def from_json(document: Any) -> Bundle:
-        """What ``to_json`` has written, in another process.
+        """Build a bundle from the document of ``to_json``, in another process.
 
-        Raises UsageError when this process does not fulfil its terms, or for another format.
+        Raises UsageError if this process does not meet the terms, or for another format.
         """
         return Bundle(*from_document(document))
 
 
 class Bundles(Sequence[Bundle]):
-    """Bundles that are made when they are asked for, since there may be very many."""
+    """A sequence of bundles that are built on access, since there may be very many."""
 
     def __init__(self, items: Sequence[Any], make: Callable[[Any], Bundle]):
         self._items = items
@@ -159,7 +160,7 @@ class Bundles(Sequence[Bundle]):
 
 
 def staged_of(results: Iterable[Any], engine: str) -> Iterator[tuple[Staged, ...]]:
-    """What is staged of each partition, by the results that an engine gives."""
+    """Yield the staged parts of each partition from an engine's results."""
     for result in results:
         if not isinstance(result, Result):
             raise PluginError(
@@ -178,15 +179,15 @@ T = TypeVar("T", bound=_Partitioned)
 
 
 def cost_bytes(partition: Partition) -> int:
-    """Input that is read in the time that a partition takes, to share work out."""
+    """Estimate the cost of a partition, in input bytes, for dividing up the work."""
     return OPENING_BYTES + (partition.size_bytes or UNKNOWN_BYTES)
 
 
 def bundles(todo: Iterable[T], sinks: Callable[[T], Hashable]) -> Iterator[tuple[T, ...]]:
-    """What to read in the same order, neighbours together that are small.
+    """Group partitions in order, small neighbours together.
 
-    sinks: names the sinks that one is for; only those for the same are taken together.
-    It depends on these alone, so that every number of workers makes the same of them.
+    sinks: returns a hashable key for an item's sinks; only items with equal keys are grouped.
+    The result depends only on these arguments, so it is the same for any number of workers.
     """
     together: list[T] = []
     size = 0
@@ -207,7 +208,7 @@ def bundles(todo: Iterable[T], sinks: Callable[[T], Hashable]) -> Iterator[tuple
 
 
 def prepare(task: Task) -> Task:
-    """The task with its partition prepared; called in the process that plans.
+    """Prepare the task's partition; called in the process that plans.
 
     Raises PluginError when a source breaks its contract.
     """
@@ -222,13 +223,13 @@ def prepare(task: Task) -> Task:
 def read_partitions(
     tasks: Sequence[Task], meter: Meter | None = None
 ) -> tuple[tuple[Staged, ...], ...]:
-    """Read partitions, for the same sinks, one after the other, and stage them for each sink.
+    """Read partitions for the same sinks, one after the other, and stage them for each sink.
 
-    Gives for each task what is staged of it, once for each of its sinks.  What an attempt before
-    has finished is taken as it is: a worker that was lost may have done a part of the work.
-    Raises SourceError for the first reject when ``on_error`` is ``fail``; TooManyRejects when one
-    of them alone has more than allowed; PluginError when the source or a sink breaks its contract;
-    OSError when a sink cannot write.
+    Returns the staged parts of each task, one for each of its sinks. Parts that an earlier attempt
+    has finished are reused, since a lost worker may have done part of the work.
+    Raises SourceError for the first reject when ``on_error`` is ``fail``. Raises TooManyRejects
+    when one partition has more rejects than allowed. Raises PluginError when the source or a sink
+    breaks its contract, and OSError when a sink cannot write.
     """
     tasks = list(map(identify, tasks))
     sinks = [sink for sink, _ in tasks[0].targets]
@@ -241,14 +242,14 @@ def read_partitions(
                 each.get(part.stem) for each, (_, part) in zip(there, task.targets, strict=True)
             ]
             whole = [staged for staged in found if staged is not None]
-            is_whole = len(whole) == len(found)  # an attempt before has done it for all sinks
+            is_whole = len(whole) == len(found)  # an earlier attempt finished it for all sinks
             read.append([*whole] if is_whole else read_partition(task, meter or Meter(None)))
         staged = map(_stage, sinks, zip(*read, strict=True))
         return tuple(zip(*staged, strict=True))
 
 
 def _stage(sink: Sink, read: Sequence[Staged | Small]) -> list[Staged]:
-    """What is staged of partitions for one sink, those of few rows together."""
+    """Stage partitions for one sink, those with few rows together; return all of them in order."""
     small = [each for each in read if isinstance(each, Small)]
     together = iter(stage_small(sink.state, small) if small else ())
     return [next(together) if isinstance(each, Small) else each for each in read]

@@ -1,4 +1,4 @@
-"""Run a source in this process, without a dataset, and look at what it gave."""
+"""Run a source in this process, without a dataset, and collect its output."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .rows import tables
 
 @attrs.define
 class Collected:
-    """What a source gave for a location or a partition.
+    """The output of a source for a location or a partition.
 
-    tables: rows per record type name.
-    rejects, notes: as reported; filtered, ``folded``: units per reason.
-    units: input units read, as the source counted them; None where it never did.
+    tables: rows by record type name.
+    rejects, notes: as reported; filtered, ``folded``: number of units by reason.
+    units: number of input units, as the source counted them; None if it never did.
     """
 
     tables: dict[str, pa.Table]
@@ -35,29 +35,29 @@ class Collected:
     partitions: list[Partition]
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """The rows of a record type as dicts; none where there are none."""
+        """Return the rows of a record type as dicts; an empty list if there are none."""
         return self.tables[name].to_pylist() if name in self.tables else []
 
     @property
     def written(self) -> int:
-        """Rows of all types."""
+        """Number of rows of all types."""
         return sum(table.num_rows for table in self.tables.values())
 
     @property
     def accounted(self) -> int:
-        """Rows, rejects, filtered and merged units together; equals ``units``."""
+        """Sum of rows, rejects, filtered and merged units; equals ``units``."""
         return self.written + len(self.rejects) + self.filtered.total() + self.folded.total()
 
 
 def collect(source: Source) -> Collected:
-    """Plan and read a whole location."""
+    """Plan and read all partitions of a source's location."""
     return _collect(source, [source.prepare(partition) for partition in source.plan()])
 
 
 def collect_partition(
     source: Source, partition: Partition, *, batch_rows: int | None = None
 ) -> Collected:
-    """Read one partition; batch_rows: as in ``harvest.tables``."""
+    """Read one partition; ``batch_rows`` is as in ``harvest.tables``."""
     return _collect(source, [partition], batch_rows)
 
 

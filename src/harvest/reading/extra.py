@@ -1,4 +1,4 @@
-"""Values of columns that a dataset does not have, as entries of the column ``extra``."""
+"""Move values of columns that a dataset lacks into entries of the column ``extra``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from harvest.model.json import plain_text
 def with_entries(
     maps: pa.ChunkedArray, columns: Mapping[str, tuple[pa.DataType, pa.ChunkedArray]]
 ) -> pa.Array:
-    """The entries that each row of a map column has already, then one for each value of a column.
+    """Append an entry for each column's value to the entries that each row of a map column has.
 
-    columns: name -> type and values.  An entry is keyed by the name, or by ``column NAME`` where
-    the row has an entry of that name.  Returns lists of structs of ``key`` and ``value``; a row
-    without an entry keeps what it had: null, or no entry.
+    columns: name -> type and values.
+    The key of a new entry is the column's name, or ``column NAME`` if the row already has that key.
+    Returns lists of structs of ``key`` and ``value``. A row without new entries keeps its value:
+    null or an empty list.
     """
     extra = pl.Series("extra", without_maps(maps))
     rows = pl.DataFrame({"extra": extra}).with_row_index("row")

@@ -1,4 +1,4 @@
-"""Rows in the columns that a dataset keeps; what they have beyond them goes to ``extra``."""
+"""Fit rows to the frozen columns of a dataset; surplus values go to ``extra``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harvest.model.types import Types, declared_types, from_plain, holds, shapes
 
 
 class FrozenColumns:
-    """Brings rows to the columns that a dataset keeps."""
+    """Converter of rows to the columns that a dataset keeps."""
 
     def __init__(self, frozen: Mapping[str, Mapping[str, Any]]):
         self._frozen = frozen
@@ -31,7 +31,7 @@ class FrozenColumns:
 
 
 class _Shape:
-    """A record type in the columns of a dataset.
+    """A record type with the columns of a dataset.
 
     record_type: with the dataset's columns; spilled: its own columns that go to ``extra``.
     """
@@ -57,7 +57,7 @@ class _Shape:
 
     def _extra(self, table: pa.Table) -> pa.Array:
         from harvest.reading.extra import (
-            with_entries,  # late: polars takes long to import, few columns are frozen
+            with_entries,  # late: polars is slow to import and rarely needed here
         )
 
         spilled = {name: (its, table.column(name)) for name, its in self.spilled.items()}

@@ -1,10 +1,10 @@
-"""Which locations are pipes: standard input, an open file of the shell, a named pipe (FIFO).
+"""Detect locations that are pipes: standard input, a file descriptor, a named pipe (FIFO).
 
     zcat jobs.gz | harvest run -s slurm:- ...
     harvest run -s slurm:<(zcat jobs.gz) ...       the shell names it /dev/fd/63
     mkfifo jobs; harvest run -s slurm:jobs ...
 
-What comes through one can be read once, and from its beginning only.
+A pipe can be read only once, and only from its beginning.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harvest.toolkit.files import KINDS
 from harvest.toolkit.texts import printable_line
 
 STDIN: Final = "stdin"
-"""The origin of what is read from standard input."""
+"""Origin of rows that come from standard input."""
 
 _STDIN_PATH: Final = "/dev/stdin"
 _DESCRIPTOR: Final = re.compile(r"(?:/dev/fd|/proc/self/fd)/(\d{1,9})", re.ASCII)
@@ -31,13 +31,13 @@ _DESCRIPTOR: Final = re.compile(r"(?:/dev/fd|/proc/self/fd)/(\d{1,9})", re.ASCII
 
 @attrs.frozen
 class Pipe:
-    """What a source reads once.
+    """An input that can be read only once.
 
-    origin: names it in rows: ``stdin``, or the absolute path.
-    location: its absolute path.
-    descriptor: of the open file that it is; None for a named pipe, which is yet to be opened.
-    identity: the same for two names of one pipe.
-    file: holds what came through it; None as long as nothing was read.
+    origin: the name in rows: ``stdin``, or the absolute path.
+    location: the absolute path.
+    descriptor: number of the open file; None for a named pipe, which is opened later.
+    identity: equal for two names of one pipe.
+    file: holds the pipe's content; None before anything is read.
     """
 
     origin: str
@@ -48,10 +48,10 @@ class Pipe:
 
 
 def pipe_of(location: str) -> Pipe | None:
-    """The pipe that a location names; None for a file, a directory, and whatever is not a path.
+    """Return the pipe at a location; None for a file, a directory, or a text that is not a path.
 
-    Raises UsageError for what no source reads: a device, a socket, a standard input that is closed
-    or a terminal.
+    Raises UsageError for inputs that no source reads: a device, a socket, or a standard input that
+    is closed or a terminal.
     """
     path = _path(location)
     descriptor = _descriptor(location, path)
@@ -60,7 +60,7 @@ def pipe_of(location: str) -> Pipe | None:
     try:
         status = os.stat(path)  # noqa: PTH116
     except (OSError, ValueError):
-        return None  # a name of the source's own, or nothing: the source says so
+        return None  # not a path or missing: the source decides
     kind = stat.S_IFMT(status.st_mode)
     if kind == stat.S_IFIFO:
         return Pipe(path, path, None, (status.st_dev, status.st_ino))
@@ -73,7 +73,7 @@ def pipe_of(location: str) -> Pipe | None:
 
 
 def names_pipe(name: str) -> bool:
-    """Whether a location, or an origin, is that of a pipe, whether or not it can be read now."""
+    """Return whether a location or origin names a pipe, readable now or not."""
     path = _path(name)
     return name == STDIN or _descriptor(name, path) is not None or Path(path).is_fifo()
 
@@ -83,7 +83,7 @@ def _path(location: str) -> str:
 
 
 def _descriptor(location: str, path: str) -> int | None:
-    """The number of the open file that a location stands for."""
+    """Return the file descriptor that a location stands for, or None."""
     if location == "-" or path == _STDIN_PATH:
         return 0
     found = _DESCRIPTOR.fullmatch(path)
@@ -94,7 +94,7 @@ def _open_file(descriptor: int, path: str) -> Pipe:
     name = "standard input" if descriptor == 0 else path
     remedy = "pipe something to it: zcat FILE | harvest ..., or name a file"
     try:
-        # without one, the first file that the program opens for itself gets its number
+        # if stdin is closed, another file of this program may have got descriptor 0
         status = os.fstat(descriptor if descriptor or sys.__stdin__ is not None else -1)
     except (OSError, OverflowError):
         raise UsageError(f"{name} is not open", remedy=remedy) from None

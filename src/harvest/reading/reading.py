@@ -1,4 +1,4 @@
-"""Reading one partition and staging what it gives; few rows are left to be staged with others."""
+"""Read one partition and stage its output; few rows are held, to be staged with others."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from .rows import source_errors, tables
 from .task import Meter, Task
 
 REJECTS_NOTED = 20
-"""Rejects of a partition that are shown where no dataset keeps them."""
+"""Maximum number of a partition's rejects shown as notes where no dataset keeps them."""
 
 
 def read_partition(task: Task, meter: Meter) -> list[Staged | Small]:
-    """Read a partition; for each sink, what is staged of it or the few rows that are to be."""
+    """Read a partition; return for each sink the staged part, or a few rows to stage later."""
     before = task.fingerprint_before()
     with _Stage(task, meter) as stage:
         limited = failed = False
@@ -78,7 +78,7 @@ def read_partition(task: Task, meter: Meter) -> list[Staged | Small]:
 
 
 def prepare_partition(source: Source, partition: Partition) -> Partition:
-    """As ``Source.prepare``, also of what came through a pipe; raises as ``source_errors``."""
+    """Call ``Source.prepare``, also for a pipe's content; raise as ``source_errors`` does."""
     with source_errors(source, partition):
         if partition.piped is not None:
             return through_pipes.prepare(source, partition)
@@ -88,7 +88,7 @@ def prepare_partition(source: Source, partition: Partition) -> Partition:
 def read_tables(
     source: Source, partition: Partition, ctx: ReadContext
 ) -> Iterator[tuple[RecordType, pa.Table]]:
-    """As ``tables``, also of what came through a pipe; raises as ``source_errors``."""
+    """Yield rows as ``tables`` does, also from a pipe; raise as ``source_errors`` does."""
     found = (tables if partition.piped is None else through_pipes.tables)(source, partition, ctx)
     while True:
         with source_errors(source, partition):
@@ -99,15 +99,15 @@ def read_tables(
 
 
 def _is_unchanged(task: Task, before: str) -> bool:
-    """Whether the inputs are still as they were before, which for most is when planned."""
+    """Return whether the inputs have the same fingerprint as before (mostly, when planned)."""
     return not task.targets[0][1].changed and fingerprint(task.partition.inputs) == before
 
 
 class _Stage:
-    """What is read of a task, on its way to its sinks.
+    """The output of a task on its way to its sinks.
 
-    As long as the rows are few they are held; then each sink writes them into files of a staging
-    directory.  Where they go on for good, none is held, and rejects are shown as notes.
+    Few rows are held in memory; when they exceed the limit, each sink writes them to a staging
+    directory. If a sink streams its output, no rows are held, and rejects are shown as notes.
     """
 
     def __init__(self, task: Task, meter: Meter):
@@ -165,7 +165,7 @@ class _Stage:
             )
 
     def write(self, kind: RecordType, table: pa.Table) -> bool:
-        """Take rows, no more than the task's limit; whether that is reached."""
+        """Take rows up to the task's limit; return whether the limit is reached."""
         limit = self.task.limit
         if limit is not None:
             table = table.slice(0, limit - self.rows.total())
@@ -192,8 +192,8 @@ class _Stage:
             each.write(kind, table)
 
     def restart(self) -> None:
-        """Throw away what was written of a partition that turned out to be unreadable."""
-        if self.streams:  # what went on is gone
+        """Discard the output of a partition that turned out to be unreadable."""
+        if self.streams:  # streamed output cannot be taken back
             return
         for each in self.sinks:
             each.restart()
@@ -201,7 +201,7 @@ class _Stage:
         self.ctx = self._begin()
 
     def finish(self, *, failed: bool, limited: bool, changed: bool) -> list[Staged | Small]:
-        """Give the few rows, or close, flush and describe everything; then the work is safe."""
+        """Return the held rows, or close, flush and describe all files; then the work is safe."""
         ctx = self.ctx
         said: dict[str, Any] = {
             "rows": dict(sorted(self.rows.items())),
@@ -226,7 +226,7 @@ class _Stage:
         return done
 
     def _units(self, *, whole: bool) -> int:
-        """Input units read; raises PluginError when those of a whole partition do not add up."""
+        """Count the input units; raise PluginError if those of a whole partition do not add up."""
         ctx, task = self.ctx, self.task
         out = self.rows.total() + ctx.rejected + ctx.filtered_by.total() + ctx.folded_by.total()
         if whole and ctx.units not in (None, out):
@@ -240,7 +240,7 @@ class _Stage:
 
 
 class _SinkStage:
-    """What is read of a task, on its way to one sink: its staging directory and writers."""
+    """The output of a task on its way to one sink: its staging directory and writers."""
 
     def __init__(self, sink: Sink, part: Part, task: Task, attempt: str):
         self.sink = sink
@@ -267,7 +267,7 @@ class _SinkStage:
         self.given[kind.name] += table.num_rows
 
     def small(self, held: Iterable[tuple[RecordType, pa.Table]]) -> Small:
-        """The rows by record type, in the dataset's columns."""
+        """Return the held rows by record type, with the dataset's columns."""
         tables: dict[str, list[pa.Table]] = {}
         for kind, table in held:
             fitting, rows = self.columns.fit(kind, table)
@@ -283,15 +283,15 @@ class _SinkStage:
         require_rows(self.sink, self.given, files, does="reports", where=where)
         part = attrs.evolve(self.part, files=files, rejects=self._close_rejects(REJECTS))
         fault.point("partition.staged")
-        # directories are not flushed: of what a power cut takes out of staging, the next run
-        # finds that it is not there as described, and reads the partition again
+        # directories are not flushed: if a power cut loses staged files, the next run finds that
+        # they do not match the description, and reads the partition again
         write_part(self.directory / DONE, part)
         fault.point("partition.done")
         (placed,) = put_in_place([part], self.directory, self.place)
         return placed
 
     def _close_rejects(self, path: str) -> PartFile | None:
-        """Finish the file of rejects, if there is one; ``path``: where it will be staged."""
+        """Finish the file of rejects, if there is one; ``path`` is its later place in staging."""
         if not self.rejects.close():
             return None
         file = _describe(self.directory, REJECTS, "rejects", self.rejects.count)
@@ -309,7 +309,7 @@ class _SinkStage:
 
 
 def _describe_all(directory: Path, written: Iterable[tuple[str, str, int]]) -> tuple[PartFile, ...]:
-    """The files that a writer names; one that is named for several record types is read once."""
+    """Describe the files that a writer names; hash a file of several record types only once."""
     known: dict[str, PartFile] = {}
     files = []
     for path, record_type, rows in written:

@@ -1,7 +1,7 @@
-"""From what a source yields to tables a sink takes.
+"""Convert the items that a source yields to tables that a sink accepts.
 
-A source may yield instances of record classes, whole tables, or a mix; here they become tables of
-the exact schema, with origin and position filled, none larger than a batch.
+A source may yield instances of record classes, whole tables, or a mix. Here they become tables of
+the exact schema, with origin and position filled in, none larger than a batch.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from harvest.plugin_code import contained
 from harvest.toolkit.texts import printable, printable_line
 
 INSTANCE_ROWS = 8_192
-"""Record instances gathered into one table."""
+"""Number of record instances that are collected into one table."""
 
 _OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 
 
 @contextlib.contextmanager
 def source_errors(source: Source, partition: Partition) -> Iterator[None]:
-    """What a source raises, as an error of the input or of the plugin."""
+    """Convert exceptions of a source to errors of the input or of the plugin."""
     try:
         with contained():
             yield
     except (OSError, SourceError) as error:
         cause = error if isinstance(error, OSError) else error.__cause__
         if isinstance(cause, OSError) and (out_of_files(cause) or cause.errno in _OUT_OF_SPACE):
-            raise cause from None  # scratch space and files of our own, not the input
+            raise cause from None  # about own scratch or open files, not the input
         if isinstance(error, SourceError):
             raise
         raise SourceError(
@@ -56,7 +56,7 @@ def source_errors(source: Source, partition: Partition) -> Iterator[None]:
 
 @contextlib.contextmanager
 def sink_errors(sinks: Iterable[Sink]) -> Iterator[None]:
-    """What the code of sinks raises, as an error of the plugin that names the line."""
+    """Convert exceptions in sinks' code to a PluginError that names plugin and line."""
     try:
         with contained():
             yield
@@ -91,19 +91,19 @@ def _failure(
 def tables(
     source: Source, partition: Partition, ctx: ReadContext, *, batch_rows: int | None = None
 ) -> Generator[tuple[RecordType, pa.Table], None, None]:
-    """The rows of a partition as a run takes them: (record type, table of its exact schema).
+    """Yield the rows of a partition as a run takes them: (record type, table of its exact schema).
 
-    Origin and position are filled.  Rejects, notes and counts go to ``ctx``.
-    batch_rows: rows that a table has at most; unless given, 65,536, of which instances of record
-        classes are gathered by 8,192.
+    Origin and position are filled in. Rejects, notes and counts go to ``ctx``.
+    batch_rows: maximum number of rows of a table; by default 65,536, or 8,192 for instances of
+        record classes.
 
     >>> source = GreetingSource.configured("hello.txt")  # doctest: +SKIP
     >>> for partition in source.plan():  # doctest: +SKIP
     ...     ctx = harvest.ReadContext(partition.origin, Path("."))
     ...     rows = sum(table.num_rows for _, table in harvest.tables(source, partition, ctx))
 
-    Raises PluginError when the source yields something that its record types do not allow; what
-    the source itself raises is passed on.  Closed, it gives up reading.
+    Raises PluginError when the source yields something that its record types do not allow. Errors
+    of the source itself are passed on. Closing the generator stops reading.
     """
     gatherer = _Gatherer(source, partition, batch_rows)
     try:
@@ -111,7 +111,7 @@ def tables(
             if isinstance(item, Record):
                 yield from gatherer.add(item)
             else:
-                # keep the order in which a source gives its rows
+                # keep the order in which a source yields its rows
                 yield from gatherer.flush()
                 yield from gatherer.table(item)
         yield from gatherer.flush()
@@ -128,7 +128,7 @@ def tables(
 
 
 class _Gatherer:
-    """Turns instances into tables, and numbers rows that have no position."""
+    """Collector that turns instances into tables, and numbers rows that have no position."""
 
     def __init__(self, source: Source, partition: Partition, batch_rows: int | None):
         self.batch_rows = batch_rows or BATCH_ROWS
@@ -139,7 +139,7 @@ class _Gatherer:
         self.count = 0
         self.next_position: dict[str, int] = {}
         self.last: int | None = None
-        """Position of the last row that the source gave."""
+        """Position of the last row that the source yielded."""
 
     def add(self, item: Record) -> Iterator[tuple[RecordType, pa.Table]]:
         kind = self._declared_type(type(item))

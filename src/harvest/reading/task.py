@@ -1,4 +1,4 @@
-"""What there is to do for a partition, as it travels to who reads it, and how far reading is."""
+"""The work on one partition, as it is sent to its reader, and the progress of reading."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from harvest.storage.part import Part, part_stem
 class Task:
     """One partition to read, and the sinks that need it.
 
-    targets: each sink with its part description, in which counts and files are still empty, and
-        the fingerprint and the stem may be (``identify``).
-    limit: rows at most, None for all.
-    unreadable: why the partition cannot be read, where its preparation has shown that.
+    targets: each sink with its part description. Counts and files are still empty; fingerprint and
+        stem may be, until ``identify``.
+    limit: maximum number of rows, None for all.
+    unreadable: the reason if preparation has shown that the partition cannot be read.
     """
 
     source: Source
@@ -38,7 +38,7 @@ class Task:
         return tuple(sink for sink, _ in self.targets)
 
     def fingerprint_before(self) -> str:
-        """The fingerprint of its inputs before they are read."""
+        """Return the fingerprint of the inputs before they are read."""
         partition = self.partition
         if partition.inputs and partition.fingerprint is None:
             return self.targets[0][1].fingerprint
@@ -46,9 +46,9 @@ class Task:
 
 
 def identify(task: Task) -> Task:
-    """A task whose parts have the fingerprint of their input: taken now where planning did without.
+    """Fill in the fingerprint of the input if planning skipped it.
 
-    A change since it was planned counts as one while it is read.
+    A change since planning counts as a change during reading.
     """
     if task.targets[0][1].stem:
         return task
@@ -78,14 +78,14 @@ _REPORT_EVERY_S: Final = 0.2
 
 @attrs.frozen
 class Progress:
-    """Rows and input bytes that a running task got further."""
+    """Rows and input bytes that a running task has read since the last report."""
 
     rows: int
     size_bytes: int
 
 
 class Meter:
-    """Sums up progress: a million small partitions are not as many reports."""
+    """Accumulator of progress, so that a million small partitions do not cause as many reports."""
 
     def __init__(self, report: Callable[[Progress], None] | None):
         self._report = report

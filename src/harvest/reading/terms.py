@@ -1,7 +1,7 @@
-"""What workers elsewhere must have in common with the run: versions and files.
+"""Requirements for workers in other processes: the same versions and files as the run.
 
-A worker with another version of a plugin would write other rows, one that does not see the
-dataset's directory would stage them out of reach; both are found out before the first partition.
+A worker with another version of a plugin would write different rows. A worker that does not see the
+dataset's directory would stage them out of reach. Both are detected before the first partition.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _REMEDY: Final = "give the workers the same environment and the same file system
 
 @attrs.frozen(kw_only=True)
 class Terms:
-    """What a worker is checked for; picklable.
+    """Requirements that a worker is checked for; picklable.
 
     versions: distribution and version; probes: files, each of which holds ``token``.
     """
@@ -43,7 +43,7 @@ class Terms:
     probes: tuple[str, ...] = ()
 
     def problems(self) -> list[str]:
-        """Sentences about what this process lacks; empty when all is well."""
+        """Return a sentence for each requirement that this process does not meet."""
         found = []
         for name, wanted in self.versions:
             try:
@@ -63,14 +63,14 @@ class Terms:
         return found
 
     def require(self) -> None:
-        """Raise UsageError when this process, which works for a run elsewhere, lacks something."""
+        """Raise UsageError if this process does not meet the terms of the run it works for."""
         problems = _problems(self)
         if problems:
             raise self.refusal(f"the worker on {socket.gethostname()}", problems)
 
     @staticmethod
     def refusal(worker: str, problems: Sequence[str]) -> UsageError:
-        """The error that says why a worker cannot work for this run."""
+        """Build the error that says why a worker cannot work for this run."""
         return UsageError(
             f"{worker} cannot work for this run: {'; '.join(problems)}", remedy=_REMEDY
         )
@@ -82,7 +82,7 @@ def _problems(terms: Terms) -> list[str]:
 
 
 def versions_for(used: Iterable[Source | Sink]) -> dict[str, str]:
-    """The core, and these sources' and sinks' plugins with the libraries of ours that they need."""
+    """Return versions of the core, of plugins in use, and of the harvest libraries they need."""
     plugins = manager()
     found = {CORE: version(CORE)}
     for cls in {type(item) for item in used}:
@@ -100,7 +100,7 @@ def versions_for(used: Iterable[Source | Sink]) -> dict[str, str]:
 
 
 def _libraries(distribution: str) -> list[str]:
-    """Our distributions that one needs in addition to the core without any extra."""
+    """Return the harvest distributions that a distribution requires without any extra."""
     needed = [text.partition(";") for text in requires(distribution) or ()]
     names = [re.match(r"[\w.-]+", text) for text, _, marker in needed if "extra" not in marker]
     return [name[0] for name in names if name and name[0].startswith(f"{CORE}-")]
@@ -108,7 +108,7 @@ def _libraries(distribution: str) -> list[str]:
 
 @contextlib.contextmanager
 def probed(terms: Terms, sinks: Iterable[Sink]) -> Iterator[Terms]:
-    """The terms, and that a worker sees the directories of these sinks, inside the ``with``."""
+    """Add probe files to the terms within the ``with``: workers must see the sinks' directories."""
     token = secrets.token_hex(8)
     states = sorted({sink.state for sink in sinks})
     probes = [state / STAGING / f"probe-{token}" for state in states]
@@ -122,9 +122,9 @@ def probed(terms: Terms, sinks: Iterable[Sink]) -> Iterator[Terms]:
 
 
 class Absolute:
-    """Makes tasks mean the same in a process with another working directory.
+    """Converter that makes tasks valid in a process with another working directory.
 
-    Called with a task, it gives one of which sources and sinks have absolute locations.
+    Called with a task, it returns one whose sources and sinks have absolute locations.
     """
 
     def __init__(self) -> None:
@@ -138,7 +138,7 @@ class Absolute:
         )
 
     def _of(self, item: Any) -> Any:
-        # kept with what was made of it, so that its id stays its own
+        # keep the item alive, so that its id is not reused
         if id(item) not in self._made:
             self._made[id(item)] = (item, _absolute(item))
         return self._made[id(item)][1]

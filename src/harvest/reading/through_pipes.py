@@ -1,4 +1,4 @@
-"""What came through a pipe: sources read a file, and whatever they say names the pipe."""
+"""Read content that came through a pipe: sources read a file, but all output names the pipe."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .pipes import Pipe
 
 
 def partitions_through(source: Source, pipe: Pipe) -> Iterator[Partition]:
-    """What a source has to read of a pipe: never the same as in an earlier run."""
-    if pipe.file is None:  # nothing of it was read
+    """Yield the partitions of a pipe; they never equal those of an earlier run."""
+    if pipe.file is None:  # nothing was read yet
         yield Partition(id=Path(pipe.origin).name, origin=pipe.origin)
         return
     names, unique = _Names(str(pipe.file), pipe.origin), secrets.token_hex(16)
-    copied = not pipe.file.is_symlink()  # who looks at a pipe takes something out of it
+    copied = not pipe.file.is_symlink()  # reading from a pipe consumes its content
     with names.in_errors():
         for partition in source.plan():
             yield attrs.evolve(
@@ -41,7 +41,7 @@ def partitions_through(source: Source, pipe: Pipe) -> Iterator[Partition]:
 
 
 def prepare(source: Source, partition: Partition) -> Partition:
-    """As ``Source.prepare``, for a partition of what came through a pipe."""
+    """Call ``Source.prepare`` for a partition of a pipe's content."""
     names = _names(partition)
     with names.in_errors():
         prepared = source.prepare(names.planned(partition))
@@ -51,7 +51,7 @@ def prepare(source: Source, partition: Partition) -> Partition:
 def tables(
     source: Source, partition: Partition, ctx: ReadContext
 ) -> Iterator[tuple[RecordType, pa.Table]]:
-    """As ``rows.tables``, for a partition of what came through a pipe."""
+    """Yield rows as ``rows.tables`` does, for a partition of a pipe's content."""
     names = _names(partition)
     take = ctx.on_reject or ctx.rejects.append
     ctx.on_reject = lambda reject: take(
@@ -72,13 +72,13 @@ def _names(partition: Partition) -> _Names:
 
 @attrs.frozen
 class _Names:
-    """Puts a pipe's name instead of the file's wherever a source names that."""
+    """The names of a pipe and of its file; replaces the file's name by the pipe's name."""
 
     file: str
     pipe: str
 
     def planned(self, partition: Partition) -> Partition:
-        """A partition as its source has planned it."""
+        """Return a partition as its source planned it, with the file's name."""
         origin = partition.origin.replace(self.pipe, self.file, 1)
         return attrs.evolve(partition, origin=origin, fingerprint=None, piped=None)
 

@@ -1,7 +1,7 @@
-"""Tasks as JSON that a person can read: partitions, settings and plugins by name, not pickles.
+"""Tasks as readable JSON: partitions, settings and plugin names, not pickles.
 
-Sources and sinks are named once.  Values are plain Python values as JSON and back, exactly: tuples
-stay tuples, bytes bytes, times times.
+Each source and sink is listed once. Plain Python values survive the round trip exactly: tuples stay
+tuples, bytes stay bytes, times stay times.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FORMAT: Final = 1
 
 
 def to_document(tasks: Sequence[Task], terms: Terms | None) -> dict[str, Any]:
-    """Tasks of one run, at least one, and the terms of who reads them."""
+    """Convert tasks of one run, at least one, and the terms of their readers to a JSON document."""
     plugins = manager()
     sources = list({id(task.source): task.source for task in tasks}.values())
     sinks = list({id(sink): sink for task in tasks for sink in task.sinks}.values())
@@ -61,7 +61,7 @@ def to_document(tasks: Sequence[Task], terms: Terms | None) -> dict[str, Any]:
 
 
 def from_document(document: Any) -> tuple[tuple[Task, ...], Terms]:
-    """What ``to_document`` was given, in another process."""
+    """Restore the tasks and terms that were given to ``to_document``."""
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise UsageError(
             "this work was not written down by this version of harvest",
@@ -112,7 +112,7 @@ def _make(kind: str, document: dict[str, Any], plugins: PluginManager) -> Any:
 
 
 def _fields(item: Any) -> dict[str, Any]:
-    """The fields of an attrs object, by the names that its class takes them by."""
+    """Convert the fields of an attrs object, keyed by their names in ``__init__``."""
     return {
         field.alias: to_json(getattr(item, field.name))
         for field in attrs.fields(type(item))
@@ -121,7 +121,7 @@ def _fields(item: Any) -> dict[str, Any]:
 
 
 def to_json(value: Any) -> Any:
-    """The value as what JSON can hold; raises PluginError for one that is not plain."""
+    """Convert a value to JSON values; raise PluginError for one that is not plain."""
     kind: type = Path if isinstance(value, Path) else type(value)
     if value is None or kind in (bool, int, float, str):
         return value
@@ -138,7 +138,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(value: Any) -> Any:
-    """The value that ``to_json`` was given."""
+    """Restore the value that was given to ``to_json``."""
     if isinstance(value, list):
         return [from_json(item) for item in value]
     if not isinstance(value, dict):
@@ -166,6 +166,6 @@ _FORMS: Final[dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]]] = {
     timedelta: (lambda t: [t.days, t.seconds, t.microseconds], lambda parts: timedelta(*parts)),
     Path: (str, Path),
 }
-"""How values are written and read that JSON has not, each an object of one member: its type."""
+"""Conversions of types that JSON lacks; each value is an object whose one key is its type."""
 
 _READERS: Final = {kind.__name__.lower(): read for kind, (_, read) in _FORMS.items()}

@@ -1,1 +1,1 @@
-"""What a run is asked to do: its recipe, the sources that this means, the inputs they look at."""
+"""The task of a run: its recipe, the sources in it, the inputs that they look at."""

@@ -1,4 +1,4 @@
-"""Which sources read a location that is given without the name of one."""
+"""Choose the sources that read a location given without a source name."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from .recipe import Endpoint, Recipe
 from .survey import Known, Survey, absolute, survey
 
 SURE: Final = 0.7
-"""From here on a source is sure of what it recognises: a file name alone gives less."""
+"""Confidence from which a source counts as sure; a file name alone gives less."""
 OPTIONS_SHOWN: Final = 3
 LOOKED_AT: Final = 20
-"""Files below a location of which a source is asked whether it would know them."""
+"""Maximum number of files below a location that a source is asked to detect."""
 
 
 def name_sources(
     recipe: Recipe, plugins: PluginManager, *, absent: bool = False
 ) -> tuple[Recipe, list[str]]:
-    """The recipe with the name of a source at every location, and what to say about it.
+    """Return the recipe with a source name at every location, and remarks about the choices.
 
-    A directory is what ``survey`` finds in it: every source that is sure reads the files that it
-    recognises, or the surest does if none is sure.  Where several come into question, one line says
-    which read it and which do not; another counts the files that nobody reads.
+    ``survey`` looks for sources in a directory: every source that is sure reads the files that it
+    recognises. If none is sure, the surest reads them. If several sources are possible, one remark
+    says which read it and which do not; another counts the unread files.
 
-    absent: leave a location that is not there as it is, and a pipe of which nothing was read.
+    absent: leave missing locations as they are, and pipes of which nothing was read.
     """
     recipe = with_pipes(bind(recipe, plugins))
     given = {(e.name, str(absolute(Path(e.location)))) for e in recipe.sources if e.name}
@@ -57,7 +57,7 @@ def name_sources(
             path = _file_of(endpoint.pipe)
         found = _survey(endpoint.location, path, plugins)
         chosen = _chosen(found, endpoint.location)
-        # a place below one that is named for the source already would be read twice
+        # skip a place below a location already named for the same source: no double reading
         named += [
             attrs.evolve(endpoint, name=name, location=location)
             for name, location in _endpoints(chosen, found.root, endpoint.location)
@@ -78,9 +78,10 @@ def _file_of(pipe: Pipe) -> Path:
 
 
 def unread_below(listed: Listed) -> Iterator[str]:
-    """What to say about sources that do not enter the directories below their locations.
+    """Yield remarks on sources that do not read the directories below their locations.
 
-    That is of those that recognise one of the first files there, which none of the same name reads.
+    This concerns a source that recognises one of the first files there, if none of its name reads
+    it.
     """
     for source in {id(use): use.source for use, _ in listed}.values():
         first = islice(_files_below(Path(source.location).expanduser().absolute()), LOOKED_AT)
@@ -103,7 +104,7 @@ def _files_below(location: Path) -> Iterator[Path]:
     with os.scandir(location) as entries:
         folders = sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
     for folder in folders:
-        # nobody knows what is in one that cannot be listed, so that nothing is said of it
+        # no remark about directories that cannot be listed
         with contextlib.suppress(OSError):
             for _, files in walk_files(Path(folder), hidden=False):
                 yield from files
@@ -114,7 +115,7 @@ def _knows(source: Source, path: Path) -> bool:
         with contained():
             found = source.detect(path)
     except OSError:
-        return False  # an unreadable path is recognised by nobody
+        return False  # no source recognises an unreadable path
     return found is not None and found.confidence >= SURE
 
 
@@ -143,7 +144,7 @@ def _survey(location: str, path: Path, plugins: PluginManager) -> Survey:
 
 
 def _chosen(found: Survey, location: str) -> Sequence[Known]:
-    """Those that read it: all that are sure, though a file is not read in two formats."""
+    """Return all sure sources for a directory, or else the surest; raise UsageError on a tie."""
     each_sure = [known for known in found.known if known.confidence >= SURE]
     if each_sure and found.root.is_dir():
         return sorted(each_sure, key=lambda known: (-known.confidence, known.source))
@@ -160,7 +161,7 @@ def _chosen(found: Survey, location: str) -> Sequence[Known]:
 
 
 def _endpoints(chosen: Sequence[Known], root: Path, location: str) -> Iterator[tuple[str, str]]:
-    """The sources at their places, which are written as the location is."""
+    """Yield the sources with their places, in the spelling of the location."""
     for known in chosen:
         for place in known.locations:
             below = place.relative_to(root)
@@ -190,7 +191,7 @@ def _sureness(known: Known) -> str:
 
 
 def _options(known: Known, root: Path, location: str) -> str:
-    """The options that name it at its places, if these are few."""
+    """Return the command-line options that name a source at its places, if these are few."""
     places = [f"{name}:{place}" for name, place in _endpoints([known], root, location)]
     if len(places) > OPTIONS_SHOWN:
         return f"-s {known.source}:PLACE for each of its {len(places)} places"

@@ -1,4 +1,4 @@
-"""What users write for a source or a sink, what is meant by it, and sources that are configured.
+"""Endpoints: the notation of sources and sinks, its meaning, and configured sources.
 
     slurm:dumps                         a name and a location
     dumps                               a location, for the sources that recognise it
@@ -7,7 +7,7 @@
     ./greeting.py:GreetingSource:in     a class of a Python file
     hpc-harvest-slurm:slurm:dumps       a distribution's source, where others have one of the name
 
-A program may give a source or a sink itself.
+A program may also give a source or sink object.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from .recipe import Endpoint, Recipe
 
 @attrs.frozen(kw_only=True)
 class SourceUse:
-    """A source of a run.
+    """A configured source of a run.
 
     settings: the values it was configured with; version: of the plugin's distribution.
-    plugin: the distribution or the file that the user named for it; None where none was.
-    pipe: that it reads, the source itself reads the file that holds what came through it.
+    plugin: the distribution or file that the user named for it; None if none was named.
+    pipe: the pipe that it reads, by a file with the pipe's content; None for other locations.
     """
 
     source: Source
@@ -49,7 +49,7 @@ Listed: TypeAlias = "list[tuple[SourceUse, Partition]]"
 
 
 def endpoints_of(given: Any, kind: str, plugins: PluginManager) -> tuple[Endpoint, ...]:
-    """The endpoints of one text or object, or of several; kind: source or sink."""
+    """Parse one text or object, or several, to endpoints; kind: source or sink."""
     single = isinstance(given, (str, Path, type, Source, Sink))
     listed: Iterable[Any] = [given] if single else given
     return tuple(
@@ -73,11 +73,11 @@ def _of_object(made: Any, kind: str, plugins: PluginManager) -> Endpoint:
 
 
 def endpoint_of(text: str, kind: str, plugins: PluginManager) -> Endpoint:
-    """What a text means.
+    """Parse the text of one endpoint.
 
-    Locations may hold colons themselves, so only a known name, a Python file, an installed
-    distribution, or a word that looks like a name, counts in front of one; the last three not
-    where the whole text is an existing path.
+    Locations may contain colons. A word before a colon is a name if it is known, a Python file, an
+    installed distribution, or looks like a name. If the whole text is an existing path, only a
+    known name counts.
     """
     word, colon, rest = text.partition(":")
     if not colon:
@@ -96,7 +96,7 @@ def endpoint_of(text: str, kind: str, plugins: PluginManager) -> Endpoint:
 
 
 def _of_file(file: str, text: str) -> Endpoint:
-    """What stands behind a file: a location, perhaps with the name of a class before it."""
+    """Parse the text after a Python file: a location, optionally after a class name."""
     word, colon, location = text.partition(":")
     is_address = location.startswith("//")
     if colon and _looks_like_a_name(word) and not is_address and not Path(text).exists():
@@ -109,9 +109,9 @@ def _looks_like_a_name(word: str) -> bool:
 
 
 def bind(recipe: Recipe, plugins: PluginManager) -> Recipe:
-    """The recipe with the name of each source and sink of a file, which is loaded, or an object's.
+    """Return the recipe with the names of sources and sinks that come from files or objects.
 
-    Settings of objects are taken into the recipe.
+    Loads the files. Adds settings of objects to the recipe; raises ConfigError if they conflict.
     """
     settings = {name: dict(values) for name, values in recipe.settings.items()}
     own: dict[str, Mapping[str, Any]] = {}
@@ -144,6 +144,6 @@ def _bound(endpoint: Endpoint, kind: str, plugins: PluginManager) -> Endpoint:
 
 
 def own_settings(made: Source | Sink) -> dict[str, Any]:
-    """The settings of an object that are not the defaults."""
+    """Return the settings of an object that differ from the defaults."""
     values = {field: getattr(made.config, field.name) for field in attrs.fields(type(made.config))}
     return {field.name: value for field, value in values.items() if value != default_of(field)}

@@ -1,7 +1,7 @@
-"""What comes through pipes is copied to files, which sources read like any other.
+"""Copy the content of pipes to files, which sources read like any other file.
 
-A source may look at an input as often as it likes, and workers may read ranges of it.  Rows,
-rejects, notes and errors name the pipe, not the file, which is gone when the run ends.
+A source may then read its input repeatedly, and workers may read ranges of it. Rows, rejects, notes
+and errors name the pipe. The file is removed when the run ends.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from harvest.toolkit.texts import printable, printable_line
 from .recipe import Endpoint, Recipe
 
 COPIES: Final = "pipes"
-"""The directory for what came through pipes, in the staging area of a run's first dataset."""
+"""Directory for the content of pipes, in the staging area of a run's first dataset."""
 
 _BLOCK: Final = 1 << 20
 
 _Report = Callable[[str, int], None]
-"""Takes the origin of a pipe, and how many bytes came through it so far."""
+"""Callback with the origin of a pipe and the number of bytes read from it so far."""
 
 
 def with_pipes(recipe: Recipe) -> Recipe:
-    """The recipe that says which locations of its sources are pipes."""
+    """Return the recipe with its pipes marked; raise UsageError if two sources name one pipe."""
     sources, seen = [], set()
     for endpoint in recipe.sources:
         pipe = endpoint.pipe or pipe_of(endpoint.location)
@@ -60,19 +60,19 @@ def copied_pipes(
     most: int | None = None,
     live: Collection[Endpoint] | None = None,
 ) -> Iterator[Recipe]:
-    """The recipe with a file for each of its pipes, which are read to their end.
+    """Read all pipes to their end, and yield the recipe with a file for each.
 
-    directory: where the files lie; it is made, and gone afterwards.
+    directory: for the files; created here, and removed afterwards.
     report: called several times a second.
-    most: so many bytes of each are read; the rest is left.
-    live: where rows are wanted as they come, the sources that can read so: these get the pipe
-        itself, and any source a file that is standard input.
+    most: maximum number of bytes to read from each pipe.
+    live: to get rows without delay, the sources that can read a growing input: they read the pipe
+        itself. If standard input is a file, every source reads it directly.
     """
     try:
         sources = []
         for number, endpoint in enumerate(recipe.sources):
             if (pipe := endpoint.pipe) is not None:
-                # a file name says something to some sources
+                # keep the name: some sources use it to recognise a format
                 file = directory / str(number) / Path(pipe.origin).name
                 file.parent.mkdir(parents=True)
                 place = None if live is None else _place(pipe, live=endpoint in live)
@@ -89,12 +89,12 @@ def copied_pipes(
 
 
 def _place(pipe: Pipe, *, live: bool) -> str | None:
-    """What a source may read instead of a copy."""
+    """Return a path that a source may read instead of a copy, or None."""
     if pipe.descriptor is None:
         return pipe.location if live else None
     if not stat.S_ISREG(os.fstat(pipe.descriptor).st_mode):
         return f"/dev/fd/{pipe.descriptor}" if live else None
-    again = f"/proc/self/fd/{pipe.descriptor}"  # on Linux, opened at its beginning
+    again = f"/proc/self/fd/{pipe.descriptor}"  # on Linux, opens the file again at its start
     fresh = os.lseek(pipe.descriptor, 0, os.SEEK_CUR) == 0
     return again if fresh and Path(again).exists() else None
 
@@ -111,7 +111,7 @@ def _copy(pipe: Pipe, file: Path, report: _Report, most: int | None) -> None:
                 continue
             try:
                 block = os.read(descriptor, _BLOCK if most is None else min(_BLOCK, most - size))
-            except BlockingIOError:  # another process has taken it
+            except BlockingIOError:  # another process has read it
                 continue
             except OSError as error:
                 raise SourceError(
@@ -122,7 +122,7 @@ def _copy(pipe: Pipe, file: Path, report: _Report, most: int | None) -> None:
             copy.write(block)
             size += len(block)
     if not size:
-        # mostly who should have written has failed; it would take the place of earlier rows
+        # usually the writing command failed; an empty input would replace earlier rows
         raise SourceError(
             "nothing came through this pipe",
             where=printable(pipe.origin),
@@ -132,7 +132,7 @@ def _copy(pipe: Pipe, file: Path, report: _Report, most: int | None) -> None:
 
 @contextlib.contextmanager
 def _opened(pipe: Pipe, waiting: Callable[[], None]) -> Iterator[int]:
-    """A pipe's descriptor; ``waiting`` is called as long as nobody writes into a named pipe."""
+    """Yield a pipe's descriptor; call ``waiting`` repeatedly until a named pipe has a writer."""
     if pipe.descriptor is not None:
         yield pipe.descriptor
         return
@@ -144,7 +144,7 @@ def _opened(pipe: Pipe, waiting: Callable[[], None]) -> Iterator[int]:
         except OSError as error:
             found.put(error)
 
-    # opening waits for who writes; in a thread, for a signal must end that
+    # opening blocks until there is a writer; in a thread, so that a signal can end the wait
     threading.Thread(target=opening, daemon=True).start()
     while True:
         interrupt.check()

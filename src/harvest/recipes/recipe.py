@@ -1,4 +1,4 @@
-"""What a run is asked to do: from the command line, from a recipe file, and back to one.
+"""The recipe of a run, from the command line or a recipe file, and its form as TOML.
 
 A recipe is TOML::
 
@@ -36,18 +36,18 @@ from harvest.toolkit.texts import printable_line
 DELETED: Final = ("keep", "drop")
 
 _KEYS: Final = ("plugin", "name", "location")
-"""What a recipe says of a source or a sink."""
+"""Keys of a source or sink in a recipe."""
 
 
 @attrs.frozen
 class Endpoint:
-    """A source or a sink of a run: name (None: to be detected) and location.
+    """A source or sink of a run: name (None: to be detected) and location.
 
-    plugin: whose name it is, a distribution or the absolute path of a Python file; None where the
-        name alone says it.  Of a file, the name may be that of the class, or None where the file
-        has one source or sink.
-    made: the source or sink itself, where a program gives one.
-    pipe: that a source reads, once this was looked at; None for any other location.
+    plugin: distribution, or absolute path of a Python file, that defines the name; None if the name
+        is enough. With a file, the name may be a class name, or None if the file has one source or
+        sink.
+    made: the source or sink object, if a program gives one.
+    pipe: the pipe that a source reads, once detected; None for other locations.
     """
 
     name: str | None
@@ -58,12 +58,12 @@ class Endpoint:
 
     @property
     def reference(self) -> str:
-        """What a plugin manager finds it by."""
+        """Name by which a plugin manager finds the source or sink."""
         return f"{self.plugin}:{self.name}" if self.plugin else str(self.name)
 
     @property
     def place(self) -> str:
-        """Where a source reads: of a pipe, the file that holds what came through."""
+        """Path that a source reads; for a pipe, the file with its content."""
         pipe = self.pipe
         return str(pipe.file) if pipe is not None and pipe.file is not None else self.location
 
@@ -81,13 +81,13 @@ def _option(
     recorded: bool = True,
     **more: Any,
 ) -> Any:
-    """An option of a run; recorded: whether the record of a run holds it."""
+    """Declare an option of a run; recorded: whether the run's record contains it."""
     said = {"kind": kind, "doc": doc, "metavar": metavar, "recorded": recorded, **more}
     return attrs.field(default=default, validator=check, metadata=said)
 
 
 def _word(doc: str, *words: str) -> Any:
-    """An option of a run that is one of these words; the first is the default."""
+    """Declare an option of a run that takes one of these words; the first is the default."""
 
     def check(_: Recipe, field: attrs.Attribute[Any], value: Any) -> None:
         if value not in words:
@@ -100,7 +100,7 @@ def _word(doc: str, *words: str) -> Any:
 
 
 def _number(doc: str, *, metavar: str = "N", least: int, recorded: bool = True) -> Any:
-    """An option of a run that is a whole number, or None."""
+    """Declare an option of a run that is a whole number of at least ``least``, or None."""
 
     def check(_: Recipe, field: attrs.Attribute[Any], value: Any) -> None:
         if value is None:
@@ -114,10 +114,10 @@ def _number(doc: str, *, metavar: str = "N", least: int, recorded: bool = True) 
 
 @attrs.frozen(kw_only=True)
 class Recipe:
-    """Everything a run needs to know.
+    """All settings of a run.
 
-    An option of a run is declared here alone, with its help and what it may be; the command line,
-    recipe files, the record of a run and the documentation follow.
+    Each option of a run is declared only here, with its help and its valid values. The command
+    line, recipe files, the record of a run and the documentation derive from it.
 
     settings: plugin name -> key -> value.
     """
@@ -183,11 +183,11 @@ class Recipe:
 
     @classmethod
     def load(cls, path: str | Path) -> Recipe:
-        """Read a recipe file; raises ConfigError as the command line does."""
+        """Read a recipe file; raise ConfigError or UsageError as the command line does."""
         return load_recipe(Path(path))
 
     def refuse_pipes(self, what: str) -> None:
-        """Raise UsageError for a source of a pipe, which ``what`` would read later, or again."""
+        """Raise UsageError if a source reads a pipe: ``what`` would read it later or again."""
         for endpoint in self.sources:
             if endpoint.location != STDIN and names_pipe(endpoint.location):
                 raise UsageError(
@@ -198,11 +198,11 @@ class Recipe:
 
     @property
     def since_last(self) -> bool:
-        """Whether what it looks at depends on the last run."""
+        """Whether the inputs to look at depend on the last run."""
         return self.since is not None and is_since_last(self.since)
 
     def merged(self, **changes: Any) -> Recipe:
-        """This recipe with what the command line says on top; None and empty say nothing."""
+        """Return this recipe with changes, for example from the command line; ignore empty ones."""
         given = {k: v for k, v in changes.items() if v not in (None, (), {}, [])}
         settings = {name: dict(values) for name, values in self.settings.items()}
         for name, values in given.pop("settings", {}).items():
@@ -210,7 +210,7 @@ class Recipe:
         return attrs.evolve(self, settings=settings, **given)
 
     def to_toml(self) -> str:
-        """The recipe as TOML that ``load_recipe`` reads back to an equal one."""
+        """Return the recipe as TOML; ``load_recipe`` restores an equal recipe."""
         document: dict[str, Any] = {}
         run = {
             word: value
@@ -230,13 +230,13 @@ class Recipe:
 
 
 def run_options() -> dict[str, attrs.Attribute[Any]]:
-    """The fields of a recipe that are options of a run, by the word that names them in a recipe."""
+    """Return the recipe's fields that are options of a run, by their words in a recipe file."""
     fields = attrs.fields(Recipe)
     return {field.name.replace("_", "-"): field for field in fields if "kind" in field.metadata}
 
 
 def load_recipe(path: Path) -> Recipe:
-    """Read a recipe; raises ConfigError naming what is wrong in it."""
+    """Read a recipe file; raise ConfigError for an error in it, UsageError if it is unreadable."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -274,7 +274,7 @@ def load_recipe(path: Path) -> Recipe:
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested tables as dotted keys, the way the command line spells them."""
+    """Flatten nested tables to dotted keys, as on the command line."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):
@@ -296,7 +296,7 @@ def _endpoints(items: Any, kind: str, path: Path) -> tuple[Endpoint, ...]:
             if not isinstance(item.get(key, ""), str):
                 raise ConfigError(f"[[{kind}]] {key} = {item[key]!r} is not text", where=str(path))
         plugin = item.get("plugin")
-        if plugin is not None and plugin.endswith(".py"):  # it belongs to the recipe
+        if plugin is not None and plugin.endswith(".py"):  # relative to the recipe file
             plugin = str(path.absolute().parent / Path(plugin).expanduser())
         made.append(Endpoint(item.get("name"), item["location"], plugin))
     return tuple(made)
@@ -311,7 +311,7 @@ def _check_keys(table: Mapping[str, Any], names: Sequence[str], path: Path, what
 
 
 def parse_setting(text: str) -> tuple[str, str, str]:
-    """Split ``NAME.KEY=VALUE``; raises ConfigError when it is none."""
+    """Split ``NAME.KEY=VALUE``; raise ConfigError for any other form."""
     key, equals, value = text.partition("=")
     name, dot, rest = key.partition(".")
     if not (equals and dot and name and rest):
@@ -328,9 +328,9 @@ _NESTED = re.compile(r"([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})")
 
 
 def day_of(text: str, last: date | None = None) -> date | None:
-    """The day that ``2026-11-03``, ``7d`` (days ago), ``last`` or ``last-7d`` means.
+    """Return the day for ``2026-11-03``, ``7d`` (days ago), ``last`` or ``last-7d``, or None.
 
-    last: the day of the last run.  None where a text means no day.
+    last: the day of the last run.
     """
     ago, before_last = _DAYS_AGO.fullmatch(text), _LAST.fullmatch(text)
     if ago is not None:
@@ -342,12 +342,12 @@ def day_of(text: str, last: date | None = None) -> date | None:
 
 
 def is_since_last(text: str) -> bool:
-    """Whether a text means a day by that of the last run."""
+    """Return whether a text gives a day relative to the last run."""
     return _LAST.fullmatch(text) is not None
 
 
 def day_of_directory(path: str) -> date | None:
-    """The day that a directory is named for, by its name and those of the two above it."""
+    """Return the day in a directory's name, or in its name and the two above it; else None."""
     *_, year, month, day = ("", "", "", *path.split("/"))
     found = _DAY.fullmatch(day) or _NESTED.fullmatch(f"{year}/{month}/{day}")
     return _date(found) if found else None

@@ -1,8 +1,8 @@
-"""Which files of its sources a run looks at, where it does not look at all of them.
+"""Select the files that a run looks at, if it does not look at all files of its sources.
 
-They are those that somebody has named (a list, a file system's notifications), or those in
-directories that are not named for a date too long ago.  What is not looked at stays in the datasets
-as it is.
+One kind of selection is a list of named files, for example from notifications of a file system. The
+other is all files outside directories that are named for an earlier day. Rows of other files stay
+in the datasets.
 """
 
 from __future__ import annotations
@@ -32,36 +32,36 @@ _SHOWN = 3
 
 
 class Selection(abc.ABC):
-    """Files that a run looks at."""
+    """A selection of files that a run looks at."""
 
     @abc.abstractmethod
     def files(self, location: Path) -> Iterable[Path]:
-        """The files of a location that are looked at, which may be a file itself."""
+        """Return the selected files of a location, which may itself be a file."""
 
     def gone(self, location: Path) -> Sequence[Path]:
-        """Files of a location that are there no more, and may have been read with others."""
+        """Return missing files of a location that may have been read together with others."""
         return ()
 
     @abc.abstractmethod
     def has(self, location: Path, path: str) -> bool:
-        """Whether a file or directory of a location is looked at."""
+        """Return whether a file or directory of a location is selected."""
 
     def enters(self, directory: str) -> bool:
-        """Whether to look at what is in a directory below a location."""
+        """Return whether to look into a directory below a location."""
         return True
 
     @abc.abstractmethod
     def remarks(self) -> list[str]:
-        """What was looked at, and what was not."""
+        """Return sentences about the files that were selected and left out."""
 
 
 class Named(Selection):
-    """Files by their absolute paths; a directory stands for the files directly in it."""
+    """Files selected by absolute path; a directory selects the files directly in it."""
 
     def __init__(self, paths: Iterable[str]):
         self._paths = frozenset(paths)
         self._above = frozenset(map(os.path.dirname, self._paths))
-        # one that is gone may have been read together with others there
+        # a missing file may have been read together with others of its directory
         self._gone = frozenset(path for path in self._paths if not os.path.lexists(path))
         self._with_files = self._paths.union(map(os.path.dirname, self._gone))
         self._in_locations: set[str] = set()
@@ -70,7 +70,7 @@ class Named(Selection):
         self._real: dict[Path, str] = {}
 
     def files(self, location: Path) -> Sequence[Path]:
-        """Those of the named files that there are; others have nothing that could be read."""
+        """Return the named files that exist; missing ones cannot be read."""
         below = self._below(location)
         folders = [Path(path) for path in below if os.path.isdir(path)]  # noqa: PTH112
         named = {*below, *(str(file) for folder in folders for file in list_files(folder))}
@@ -88,7 +88,7 @@ class Named(Selection):
         return list(map(Path, paths_below(location, gone)))
 
     def _below(self, location: Path) -> dict[str, str]:
-        """The named paths as the location spells them, which may be a link; with their names."""
+        """Map named paths below a location (perhaps a link), as it spells them, to their names."""
         found = {}
         for top in dict.fromkeys((os.path.realpath(location), str(location))):
             for path in self._paths:
@@ -97,11 +97,11 @@ class Named(Selection):
         return found
 
     def has(self, location: Path, path: str) -> bool:
-        """Whether it is named, as such or by its directory, or is the directory of what is named.
+        """Return whether a path or its directory is named, or a named path is directly in it.
 
-        So is what is in one directory with a named file that is gone.
+        Also true for files in the directory of a named file that is missing.
         """
-        if location not in self._real:  # once, not for each of a million paths
+        if location not in self._real:  # computed once, not for each of a million paths
             self._real[location] = os.path.realpath(location)
         real = self._real[location] + path.removeprefix(str(location))
         return any(
@@ -127,9 +127,9 @@ class Named(Selection):
 
 
 class Since(Selection):
-    """Files but those in directories that are named for a day before some day.
+    """All files, except in directories that are named for a day before ``day``.
 
-    Such names are YYYY-MM-DD, YYYYMMDD and, one in another, YYYY/M/D.
+    Names of days are YYYY-MM-DD, YYYYMMDD, or nested directories YYYY/M/D.
     """
 
     def __init__(self, day: date):
@@ -138,7 +138,7 @@ class Since(Selection):
         self._left: set[str] = set()
 
     def enters(self, directory: str) -> bool:
-        """Whether a directory is looked at, by its name and those of the two above it."""
+        """Return whether to look into a directory, by its name and the two names above it."""
         named = day_of_directory(directory)
         if named is None:
             return True
@@ -169,7 +169,7 @@ class Since(Selection):
 
 
 def selection_of(recipe: Recipe, last: date | None = None) -> Selection | None:
-    """The files that a run looks at, where these are not all."""
+    """Return the selection of a recipe, or None if the run looks at all files."""
     if recipe.changed is not None:
         return read_names(Path(recipe.changed).expanduser())
     day = day_of(recipe.since, last) if recipe.since is not None else None
@@ -177,7 +177,7 @@ def selection_of(recipe: Recipe, last: date | None = None) -> Selection | None:
 
 
 def partitions_in(source: Source, selection: Selection) -> Iterable[Partition] | None:
-    """What a source has to read in the files that are looked at; None where it lists only all."""
+    """Return a source's partitions in the selected files; None if it can list only all files."""
     location = Path(source.location).expanduser().absolute()
     if not location.exists():
         return None
@@ -190,12 +190,11 @@ def partitions_in(source: Source, selection: Selection) -> Iterable[Partition] |
 
 
 def partitions_of(source: Source, selection: Selection | None = None) -> Iterator[Partition]:
-    """What a source has to read, or what there is of it in the files that are looked at.
+    """Yield a source's partitions, all or in the selected files.
 
-    A source that cannot say this of single files lists all, of which those are left out whose
-    origin has no file that is looked at: what is of one origin is listed together, since what is
-    not listed of it any more leaves the dataset.  Raises SourceError as ``Source.plan``, and
-    for a directory that cannot be listed.
+    A source that cannot list single files lists all; then origins without a selected file are left
+    out. Partitions of one origin stay together, since unlisted ones of a listed origin leave the
+    dataset. Raises SourceError as ``Source.plan``, and for a directory that cannot be listed.
     """
     with report_unreadable(Path(source.redact(source.location))):
         found = partitions_in(source, selection) if selection is not None else None
@@ -213,12 +212,12 @@ def partitions_of(source: Source, selection: Selection | None = None) -> Iterato
 
 
 def read_names(path: Path) -> Named:
-    """The files that a list names, one a line; or each ended by a NUL byte, if there are some."""
+    """Read a list of file names, one per line; if it has NUL bytes, each name ends with one."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise UsageError(
             f"the list of changed files cannot be read: {error.strerror}", where=str(path)
         ) from error
-    names = data.split(b"\0" if b"\0" in data else b"\n")  # no file name has a NUL byte
+    names = data.split(b"\0" if b"\0" in data else b"\n")  # no file name contains a NUL byte
     return Named(os.path.abspath(os.fsdecode(name)) for name in names if name)  # noqa: PTH100

@@ -1,6 +1,6 @@
-"""What a directory tree is made of: which source reads which files, and which are unrecognized.
+"""Survey a directory tree: which source reads which files, and which are unrecognized.
 
-All sources are asked of each file whether they can read it.
+Each source is asked about each file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .recipe import Endpoint
 
 @attrs.frozen
 class Candidate:
-    """A source that can read a path: how sure it is, from 0 to 1, and why."""
+    """A source that can read a path, with its confidence from 0 to 1 and the reason."""
 
     source: str
     confidence: float
@@ -33,11 +33,10 @@ class Candidate:
 
 @contained()
 def best(path: Path, plugins: PluginManager) -> list[Candidate]:
-    """All sources that recognise ``path`` itself, surest first.
+    """Return all sources that recognise ``path`` itself, surest first.
 
-    What lies below a directory is looked at by ``harvest.recipes.survey``.  A source that cannot
-    be imported takes no part; ``harvest plugins`` shows it.  An unreadable path is recognised by
-    nobody.
+    ``survey`` looks at the content of directories. A source that cannot be imported is skipped;
+    ``harvest plugins`` shows it. No source recognises an unreadable path.
     """
     found = []
     for name, spec in plugins.sources.items():
@@ -46,7 +45,7 @@ def best(path: Path, plugins: PluginManager) -> list[Candidate]:
         except PluginError:
             continue
         except OSError as error:
-            if out_of_files(error):  # no fault of the file
+            if out_of_files(error):  # not caused by the file
                 raise
             continue
         if detection is not None:
@@ -55,7 +54,7 @@ def best(path: Path, plugins: PluginManager) -> list[Candidate]:
 
 
 def files_read(cls: type[Source], location: Path) -> Iterator[Path]:
-    """The files that a source would read at a location, each once, by their absolute paths."""
+    """Yield the files that a source would read at a location, each once, as absolute paths."""
     seen: set[str] = set()
     source = cls.configured(location)
     for partition in source.plan():
@@ -66,19 +65,19 @@ def files_read(cls: type[Source], location: Path) -> Iterator[Path]:
 
 
 NAME_ALONE: Final = 0.5
-"""How sure a source is of a file that has a fitting name and nothing else."""
+"""Confidence in a file that only has a fitting name."""
 NAMED_AT_MOST: Final = 10_000
-"""Files of a directory that are named one by one, where the directory holds others."""
+"""Maximum number of files to name individually in a directory with foreign files."""
 
 
 @attrs.frozen
 class Known:
     """The files of a tree that a source recognises.
 
-    confidence: that of the surest file, which is example; reason: why it is one.
-    files, size_bytes: of those recognised.
-    locations: what to name so that the source reads all of them.
-    others: files that nobody recognises, and that the source reads at these locations too.
+    confidence: the highest, that of the file ``example``; reason: its reason.
+    files, size_bytes: number and total size of the recognised files.
+    locations: locations at which the source reads all of them.
+    others: number of unrecognized files that the source also reads there.
     """
 
     source: str
@@ -93,7 +92,7 @@ class Known:
 
 @attrs.frozen
 class Unknown:
-    """Files of one ending that no source recognises or reads; example is one of them."""
+    """Files with one ending that no source recognises or reads; ``example`` is one of them."""
 
     ending: str
     files: int
@@ -103,12 +102,11 @@ class Unknown:
 
 @attrs.frozen
 class Survey:
-    """What a tree is made of: most files first.
+    """The composition of a tree, most files first.
 
-    known: what sources recognise by more than weak signs.
-    doubtful: sources that recognise files by weak signs only, or only such as another source is
-        surer of.
-    datasets: directories below it that hold a dataset, and were not entered.
+    known: files that sources recognise, not only by weak signs.
+    doubtful: sources that recognise files only by weak signs, or less surely than others.
+    datasets: directories with a dataset, which were not entered.
     """
 
     root: Path
@@ -119,7 +117,7 @@ class Survey:
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
-        """The sources of the run that harvests all of it."""
+        """The sources of a run that harvests everything recognised."""
         return tuple(
             Endpoint(each.source, str(place)) for each in self.known for place in each.locations
         )
@@ -127,9 +125,9 @@ class Survey:
 
 @attrs.define
 class _Tree:
-    """All files of a tree with their sizes, and who recognises which.
+    """All files of a tree with their sizes, and the sources that recognise them.
 
-    own: by source, the files that no other is surer of; lesser: the others that it recognises.
+    own: by source, files that no other source is surer of; lesser: others that it recognises.
     owners: the sources that own a file.
     """
 
@@ -141,7 +139,7 @@ class _Tree:
     datasets: list[Path] = attrs.field(factory=list)
 
     def add(self, path: Path, found: list[Candidate]) -> None:
-        """What the sources say of a file, surest first; the surest own it."""
+        """Add a file with its candidates, surest first; the surest sources own the file."""
         for candidate in found:
             name = candidate.source
             own, lesser = self.own.setdefault(name, {}), self.lesser.setdefault(name, {})
@@ -152,14 +150,14 @@ class _Tree:
                 lesser[path] = candidate
 
     def strangers(self, found: set[Path]) -> int:
-        """How many files are among these that nobody recognises."""
+        """Count the files among these that no source recognises."""
         return sum(1 for path in found if path in self.sizes and path not in self.owners)
 
     def reads(self, name: str, place: Path, own: set[Path]) -> set[Path] | None:
-        """What a source reads at a place; None where it takes others' files, or refuses the place.
+        """Return the files a source reads at a place; None if it refuses, or reads others' files.
 
-        own: files of its own directly there.  Refusing those it has a reason, which the run will
-        show: it counts as if it read them.
+        own: its own files directly at the place. If it refuses those, the run will show the reason:
+            they count as read.
         """
         try:
             found = set(files_read(self.plugins.source(name), place))
@@ -169,9 +167,10 @@ class _Tree:
         return None if foreign else found
 
     def places(self, name: str, top: Path, wanted: set[Path]) -> list[tuple[Path, set[Path]]]:
-        """The fewest places at which a source reads all of its files, with what it reads there.
+        """Return the fewest places at which a source reads all its files, with the files of each.
 
-        Where it would read files there that nobody recognises, its own are named if they are few.
+        If a place has unrecognized files that the source would read, its own files are named
+        individually, unless they are many.
         """
         if not wanted:
             return []
@@ -195,7 +194,7 @@ class _Tree:
         return places
 
     def known(self, name: str, found: list[tuple[Path, set[Path]]]) -> Known:
-        """What is told of a source that reads so much at these places."""
+        """Build the entry of a source that reads these files at these places."""
         claimed = self.own[name] or self.lesser[name]
         example, surest = max(claimed.items(), key=lambda item: item[1].confidence)
         taken = set().union(*(taken for _, taken in found))
@@ -209,9 +208,9 @@ class _Tree:
 
 @contained()
 def survey(root: Path, plugins: PluginManager) -> Survey:
-    """Look at every file of a tree, or at one file.
+    """Survey every file of a tree, or one file.
 
-    A file is the surest source's; where several are equally sure, it is each one's.
+    A file belongs to the surest source, or to each of several equally sure ones.
     """
     top = absolute(root)
     if not top.exists():
@@ -222,7 +221,7 @@ def survey(root: Path, plugins: PluginManager) -> Survey:
     read: set[Path] = set()
     for name, own in tree.own.items():
         found = tree.places(name, top, set(own))
-        # a place where nothing but weak signs speak for the source is nobody's
+        # a place with only weak signs belongs to no source
         strong = [
             (place, taken)
             for place, taken in found
@@ -242,7 +241,7 @@ def survey(root: Path, plugins: PluginManager) -> Survey:
 
 
 def absolute(path: Path) -> Path:
-    """As sources name it: a step to the parent directory is taken, and no link followed for it."""
+    """Return an absolute path; resolve ``..`` by text, without following links."""
     return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - no link is followed
 
 
@@ -264,7 +263,7 @@ def _look(top: Path, plugins: PluginManager) -> _Tree:
 
 
 def _folders(top: Path, datasets: list[Path]) -> Iterator[tuple[Path, list[Path]]]:
-    """The directories of a tree with their files; those of datasets are listed, not entered."""
+    """Yield the directories of a tree with their files; record datasets without entering them."""
     if top.is_file():
         yield top, [top]
         return

@@ -1,1 +1,1 @@
-"""What is on disk next to the rows: manifest, staging, commit, lock, history, rejects."""
+"""Files next to a dataset's rows: manifest, staging, commit, lock, history, rejects."""

@@ -1,8 +1,8 @@
-"""Parts of a dataset as Arrow columns, and back.
+"""The parts of a dataset as Arrow columns: conversion in both directions.
 
-A part is one row of five tables, *sections*, of which a reader loads those that it needs.  Texts
-that many parts share (sources, directories, versions, files that hold rows of several parts) are
-dictionary-encoded, digests are bytes.
+A part is one row of five tables, the *sections*. A reader loads only the sections that it needs.
+Texts that many parts share (sources, directories, versions, shared files) are dictionary-encoded.
+Checksums are bytes.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _PIECES: Final = pa.list_(
 
 SCHEMAS: Final[Mapping[str, pa.Schema]] = {
     KEYS: pa.schema([("key", pa.binary(8))]),
-    # the fingerprint is a digest or, given by a source, any text; a stem that is not the one that
-    # follows from the others is given
+    # a fingerprint is a digest, or any text if the source gives its own; the stem is stored only
+    # where it differs from the stem that the other columns yield
     STATE: pa.schema(
         [
             ("fingerprint", pa.binary(32)),
@@ -55,7 +55,7 @@ SCHEMAS: Final[Mapping[str, pa.Schema]] = {
             ("changed", pa.bool_()),
         ]
     ),
-    # the origin is folder + name; a partition that is not the name is given
+    # the origin is folder + name; the partition is stored only where it differs from the name
     NAMES: pa.schema(
         [("source", _WORD), ("folder", _WORD), ("name", pa.string()), ("partition", pa.string())]
     ),
@@ -82,7 +82,7 @@ _COUNTED: Final = ("rows", "filtered", "folded")
 
 
 def to_columns(parts: Sequence[Part]) -> dict[str, pa.Table]:
-    """The sections of these parts, in their order."""
+    """Convert parts to the table of each section, one row per part, in the order given."""
     cut = [part.origin.rpartition("/") for part in parts]
     prints = [part.fingerprint for part in parts]
     columns: dict[str, list[Any]] = {
@@ -113,7 +113,7 @@ def _stem(part: Part) -> str:
 
 
 def part_of(row: Mapping[str, Any]) -> Part:
-    """The part that a row of all sections describes."""
+    """Build a part from one row with the columns of all sections."""
     key, name, digest = row["key"].hex(), row["name"], row["fingerprint"]
     fingerprint = row["fingerprint_text"] if digest is None else digest.hex()
     partition = name if row["partition"] is None else row["partition"]
@@ -132,14 +132,14 @@ def part_of(row: Mapping[str, Any]) -> Part:
 
 
 def key_bytes(key: str) -> bytes:
-    """A part's key as the columns have it; raises ValueError for what is not one."""
+    """Convert a part's key to its binary form; raise ValueError if the text is not a key."""
     if not _KEY.fullmatch(key):
         raise ValueError(f"not the key of a part: {key!r}")
     return bytes.fromhex(key)
 
 
 def _text_of(file: PartFile, file_rows: int | None = None) -> str:
-    """A file as one text: all but which rows of it are meant; of rejects all are, so many."""
+    """Encode a file as JSON text, without its row range; ``file_rows`` overrides its row count."""
     rows = file.file_rows if file_rows is None else file_rows
     return _text(file.path, file.record_type, file.size_bytes, file.sha256, file.offset, rows)
 
@@ -155,7 +155,7 @@ def _known(text: str) -> tuple[Any, ...]:
 
 
 def file_of(file: str, rows: int | None = None, first_row: int | None = None) -> PartFile:
-    """A file from its text, and which rows are meant; all where that is not given."""
+    """Decode a file from its text; the default is all rows of the file."""
     path, record_type, size, digest, offset, file_rows = _known(file)
     return PartFile(
         path=path, record_type=record_type, rows=file_rows if rows is None else rows,
@@ -164,12 +164,12 @@ def file_of(file: str, rows: int | None = None, first_row: int | None = None) ->
 
 
 def reject_of(file: str) -> PartFile:
-    """A file of rejects from its text."""
+    """Decode a file of rejects from its text."""
     return attrs.evolve(file_of(file), file_rows=None)
 
 
 def astray_in(section: str, table: pa.RecordBatch) -> str | None:
-    """A name in a section that could lead out of the dataset."""
+    """Return the first name in a section that could point outside the dataset, or None."""
     if section == FILES:
         pieces = table.column("files").values.field("file").dictionary.to_pylist()
         for text in (*pieces, *_distinct(table.column("rejects"))):
@@ -191,7 +191,7 @@ def _distinct(column: pa.Array) -> list[str]:
 
 
 def compact(table: pa.Table) -> pa.Table:
-    """The same rows in one chunk, with dictionaries that hold nothing else."""
+    """Return the same rows in one chunk, and drop unused dictionary values."""
     table = table.unify_dictionaries().combine_chunks()
     columns = [
         _without_unused(column.combine_chunks()) if column.num_chunks else column

@@ -1,9 +1,9 @@
-"""Making a run's work visible in one dataset, by one rename.
+"""Commit a run to one dataset: one rename makes all of its work visible.
 
-Order: publish the new files and rejects next to the old ones; keep those that are replaced, for
-going back; write the run's record; rename the manifest (the commit); remove what the new manifest
-no longer names.  A kill before the rename leaves the old dataset, a kill after it the new one;
-``recover`` tidies up either way.
+Order: publish the new files and rejects next to the old ones; keep replaced files for rollback;
+write the run's record; rename the manifest (the commit); remove files that the new manifest does
+not name. A kill before the rename leaves the old dataset; a kill after the rename leaves the new
+one. ``recover`` cleans up in both cases.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ RUNS = "runs"
 class Commit:
     """One commit to one dataset.
 
-    staged: parts by key, that take the place of those with the same key and of ``replaced``.
-    record: the run's own description, kept as ``runs/<run>.json``.
-    schemas: columns of the record types from then on; None for those of ``manifest``.
-    check_old: whether files of the state that is left may be damaged, so that those to be kept
-        are read before.
+    staged: new parts by key; they replace parts with the same key.
+    replaced: keys of parts to remove.
+    record: the run's own description, stored as ``runs/<run>.json``.
+    schemas: columns of the record types after the commit; None keeps those of ``manifest``.
+    check_old: whether files of the old state may be damaged; files to keep are then verified first.
     """
 
     def __init__(
@@ -76,8 +76,8 @@ class Commit:
     def prepare(self) -> None:
         """Put all files where the new manifest will name them.
 
-        Raises PluginError when the sink does not publish all rows.  When it fails or is
-        interrupted, ``recover`` undoes it.
+        Raises PluginError when the sink does not publish all rows. After a failure or interrupt,
+        ``recover`` undoes the work.
         """
         fault.point("commit.begun")
         runs = self.sink.state / RUNS
@@ -85,7 +85,7 @@ class Commit:
         write_atomically(runs / f"{self.new.run}.json", self.record)
         fault.point("commit.recorded")
         rejects = self._publish_rejects()
-        # from here until ``settle`` old and new files stand beside each other
+        # from here until ``settle``, old and new files exist next to each other
         final = self.sink.publish(self.publication)
         fault.point("commit.published")
         order = attrgetter("order")
@@ -99,11 +99,11 @@ class Commit:
             for key, part in self.old.parts.pick(final.keys() - self.staged.keys()).items()
             if tuple(final[key]) != part.files
         )
-        # one after the other: of a first run there are very many
+        # merged lazily: a first run has very many parts
         parts = heapq.merge(placed, moved, key=order)
         self.new = attrs.evolve(self.new, parts=self.old.parts.followed_by(parts, self.gone))
         if self.new.kept and not keep(self.sink, self.old, self.new, check=self.check_old):
-            # not all of it is there: a state that nobody could go back to takes no other's place
+            # files of the old state are missing: nobody could restore it, so it displaces no other
             kept = self.old.kept[-self.new.keep_runs :]
             self.new = attrs.evolve(self.new, kept=kept)
         digest = hashlib.sha256(self.record).hexdigest()
@@ -112,23 +112,23 @@ class Commit:
         fault.point("commit.kept")
 
     def _files(self, part: Part, final: Mapping[str, Sequence[PartFile]]) -> tuple[PartFile, ...]:
-        """A part's files as the sink has published them; raises PluginError if they lack rows."""
-        # what was staged for the sink to write is in none of its files
+        """Return a part's published files; raise PluginError if they lack rows."""
+        # rows that are staged for the sink to write are not yet in any of its files
         staged = () if part.key in self.publication.small else part.files
         files = tuple(final.get(part.key, staged))
         require_rows(self.sink, part.rows, files, does="publishes", where=printable(part.origin))
         return files
 
     def put_in_force(self) -> Manifest:
-        """Rename the manifest; gives it.
+        """Rename the manifest into place and return it.
 
-        Raises OSError when it cannot be written; then the old one is still in force.
+        Raises OSError when the manifest cannot be written; the old one then stays in force.
         """
         self.new = self.new.save(self.sink.state)
         return self.new
 
     def settle(self) -> None:
-        """Remove what the new manifest no longer names; the next run does it otherwise."""
+        """Remove files that the new manifest does not name; otherwise the next run does."""
         self.sink.finish(attrs.evolve(self.publication, parts=self.new.files))
         fault.point("commit.finished")
         remember(self.sink.state, self.new)
@@ -153,15 +153,15 @@ class Commit:
 
 
 def _rejects_name(stem: str, file: PartFile) -> str:
-    """Of its content too: what is in force until the commit is never overwritten."""
+    """Name a file of rejects by stem and content: a commit never overwrites files in force."""
     return f"{stem}-{file.sha256[:12]}.parquet"
 
 
 def recover(sink: Sink, manifest: Manifest) -> None:
-    """Bring a dataset that a killed run left behind back into order.
+    """Bring a dataset back into order after a killed run.
 
-    Files of staged parts that had been published but not committed go back to staging, so that
-    their partitions need not be read again; the sink then removes what no manifest names.
+    Move published but uncommitted files of staged parts back to staging: their partitions need not
+    be read again. Then let the sink remove files that no manifest names.
     """
     state = sink.state
     fault.point("recover.begun")
@@ -188,7 +188,7 @@ def recover(sink: Sink, manifest: Manifest) -> None:
 
 
 def drop_unfinished(state: Path) -> None:
-    """Remove the staging directories of partitions that were not finished."""
+    """Remove the staging directories of unfinished partitions."""
     _clear_staging(state, _finished_names(state))
 
 
@@ -205,7 +205,7 @@ def _finished_names(state: Path) -> set[str]:
 
 
 def tidy(state: Path, manifest: Manifest, *, keep_staging: Collection[str] = ()) -> None:
-    """Remove staging, rejects, records and old states that nothing refers to."""
+    """Remove staging directories, rejects, records and old states that nothing refers to."""
     _clear_staging(state, keep_staging)
     fault.point("tidy.staging")
     named = (state / REJECTS).is_dir() and manifest.files.rejects()

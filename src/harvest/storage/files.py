@@ -1,8 +1,8 @@
-"""Files of a dataset: directories that survive a power cut, and names that stay inside.
+"""Files of a dataset: directories that survive a power cut, and paths that stay inside.
 
-What a manifest names lies inside its dataset: plain names, relative paths, no links.  Whoever can
-write into a dataset's directory can write its manifest, checksum and all.  It must not lead whoever
-reads, repairs or rolls back the dataset to files elsewhere.
+A manifest names only files inside its dataset: plain names, relative paths, no links. Anyone who
+can write into a dataset's directory can forge its manifest, including the checksum. A forged
+manifest must not lead reading, repair or rollback to files elsewhere.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harvest.toolkit.plain import ASIDE, DOCUMENT_BYTES, what_else
 
 
 def make_directories(path: Path) -> None:
-    """Make a directory and those above it, each durable in its parent."""
+    """Make a directory and its missing parents; flush each entry to disk."""
     missing = [p for p in (path, *path.parents) if not p.exists()]
     path.mkdir(parents=True, exist_ok=True)
     for directory in reversed(missing):
@@ -29,23 +29,23 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
 def is_name(text: str) -> bool:
-    """Whether a text is the plain name of one file: no path, nothing hidden."""
+    """Return whether a text is the plain name of one file: no path, not hidden."""
     return _NAME.fullmatch(text) is not None
 
 
 def is_digest(text: str) -> bool:
-    """Whether a text is a SHA-256 in hex."""
+    """Return whether a text is a SHA-256 checksum in hexadecimal."""
     return _DIGEST.fullmatch(text) is not None
 
 
 def is_inside(path: str) -> bool:
-    """Whether a path is relative and stays below where it begins."""
+    """Return whether a path is relative and stays below its base directory."""
     parts = PurePosixPath(path).parts
     return bool(parts) and parts[0] != "/" and ".." not in parts and "\0" not in path
 
 
 def link_on_the_way(base: Path, path: str) -> Path | None:
-    """The first symbolic link from ``base`` (which may be one) to the file ``path`` below it."""
+    """Return the first symbolic link on the way from ``base`` to ``path``, ``base`` excluded."""
     for part in PurePosixPath(path).parts:
         base = base / part
         if base.is_symlink():
@@ -54,17 +54,17 @@ def link_on_the_way(base: Path, path: str) -> Path | None:
 
 
 _FLAT: Final = frozenset(("copies", "history", "kept", "rejects", "runs", "segments"))
-"""Directories, below a state directory, of files alone."""
+"""Subdirectories of a state directory that contain only files."""
 
 _FILES: Final = ("lock", "manifest.json")
 
 
 def in_place_of_files(state: Path, *, top: bool = False) -> Iterator[tuple[Path, str]]:
-    """What a state directory has instead of a file or directory, and what it is.
+    """Yield each entry of a state directory that has the wrong kind, and the kind found.
 
-    A link to a directory in the place of one may be the user's, and is left to ``refuse_links``;
-    of ``aside`` nobody has made one.
-    top: just what lies directly in it, the lock among that.
+    A link instead of a directory may be the user's own: ``refuse_links`` checks it. Nobody makes a
+    link named ``aside``, so such a link is yielded.
+    top: check only the entries directly in the directory, including the lock.
     """
     for path in sorted(state.iterdir()):
         what = what_else(path, *([DOCUMENT_BYTES] if path.name == "lock" else []))

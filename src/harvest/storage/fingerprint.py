@@ -1,12 +1,12 @@
-"""Finding out whether an input has changed, without reading all of it.
+"""Detect whether an input has changed, without reading all of it.
 
-What the system says of a file (its inode, size, times) is asked first: where that is as it was, the
-file is unchanged and is not opened.  Where it differs, or is too new to be relied on, the
+The file's metadata (inode, size, times) is compared first. If the metadata is unchanged, so is the
+file, and it is not opened. If the metadata differs, or is too recent to be reliable, the
 fingerprint decides.
 
-A local disk answers immediately, and what such calls take is the interpreter's own time, of which
-threads need twice as much.  A file system on the network takes its time for each answer, and gives
-many at the same time: there threads ask.
+A local disk answers immediately: the calls then cost interpreter time, and threads would double it.
+A network file system answers each call slowly, but many calls at the same time: there, threads make
+the calls.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ SAMPLE_BYTES = 4_096
 """Bytes hashed at the head and at the tail of a file."""
 
 SETTLED_NS = 2_000_000_000
-"""A file that changed later than this ago may change again without another time."""
+"""Age, in ns, below which a file may change again without getting a new time stamp."""
 
 
 def facts(paths: Iterable[str]) -> bytes | None:
-    """A digest of path, device, inode, size and times of files; 16 bytes.
+    """Return a 16-byte digest of path, device, inode, size and times of files.
 
-    None where these do not show a change: without a path, with one that is not a file or cannot be
-    reached, or one that has just changed.
+    Returns None where the metadata cannot prove that nothing changed: no paths, a path that is not
+    a regular file or is unreachable, or a file that has just changed.
     """
     digest = None
     latest = time.time_ns() - SETTLED_NS
     for name in paths:
         try:
-            found = os.stat(name)  # noqa: PTH116 - of a million paths
+            found = os.stat(name)  # noqa: PTH116 - fast enough for a million paths
         except OSError:
             return None
         if not stat.S_ISREG(found.st_mode) or max(found.st_mtime_ns, found.st_ctime_ns) > latest:
@@ -50,10 +50,10 @@ def facts(paths: Iterable[str]) -> bytes | None:
 
 
 def fingerprint(paths: Iterable[str]) -> str:
-    """A digest of path, size, modification time, head and tail of each file.
+    """Return a digest of path, size, modification time, head and tail of each file.
 
-    A file that cannot be opened takes part with the kind of its error, so that a later change of
-    permissions is a change.  A directory takes part with the names and times of what is in it.
+    A file that cannot be opened contributes its error number: a later change of permissions is a
+    change. A directory contributes the names and times of its entries.
     """
     digest = hashlib.sha256()
     for name in paths:
@@ -74,7 +74,7 @@ def _facts(name: str) -> bytes:
         finally:
             os.close(descriptor)
     except OSError as error:
-        if out_of_files(error):  # which says nothing of this file
+        if out_of_files(error):  # not a property of this file
             raise
         return f"error {error.errno}".encode()
     sample = hashlib.sha256(head + b"\0" + tail).hexdigest()
@@ -89,18 +89,18 @@ def _entries(name: str) -> bytes:
 
 THREADS: Final = 16
 FIRST: Final = 256
-"""Calls that show whether they wait."""
+"""Number of first calls, which are timed to see whether calls wait for the file system."""
 
 _CHUNK: Final = 64
 _WAITING: Final = 5
-"""Calls wait when they take so many times the CPU time that they need."""
+"""Calls count as waiting if their elapsed time exceeds this multiple of their CPU time."""
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
 def map_waiting(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
-    """What a function returns for each item, in their order; raises what it raises."""
+    """Apply a function to each item, in threads if calls wait; return the results in order."""
     start, start_cpu = time.perf_counter(), time.thread_time()
     results = [function(item) for item in items[:FIRST]]
     waits = time.perf_counter() - start > _WAITING * (time.thread_time() - start_cpu)

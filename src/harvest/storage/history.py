@@ -1,13 +1,13 @@
-"""What earlier states of a dataset consisted of: their manifests, and files that were replaced.
+"""Earlier states of a dataset: their manifests, and the files that later runs replaced.
 
-States share segments.  A row of a segment that counts in both is the same in both, so that a
-comparison looks at the others alone: it costs what changed.
+States share segments. A row that is current in two states has the same content in both. A
+comparison therefore looks only at the other rows: its cost is proportional to the changes.
 
-``history/<run>.json`` is the manifest that a run put in force.  There is one for the state in
-force, from which a damaged manifest is restored, and one for every kept state.  The segments that
-they list lie in ``segments/``, and ``copies/`` has a copy of each.  Files and pieces of
-kept states that the state in force no longer has lie in ``kept/``, named by their checksum; what it
-still has is shared and costs nothing.
+``history/<run>.json`` is the manifest that a run put in force. There is one for the current state,
+to restore a damaged manifest, and one for each kept state. The segments they list are in
+``segments/``; ``copies/`` has a copy of each. ``kept/`` has the files and pieces of kept states
+that the current state has dropped, named by checksum. Files that the current state still has are
+shared and cost nothing.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from .stored_files import StoredFiles
 
 
 def apart(here: Parts, there: Parts) -> pa.BooleanArray:
-    """Which rows of ``here.table`` count, and do not count in the same segment there.
+    """Mark the rows of ``here.table`` that are current here but not in the same segment there.
 
-    What is in other segments may still be the same.
+    Rows in other segments may still have the same content.
     """
     theirs = dict(zip(map(_name, there.segments), there.counting_by_segment, strict=True))
     found = [
@@ -51,24 +51,24 @@ def apart(here: Parts, there: Parts) -> pa.BooleanArray:
 
 
 def _name(segment: Segment) -> str | int:
-    """What two segments that are the same have in common."""
+    """Return a value that is equal for two references to the same segment."""
     return id(segment) if segment.entry is None else segment.entry.file
 
 
 def keys_apart(here: Parts, there: Parts) -> list[str]:
-    """The keys that are here and not there."""
+    """Return the keys of parts that are here and not there."""
     keys = here.table(KEYS).column("key").filter(apart(here, there))
     others = there.table(KEYS).column("key").filter(there.counting)
     return [key.hex() for key in _outside(keys, others)]
 
 
 def files_apart(here: Parts, there: Parts) -> list[PartFile]:
-    """The files that hold rows here and not there, each once."""
+    """Return the files that hold rows here and not there, each once."""
     return [file_of(text) for text in _texts_apart(here, there, StoredFiles.texts)]
 
 
 def rejects_apart(here: Parts, there: Parts) -> list[PartFile]:
-    """The files of rejects that are here and not there."""
+    """Return the files of rejects that are here and not there."""
     return [reject_of(text) for text in _texts_apart(here, there, StoredFiles.reject_texts)]
 
 
@@ -82,22 +82,22 @@ def _texts_apart(
 
 
 def _outside(values: pa.Array | pa.ChunkedArray, others: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Those of the values that are none of the others, each once."""
+    """Return the distinct values that are not among the others."""
     found = values.filter(pc.invert(pc.is_in(values, value_set=others)))
     return list(found.unique().to_pylist())
 
 
 Content: TypeAlias = tuple[str, str]
-"""What shows whether two manifests name the same bytes: place (none for a piece) and checksum."""
+"""Identity of content across manifests: path (empty for a piece of a file) and checksum."""
 
 
 def content_of(file: PartFile) -> Content:
-    """A piece is the same wherever in a consolidated file it stands."""
+    """Return a file's content identity; moving within a consolidated file keeps it."""
     return (file.path if file.offset is None else "", file.sha256)
 
 
 def keep(sink: Sink, old: Manifest, new: Manifest, *, check: bool = False) -> bool:
-    """Keep the files of ``old`` that ``new`` no longer has; whether they were all there."""
+    """Keep files of ``old`` that ``new`` has dropped; return whether all of them were found."""
     directory = sink.state / KEPT
     whole = True
     again = {f.sha256: f for f in new.files.distinct() if f.offset is None} if check else {}
@@ -113,7 +113,7 @@ def keep(sink: Sink, old: Manifest, new: Manifest, *, check: bool = False) -> bo
             sources.clear()
         if file.sha256 in again:
             sources.append(sink.root / again[file.sha256].path)
-        # older states may need the others
+        # go on after a failure: older states may need the other files
         whole &= any(_copy(path, file.offset, file, target, check=check) for path in sources)
     if directory.is_dir():
         fsync_directory(directory)
@@ -121,7 +121,7 @@ def keep(sink: Sink, old: Manifest, new: Manifest, *, check: bool = False) -> bo
 
 
 def remember(state: Path, manifest: Manifest) -> None:
-    """Keep a copy of the manifest in force, and of its segments."""
+    """Store a copy of the manifest in force and of its segments."""
     if not manifest.run:
         return
     path = state / HISTORY / f"{manifest.run}.json"
@@ -138,11 +138,11 @@ def remember(state: Path, manifest: Manifest) -> None:
 
 
 def forget(state: Path, manifest: Manifest) -> None:
-    """Remove what belongs to no kept state."""
+    """Remove history, segments and kept files that belong to no kept state."""
     wanted = {f"{run}.json" for run in (*manifest.kept, manifest.run)}
     history = state / HISTORY
     for path in sorted(history.iterdir()) if history.is_dir() else ():
-        if path.name not in wanted:  # what a killed write left beside them, too
+        if path.name not in wanted:  # also removes leftovers of killed writes
             fault.point("history.forget")
             take_away(path, state)
     _forget_segments(state)
@@ -155,7 +155,7 @@ def forget(state: Path, manifest: Manifest) -> None:
             for run in manifest.kept
             for _, file in lacking(read_state(state, run), manifest).values()
         }
-    except DatasetError:  # not known what it needs, so nothing is removed; `verify` names it
+    except DatasetError:  # its needs are unknown, so nothing is removed; `verify` names it
         return
     for path in sorted(directory.iterdir()):
         if path.name not in needed:
@@ -166,7 +166,7 @@ def forget(state: Path, manifest: Manifest) -> None:
 
 
 def lacking(kept: Manifest, here: Manifest) -> dict[Content, tuple[bool, PartFile]]:
-    """What a kept state consists of and another has not, its rejects too."""
+    """Return the files, including rejects, that a kept state has and another state lacks."""
     files = files_apart(kept.parts, here.parts)
     found = {content_of(file): (False, file) for file in files}
     if any(file.offset is not None for file in files):
@@ -177,7 +177,7 @@ def lacking(kept: Manifest, here: Manifest) -> dict[Content, tuple[bool, PartFil
 
 
 def _forget_segments(state: Path) -> None:
-    """Remove segments that no manifest lists; none while there is one that cannot be read."""
+    """Remove segments that no manifest lists; remove none if any manifest is unreadable."""
     lists = [state / NAME, *(state / HISTORY).glob("*.json")]
     named: set[str] = set()
     for path in lists:
@@ -195,7 +195,7 @@ def _forget_segments(state: Path) -> None:
 
 
 def damaged_copies(state: Path, manifest: Manifest) -> Iterator[Path]:
-    """Copies, of the manifest and of segments that some state lists, that are lost or damaged."""
+    """Yield lost or damaged copies of the manifest and of all listed segments."""
     path = state / HISTORY / f"{manifest.run}.json"
     try:
         if manifest.run and Manifest.read(path) is None:
@@ -208,7 +208,7 @@ def damaged_copies(state: Path, manifest: Manifest) -> Iterator[Path]:
 
 
 def mend_copies(state: Path, manifest: Manifest) -> None:
-    """Write segments and their copies again, each from the other where that is whole."""
+    """Restore damaged segments from their copies, and damaged copies from their segments."""
     for name in _listed(state, manifest):
         segment, copy = state / SEGMENTS / name, state / COPIES / name
         restore_segment(copy, segment)
@@ -217,14 +217,14 @@ def mend_copies(state: Path, manifest: Manifest) -> None:
 
 
 def restorable(state: Path, run: str) -> bool:
-    """Whether of each segment of a kept state it or its copy is whole."""
+    """Return whether each segment of a kept state is intact, or has an intact copy."""
     names = segments_of(state / HISTORY / f"{run}.json") or set()
     found = [is_whole(state / SEGMENTS / name) or is_whole(state / COPIES / name) for name in names]
     return bool(found) and all(found)
 
 
 def _listed(state: Path, manifest: Manifest) -> list[str]:
-    """The segments of the manifest in force and of kept states."""
+    """Return the file names of segments in the manifest in force and in kept states."""
     names = {segment.entry.file for segment in manifest.parts.segments if segment.entry}
     for run in manifest.kept:
         names |= segments_of(state / HISTORY / f"{run}.json") or set()
@@ -232,7 +232,7 @@ def _listed(state: Path, manifest: Manifest) -> list[str]:
 
 
 def read_state(state: Path, run: str) -> Manifest:
-    """The manifest that a run put in force; raises DatasetError when it is gone or damaged."""
+    """Read the manifest that a run put in force; raise DatasetError if it is missing or damaged."""
     path = state / HISTORY / f"{run}.json"
     found = Manifest.read(path)
     if found is None:
@@ -247,7 +247,7 @@ def read_state(state: Path, run: str) -> Manifest:
 def put_back(
     state: Path, file: PartFile, target: Path, here: tuple[Path, int | None] | None
 ) -> None:
-    """Put a file of an earlier state at ``target``: from ``kept/``, or from where it still is."""
+    """Restore a file of an earlier state at ``target``: from ``kept/``, or from ``here``."""
     target.parent.mkdir(parents=True, exist_ok=True)
     kept = state / KEPT / file.sha256
     sources: list[tuple[Path, int | None]] = [(kept, None), *([here] if here else [])]
@@ -260,7 +260,7 @@ def put_back(
 
 
 def located(sink: Sink, files: Iterable[PartFile], now: Manifest) -> list[PartFile]:
-    """Where files of an earlier state are, now that another is in force: there, or in ``kept/``."""
+    """Return files of an earlier state at their present paths: current ones, or in ``kept/``."""
     here = {content_of(file): file for file in now.files.distinct()}
     found = []
     for file in files:
@@ -276,7 +276,7 @@ def located(sink: Sink, files: Iterable[PartFile], now: Manifest) -> list[PartFi
 
 
 def changed(sink: Sink) -> DatasetChanged:
-    """The error of who reads a state that is neither in force nor kept any more."""
+    """Build the error for a reader whose state is no longer in force and not kept."""
     return DatasetChanged(
         "the dataset has changed since it was opened",
         where=printable(str(sink.location)),
@@ -285,7 +285,7 @@ def changed(sink: Sink) -> DatasetChanged:
 
 
 def kept_bytes(state: Path) -> int:
-    """Bytes that kept states take in addition to the state in force."""
+    """Return the bytes that kept states take in addition to the state in force."""
     directory = state / KEPT
     return sum(path.lstat().st_size for path in directory.iterdir()) if directory.is_dir() else 0
 
@@ -293,8 +293,8 @@ def kept_bytes(state: Path) -> int:
 def _copy(
     source: Path, offset: int | None, file: PartFile, target: Path, *, check: bool = False
 ) -> bool:
-    """A second name for a whole file, else a copy; durable when its directory is flushed."""
-    if offset is None and not is_plain(source):  # a consolidated file may be a link of the user's
+    """Hard-link a whole file, or else copy it; durable once the target directory is flushed."""
+    if offset is None and not is_plain(source):  # a consolidated file may be the user's own link
         return False
     if offset is None and not check:
         try:

@@ -1,14 +1,15 @@
-"""One run at a time on a dataset.
+"""The lock that lets one run at a time write to a dataset.
 
-The lock is the kernel's (``flock``): it goes when its holder dies, however it dies.  Where the file
-system has no such locks (NFS without its lock service, Lustre mounted without ``flock``), it is a
-numbered file, made exclusively: the holder of the highest number has the lock.  Numbers are never
-used again, so that taking over from a dead holder cannot take the lock from a living one.
+The lock is a kernel lock (``flock``): it is released when its holder dies, for whatever reason.
+Some file systems lack such locks (NFS without its lock service, Lustre mounted without ``flock``).
+There, the lock is a numbered file, created exclusively: the holder of the highest number has the
+lock. Numbers are never reused, so taking over from a dead holder cannot take the lock from a living
+one.
 
-On one machine the kernel knows whether a process lives.  Of a process elsewhere, or on a system
-without ``/proc`` (macOS), only its sign of life is known: it touches its lock file every ``BEAT_S``
-seconds, and is taken for dead when the file is older than ``STALE_S``.  Ages are measured by the
-file system's own clock, since those of two machines may differ.
+On one machine the kernel knows whether a process lives. For a process elsewhere, or on a system
+without ``/proc`` (macOS), only its heartbeat is known. The process touches its lock file every
+``BEAT_S`` seconds, and counts as dead when the file is older than ``STALE_S``. Ages are measured by
+the file system's clock, since the clocks of two machines may differ.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ _FREE = b"free"
 
 
 _open: set[int] = set()
-"""Descriptors by which this process holds locks."""
+"""File descriptors of the locks that this process holds."""
 
 
 def _let_go() -> None:
-    """The kernel's lock lives as long as any process that has its descriptor."""
+    """Close inherited lock descriptors after a fork; an open one would keep the lock held."""
     while _open:
         os.close(_open.pop())
 
@@ -54,12 +55,12 @@ os.register_at_fork(after_in_child=_let_go)
 
 
 class Busy(DatasetError):
-    """Somebody else holds the lock."""
+    """Another process holds the lock."""
 
 
 @contextlib.contextmanager
 def locked(state: Path, *, wait_s: float = 0) -> Iterator[Lock]:
-    """Hold the dataset's lock, waiting for it so many seconds at most."""
+    """Hold the dataset's lock; wait for it up to ``wait_s`` seconds, then raise Busy."""
     deadline = time.monotonic() + wait_s
     while True:
         try:
@@ -78,13 +79,13 @@ def locked(state: Path, *, wait_s: float = 0) -> Iterator[Lock]:
 
 
 def holder(state: Path) -> Holder | None:
-    """Who holds the lock, so far as a reader can know it; None where nobody does.
+    """Return the process that holds the lock, as far as a reader can tell, or None.
 
-    Asks the kernel for nothing: for that moment a writer would find the lock taken.
+    Does not test the kernel lock: during the test, a writer would find it taken.
     """
     _, lease = _newest(state)
     for path in filter(None, (state / "lock", lease)):
-        with contextlib.suppress(FileNotFoundError, DatasetError):  # nobody's, where it is no file
+        with contextlib.suppress(FileNotFoundError, DatasetError):  # no file
             known = Holder.parse(read_plain(path))
             if known is not None and known.lives(path):
                 return known
@@ -115,7 +116,7 @@ def _acquire(state: Path) -> Lock:
 
 def _kernel_lock(state: Path, path: Path, descriptor: int) -> Lock:
     known = Holder.parse(os.pread(descriptor, 4096, 0))
-    # on some file systems each machine has locks of its own
+    # on some file systems, locks are local to each machine
     if known is not None and not known.same_kernel() and _age_s(path) < STALE_S:
         raise _busy(state, known, path)
     record = Holder.me().record()
@@ -143,9 +144,9 @@ def _lease(state: Path) -> Lock:
             _require_free(state, path)
         mine = state / f"lock-{number + 1:08d}"
         if not _create(mine, record):
-            continue  # somebody was faster
+            continue  # another process was faster
         if _newest(state)[0] != number + 1:
-            mine.unlink(missing_ok=True)  # the holder of the higher one clears away lower ones
+            mine.unlink(missing_ok=True)  # the holder of the higher number removes lower ones
             continue
         for other in state.glob("lock-*"):
             if other.name < mine.name:
@@ -156,7 +157,7 @@ def _lease(state: Path) -> Lock:
         return _newest(state) == (number + 1, mine)
 
     def release() -> None:
-        # the file stays: the next number must be a higher one
+        # the file stays, so that the next number is higher
         with contextlib.suppress(FileNotFoundError):
             descriptor = os.open(mine, os.O_WRONLY | os.O_TRUNC)
             os.write(descriptor, _FREE)
@@ -177,21 +178,21 @@ def _require_free(state: Path, path: Path) -> None:
         dead = known is not None and known.known_dead()
         if data == _FREE or dead or _age_s(path) >= STALE_S:
             return
-    except FileNotFoundError:  # replaced by a newer one meanwhile
+    except FileNotFoundError:  # a newer lock file replaced it
         return
     raise _busy(state, known, path)
 
 
 def _create(path: Path, record: bytes) -> bool:
-    """Make a file with this content unless it exists; whether it was made."""
+    """Create a file with this content if none exists; return whether it was created."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     temporary.write_bytes(record)
     try:
-        # an exclusive open may succeed twice over NFS, a link never
+        # an exclusive open can succeed twice over NFS; a hard link cannot
         os.link(temporary, path)
     except FileExistsError:
         return False
-    except OSError:  # no hard links here
+    except OSError:  # a file system without hard links
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         except FileExistsError:
@@ -215,7 +216,7 @@ def _busy(state: Path, known: Holder | None, path: Path | None = None) -> Busy:
 
 
 class Lock:
-    """A lock that is held; it gives signs of life until it is released."""
+    """A held lock; a thread touches its file regularly until it is released."""
 
     def __init__(
         self, state: Path, path: Path, held: Callable[[], bool], release: Callable[[], None]
@@ -230,12 +231,12 @@ class Lock:
 
     def _give_signs(self) -> None:
         while not self._done.wait(BEAT_S):
-            # a sign that cannot be given is one that is missing: others judge by that
+            # a failed touch counts as a missing heartbeat, which other processes evaluate
             with contextlib.suppress(OSError):
                 os.utime(self._path)
 
     def check(self) -> None:
-        """Raise DatasetError when another run took the lock for abandoned; before each commit."""
+        """Raise DatasetError if another run took over the lock; called before each commit."""
         if not self._held():
             raise DatasetError(
                 "another run took over this dataset, since this one gave no sign of life for "
@@ -254,7 +255,7 @@ class Lock:
 class Holder:
     """A process that holds a lock.
 
-    boot: of its machine's kernel; space: of process ids; started: its start in that kernel's ticks.
+    boot: boot id of the kernel; space: process id namespace; started: start time in kernel ticks.
     """
 
     host: str
@@ -277,7 +278,7 @@ class Holder:
 
     @classmethod
     def parse(cls, data: bytes) -> Holder | None:
-        """The holder that a lock file names; None where it names none that can be understood."""
+        """Parse the content of a lock file; return None if it names no valid holder."""
         try:
             return cattrs.structure(orjson.loads(data), cls)
         except (orjson.JSONDecodeError, cattrs.BaseValidationError, TypeError):
@@ -290,28 +291,28 @@ class Holder:
         return f"process {self.pid} on {self.host}, since {self.since}"
 
     def same_kernel(self) -> bool:
-        """Whether it ran on this machine, since its last start."""
+        """Return whether the process runs on this machine, in its current boot."""
         return bool(self.boot) and self.boot == Holder.me().boot
 
     def known_dead(self) -> bool:
-        """Whether this machine knows that it has ended."""
+        """Return whether this machine knows that the process has ended."""
         return self._is_seen() and _start_of(self.pid) != self.started
 
     def lives(self, path: Path) -> bool:
-        """Whether it has not ended; of a process elsewhere, by the last touch of its lock file."""
+        """Return whether the process lives; on other machines, by the age of its lock file."""
         return not self.known_dead() if self._is_seen() else _age_s(path) < STALE_S
 
     def _is_seen(self) -> bool:
-        """Whether this process sees it if it lives."""
+        """Return whether this process could see the holder if it were alive."""
         return self.same_kernel() and bool(self.space) and self.space == _space()
 
 
 def _age_s(path: Path) -> float:
-    """Seconds since a file was last touched, by its file system's clock."""
+    """Return the seconds since a file was last touched, by its file system's clock."""
     probe = path.with_name(f".clock.{socket.gethostname()}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
         probe.touch()
-    except OSError:  # who may not write here has its own clock
+    except OSError:  # without write permission, use the local clock
         return time.time() - path.stat().st_mtime
     try:
         return probe.stat().st_mtime - path.stat().st_mtime
@@ -320,8 +321,8 @@ def _age_s(path: Path) -> float:
 
 
 def _start_of(pid: int) -> str:
-    """When a process began; empty where there is none."""
-    # the name, in parentheses, may hold anything; the start is the 20th field behind it
+    """Return the start time of a process in ticks, or an empty text if there is no such process."""
+    # the name, in parentheses, may contain anything; the start is the 20th field after it
     return (_text(f"/proc/{pid}/stat").rpartition(")")[2].split() + [""] * 20)[19]
 
 

@@ -1,9 +1,9 @@
-"""The manifest: what a dataset consists of, and where each part came from.
+"""The manifest: the list of a dataset's parts, and the input of each part.
 
-``_harvest/manifest.json`` is the single truth about a dataset.  It is replaced by one rename;
-whoever reads it sees a whole commit or none of it.  It lists the segments that hold the parts
-(``segment``), with their checksums, and begins with its own, so that damage is found before
-anything is done with it.
+``_harvest/manifest.json`` is the single source of truth about a dataset. One rename replaces it, so
+a reader sees a whole commit or nothing of it. It lists the segments that hold the parts
+(``segment``), with their checksums. It begins with its own checksum, so damage is found before the
+content is used.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from .segment import RESTORE, SEGMENTS, Entry, Segment, damage, outside
 from .stored_files import StoredFiles
 
 FORMAT: Final = 3
-"""Version of the manifest's own format."""
+"""Version of the manifest's format."""
 
 NAME = "manifest.json"
 HISTORY = "history"
-"""Directory of manifests by run: of the one in force, and of states that are kept."""
+"""Directory of manifests by run: the one in force, and those of kept states."""
 
 KEEP_RUNS = 1
-"""Earlier states of a dataset that are kept unless a number is set."""
+"""Default number of earlier states that a dataset keeps."""
 
 GIVEN_UP: Final = ""
-"""Stands for the checksum of a run's record that was lost, and is not missed any more."""
+"""Marks, instead of a checksum, a lost run record that `verify` no longer reports."""
 
 _CHECKSUM_AT = len('{\n  "checksum": "')
 _BLANK = "0" * 64
@@ -47,11 +47,11 @@ _BLANK = "0" * 64
 
 @attrs.frozen(kw_only=True)
 class Schema:
-    """What the rows of a record type have in a dataset.
+    """The columns of a record type in a dataset.
 
-    version: of the record type, when rows of it were last written.
-    columns: type of each column, as :mod:`harvest.model.types` has it, without
-        those that end every table.
+    version: version of the record type when its rows were last written.
+    columns: type of each column, in the notation of :mod:`harvest.model.types`, without the columns
+        that end every table.
     """
 
     version: int
@@ -66,11 +66,11 @@ def _in_columns(parts: Mapping[str, Part]) -> Parts:
 class Manifest:
     """All parts of a dataset, by key and in the dataset's order.
 
-    sink, location: what wrote it; token: names the commit that made it; run: the last run.
-    runs: all runs that were committed, oldest first.
-    records: SHA-256 of the record of each of them, or GIVEN_UP.
-    kept: those of them whose state can be gone back to, without the last; keep_runs: how many of
-        them the dataset keeps.
+    sink, location: the sink that wrote the dataset, and where.
+    token: id of the commit that wrote the manifest; run: the last run.
+    runs: all committed runs, oldest first.
+    records: SHA-256 of each run's record, or GIVEN_UP.
+    kept: runs whose state can be restored, without the last; keep_runs: how many to keep.
     schemas: columns by record type.
     """
 
@@ -96,7 +96,7 @@ class Manifest:
         return self.parts.record_types()
 
     def after(self, run: str, parts: Mapping[str, Part], gone: Iterable[str]) -> Manifest:
-        """The manifest of the next commit: some parts put in, others gone."""
+        """Return the manifest of the next commit: add or replace parts, and remove others."""
         kept = (*self.kept, *([self.run] if self.run else []))
         return attrs.evolve(
             self,
@@ -108,14 +108,14 @@ class Manifest:
         )
 
     def check(self) -> Manifest:
-        """This manifest, of which all is read; raises DatasetError when a segment is damaged."""
+        """Read all segments and return this manifest; raise DatasetError if one is damaged."""
         for segment in self.parts.segments:
             segment.check()
         return self
 
     @classmethod
     def load(cls, state: Path) -> Manifest | None:
-        """The manifest in force, or None where nothing was ever committed."""
+        """Read the manifest in force; return None if nothing was ever committed."""
         path = state / NAME
         found = cls.read(path)
         if found is None and any(state.glob(f"{HISTORY}/*.json")):
@@ -128,7 +128,7 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Manifest | None:
-        """The manifest in a file, or None where there is none; raises DatasetError as ``load``."""
+        """Read a manifest file; return None if it is missing, raise DatasetError if damaged."""
         directory = _state_of(path) / SEGMENTS
         before = b""
         while True:
@@ -139,7 +139,7 @@ class Manifest:
             try:
                 return cls._from_bytes(path, data, directory)
             except FileNotFoundError as error:
-                # a commit between reading the list and opening what it names
+                # a commit may happen between reading the list and opening its segments: retry
                 if data == before:
                     raise damage(path, f"{error.filename} is missing") from error
                 before = data
@@ -172,7 +172,7 @@ class Manifest:
         return cls(**values, schemas=schemas, parts=Parts(opened))
 
     def save(self, state: Path) -> Manifest:
-        """Put this manifest in force, atomically and durably: the commit; the one in force."""
+        """Put this manifest in force, atomically and durably; return the stored one."""
         stored = self.stored(state)
         fault.point("manifest.before_rename")
         stored.write(state / NAME)
@@ -180,11 +180,11 @@ class Manifest:
         return stored
 
     def stored(self, state: Path) -> Manifest:
-        """The same, all of its parts in segments that are written."""
+        """Return the same manifest, with all of its parts written to segment files."""
         return attrs.evolve(self, parts=self.parts.stored(state / SEGMENTS))
 
     def write(self, path: Path) -> Manifest:
-        """Write it to a file of its state directory, atomically and durably."""
+        """Write the manifest to a file of its state directory, atomically and durably."""
         stored = self.stored(_state_of(path))
         document = {
             "checksum": _BLANK,
@@ -205,12 +205,12 @@ _PLAIN = ("sink", "location", "token", "run", "runs", "kept", "keep_runs")
 
 
 def _state_of(path: Path) -> Path:
-    """The state directory that a manifest, or a copy of one, is in."""
+    """Return the state directory of a manifest or of its copy in the history."""
     return path.parent.parent if path.parent.name == HISTORY else path.parent
 
 
 def segments_of(path: Path) -> set[str] | None:
-    """The files of the segments that a manifest lists; None where that is unknown."""
+    """Return the segment files that a manifest lists; None if the manifest cannot be read."""
     try:
         data = read_plain(path)
         document = orjson.loads(data)
@@ -225,13 +225,13 @@ def segments_of(path: Path) -> set[str] | None:
 
 
 def _is_sealed(data: bytes) -> bool:
-    """Whether a document has the checksum that it begins with."""
+    """Return whether the checksum at the start of a document is right."""
     return data[_CHECKSUM_AT : _CHECKSUM_AT + len(_BLANK)] == _seal(data)
 
 
 def _seal(data: bytes | bytearray) -> bytes:
-    """The checksum of a document: of all its bytes, the checksum's place left blank."""
-    whole = memoryview(data)  # which may be long: no copies of it
+    """Return the checksum of a document's bytes, with the checksum's own place blank."""
+    whole = memoryview(data)  # avoids copies of a long document
     digest = hashlib.sha256(whole[:_CHECKSUM_AT])
     digest.update(_BLANK.encode())
     digest.update(whole[_CHECKSUM_AT + len(_BLANK) :])

@@ -1,6 +1,6 @@
-"""One partition as a dataset holds it, and as it lies described in staging.
+"""A part: one partition as a dataset holds it and as staging describes it.
 
-A sink is not believed: the rows that it says it holds are counted against those it was given.
+Sinks are not trusted: the rows that a sink reports are compared with the rows it was given.
 """
 
 from __future__ import annotations
@@ -32,19 +32,18 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 class Part:
     """One partition as a dataset holds it.
 
-    key: names source, origin and partition; stem: names their state too, and the files.
-    fingerprint, plugin, config: of the input, the plugin's version, the settings it was read with.
-    files: what the sink wrote; rows: how many of each record type.
-    read, filtered, ``folded``, rejected: the account; ``read = rows + filtered + folded +
-        rejected``.
+    key: identifies source, origin and partition.
+    stem: identifies the state of input, plugin and settings, too; file names begin with it.
+    fingerprint, plugin, config: state of the input, version of the plugin, digest of the settings.
+    files: files that the sink wrote; rows: number of rows of each record type.
+    read, filtered, ``folded``, rejected: counts; ``read = rows + filtered + folded + rejected``.
     rejects: file of rejects below the state directory, if any.
-    failed: the partition could not be read at all; it is tried again in every run.
-    limited: reading was stopped by ``--limit``.
-    changed: the input changed while it was read; it is read again in the next run.
-    facts: what the system says of the input's files, where that alone shows that they are
-        unchanged; else empty.
-    frozen: while it is staged, the columns that its rows were brought to: record type -> column ->
-        type; empty where they have their own.
+    failed: the partition could not be read at all; every run tries again.
+    limited: ``--limit`` stopped the reading.
+    changed: the input changed during reading; the next run reads it again.
+    facts: digest of the input's metadata if that is enough to detect changes; else empty.
+    frozen: in staging only: the column types that the rows were cast to, by record type and column;
+        empty if they keep their own.
     """
 
     key: str
@@ -73,7 +72,7 @@ class Part:
 
     @property
     def settled(self) -> bool:
-        """Whether it need not be read again as long as its input stays as it is."""
+        """Whether the part need not be read again while its input is unchanged."""
         return not (self.failed or self.changed)
 
     @property
@@ -86,7 +85,7 @@ class Part:
 
 
 def astray(part: Part) -> str | None:
-    """A name of a part that could lead out of the dataset."""
+    """Return a name in a part that could point outside the dataset, or None."""
     for name in (part.key, part.stem, part.run):
         if name and not is_name(name):
             return name
@@ -100,18 +99,18 @@ def astray(part: Part) -> str | None:
 
 
 def part_key(source: str, partition: Partition) -> str:
-    """Names a partition among all of a dataset; the same input gives the same key."""
+    """Return the key that identifies a partition in a dataset; equal input gives an equal key."""
     return _digest(source, partition.origin, partition.id)[:16]
 
 
 def part_stem(key: str, partition: str, *state: str) -> str:
-    """The stem of file names for a partition in one state of input, plugin and settings."""
+    """Return the stem of file names for a partition in one state of input, plugin and settings."""
     slug = _NOT_IN_NAMES.sub("_", partition.rpartition("/")[2])[:40]
     return f"{slug.strip('_') or 'part'}-{key}-{_digest(*state)[:12]}"
 
 
 def key_of(stem: str) -> str | None:
-    """The key of the part that has a stem."""
+    """Extract the part's key from a stem; None if the text is not a stem."""
     words = stem.rsplit("-", 2)
     return words[1] if len(words) > 2 else None
 
@@ -122,14 +121,14 @@ def _digest(*words: str) -> str:
 
 
 def read_part(path: Path) -> Part | None:
-    """A staged part's description; None where it is absent, was cut short or leads elsewhere."""
+    """Read a staged part's description; return None if missing, truncated or astray."""
     part: Part | None = _read(path, Part)
     whole = part is not None and astray(part) is None and part.stem == path.parent.name
     return part if whole else None
 
 
 def read_parts(path: Path) -> tuple[Part, ...]:
-    """As ``read_part``, of parts that are staged together; none instead of None."""
+    """Read the description of parts staged together; return () if it is invalid."""
     parts: tuple[Part, ...] = _read(path, tuple[Part, ...]) or ()
     return parts if all(astray(part) is None for part in parts) else ()
 
@@ -142,32 +141,32 @@ def _read(path: Path, kind: Any) -> Any:
 
 
 def write_part(path: Path, part: Part | Sequence[Part]) -> None:
-    """Describe a part, or those staged together, in a directory that is yet to be put in place."""
+    """Describe one part, or parts staged together, in a directory that is not yet in place."""
     path.write_bytes(orjson.dumps(plain(part)))
     fsync_file(path)
 
 
 @cache
 def converter() -> cattrs.Converter:
-    """Turns parts and what they hold into plain containers and back."""
+    """Return the converter between parts and plain containers."""
     return cattrs.Converter()
 
 
 def plain(value: Any) -> Any:
-    """A value of attrs classes as plain containers, for JSON output."""
+    """Convert a value of attrs classes to plain containers, for JSON output."""
     return converter().unstructure(value)
 
 
 def require_rows(
     sink: Sink, given: Mapping[str, int], files: Iterable[PartFile], *, does: str, where: str
 ) -> None:
-    """Raise PluginError unless the files of a part hold just the rows that a sink was given."""
+    """Raise PluginError unless a part's files hold exactly the rows that the sink was given."""
     held = Counter[str]()
     for file in files:
         held[file.record_type] += file.rows
-    if held == given:  # as nearly always
+    if held == given:  # the usual case
         return
-    together = held.pop("events", 0)  # of several types, of which only the sum is known
+    together = held.pop("events", 0)  # rows of several types: only their sum is known
     for name in sorted({*given, *held}):
         rows, found = given.get(name, 0), held[name]
         if found > rows or (found < rows and not together):

@@ -1,8 +1,8 @@
 """The parts of a dataset, by key and in the dataset's order, held in columns.
 
-They lie in segments, of which the later ones count.  A ``Part`` is made when somebody asks for it;
-questions about all parts are answered by the columns.  A *row* of them is a number: all rows of
-the first segment, then those of the next, whether they still count or not.
+The parts are in segments; a later segment overrides an earlier one. A ``Part`` object is built only
+on request; the columns answer questions about all parts. A *row* is a number: it counts all rows of
+the first segment, then those of the next, current or not.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .part import Part
 from .segment import REMOVED, Segment
 
 GROWTH: Final = 3
-"""A new segment is merged with the one before unless that has more than so many times its parts."""
+"""A new segment is merged with the previous one, unless that is this many times larger."""
 
 FEW_PARTS: Final = 512
-"""Segments of so few parts are always merged."""
+"""Segments with at most this many parts are always merged."""
 
 _BATCH: Final = 2_048
-"""Parts that are made together."""
+"""Number of parts that are built together."""
 
 
 class Parts(Mapping[str, Part]):
@@ -65,7 +65,7 @@ class Parts(Mapping[str, Part]):
 
     @cached_property
     def counting_by_segment(self) -> list[pa.BooleanArray]:
-        """Of each segment, which parts no later one replaces or removes."""
+        """For each segment, the mask of parts that no later segment replaces or removes."""
         later: list[pa.Array] = []
         found = []
         for segment in reversed(self.segments):
@@ -84,19 +84,19 @@ class Parts(Mapping[str, Part]):
         return list(rows_where(self.counting).to_pylist())
 
     def table(self, section: str) -> pa.Table:
-        """A section of all rows."""
+        """Return a section of all rows, current or not."""
         pieces = [segment.section(section) for segment in self.segments]
         return pa.concat_tables([pa.Table.from_batches([], schema=SCHEMAS[section]), *pieces])
 
     def _batches(self, section: str) -> Iterator[pa.RecordBatch]:
-        """The rows of ``table``; those of a long one are not kept."""
+        """Yield the rows of ``table`` in batches; do not keep those of a large segment."""
         for segment in self.segments:
             yield from segment.batches(section)
 
     def spread(
         self, section: str, lists: str, among: pa.BooleanArray | None = None
     ) -> Iterator[pa.Table]:
-        """What a column of lists holds, one value a row, and the ``row`` that has it; in pieces."""
+        """Yield the values of a list column, one per row, with their ``row`` number, in pieces."""
         among, first = self.counting if among is None else among, 0
         for batch in self._batches(section):
             column = batch.column(lists)
@@ -107,7 +107,7 @@ class Parts(Mapping[str, Part]):
             first += batch.num_rows
 
     def sums(self, section: str, lists: str, name: str, number: str) -> Counter[str]:
-        """For each name in a column of lists, the sum of its numbers."""
+        """Sum a number over the items of a list column, for each name."""
         found: Counter[str] = Counter()
         for values in self.spread(section, lists):
             each = pl.DataFrame(values).group_by(name).agg(pl.col(number).sum())
@@ -115,7 +115,7 @@ class Parts(Mapping[str, Part]):
         return found
 
     def read(self, rows: Sequence[int], *sections: str) -> Iterator[dict[str, Any]]:
-        """The columns of sections for rows of ``table``, in the order given."""
+        """Yield the columns of sections for rows of ``table``, in the order given."""
         for start in range(0, len(rows), _BATCH):
             some = rows[start : start + _BATCH]
             ascending = sorted(some)
@@ -128,46 +128,46 @@ class Parts(Mapping[str, Part]):
             yield from (dict(zip(columns, found[row], strict=True)) for row in some)
 
     def at(self, rows: Sequence[int]) -> Iterator[Part]:
-        """The parts of rows of ``table``, in the order given."""
+        """Yield the parts at rows of ``table``, in the order given."""
         return map(part_of, self.read(rows, *SCHEMAS))
 
     def keys_at(self, rows: Sequence[int]) -> Iterator[str]:
-        """The keys of rows of ``table``, in the order given."""
+        """Yield the keys at rows of ``table``, in the order given."""
         return (row["key"].hex() for row in self.read(rows, KEYS))
 
     def in_order(self, rows: Iterable[int]) -> list[int]:
-        """Some rows of ``table``, in the dataset's order."""
+        """Sort rows of ``table`` into the dataset's order."""
         rows = sorted(rows)
-        if len(self.segments) <= 1:  # whose parts are in order
+        if len(self.segments) <= 1:  # one segment is already in order
             return rows
         names = _take(NAMES, self._batches(NAMES), rows)
         return [rows[at] for at in _sort(names).to_pylist()]
 
     def rows_of(self, keys: pa.Array) -> pa.Array:
-        """The rows of keys in ``table``, null for those that are not there."""
+        """Return the row of each key in ``table``, null for unknown keys."""
         held = self.table(KEYS).column("key").filter(self.counting)
         return rows_where(self.counting).take(pc.index_in(keys, value_set=held))
 
     def rows_outside(self, keys: pa.Array) -> pa.Array:
-        """The rows of ``table`` whose keys are none of these."""
+        """Return the rows of ``table`` whose keys are not among these."""
         held = pc.is_in(self.table(KEYS).column("key"), value_set=keys)
         return rows_where(pc.and_not(self.counting, held.combine_chunks()))
 
     def rows_picked(self, keys: Iterable[str]) -> list[int]:
-        """The rows of those of these keys that there are, in the dataset's order."""
+        """Return the rows of the known ones of these keys, in the dataset's order."""
         wanted = pa.array([key_bytes(key) for key in keys], pa.binary(8))
         return self.in_order(self.rows_of(wanted).drop_null().to_pylist())
 
     def pick(self, keys: Iterable[str]) -> dict[str, Part]:
-        """The parts of these keys that there are, in the dataset's order."""
+        """Return the parts with the known ones of these keys, in the dataset's order."""
         return {part.key: part for part in self.at(self.rows_picked(keys))}
 
     def with_rejects(self) -> Iterator[Part]:
-        """The parts that have rejects, in the dataset's order."""
+        """Yield the parts that have rejects, in the dataset's order."""
         return self._where(pc.is_valid(self.table(FILES).column("rejects")))
 
     def with_notes(self) -> Iterator[Part]:
-        """The parts that have notes, in the dataset's order."""
+        """Yield the parts that have notes, in the dataset's order."""
         notes = self.table(ACCOUNT).column("notes")
         return self._where(pc.greater(pc.list_value_length(notes), 0))
 
@@ -176,7 +176,7 @@ class Parts(Mapping[str, Part]):
         return self.at(self.in_order(rows.to_pylist()))
 
     def record_types(self) -> dict[str, int]:
-        """Rows of each record type."""
+        """Return the number of rows of each record type."""
         return dict(self._rows_by_type)
 
     @cached_property
@@ -184,20 +184,20 @@ class Parts(Mapping[str, Part]):
         return dict(sorted(self.sums(ACCOUNT, "rows", "of", "count").items()))
 
     def total(self, name: str) -> int:
-        """The sum of a number of the account: ``read`` or ``rejected``."""
+        """Sum one count over all parts: ``read`` or ``rejected``."""
         return int(pc.sum(self.table(ACCOUNT).column(name).filter(self.counting)).as_py() or 0)
 
     def changed(self, put: Mapping[str, Part], gone: Iterable[str] = ()) -> Parts:
-        """These parts with some put in, instead of those of their keys, and others gone."""
+        """Return these parts after adding or replacing some, and removing others."""
         parts = sorted(put.values(), key=lambda part: part.order)
         return self.followed_by(parts, [key for key in gone if key not in put])
 
     def followed_by(self, parts: Iterable[Part], gone: Iterable[str]) -> Parts:
-        """As ``changed``, with parts in the dataset's order, of which none is gone."""
+        """Add parts as ``changed`` does; they are already in order, and none is in ``gone``."""
         return Parts([*self.segments, Segment.of(parts, map(key_bytes, gone))])
 
     def stored(self, directory: Path) -> Parts:
-        """The same parts, all in files of a directory."""
+        """Return the same parts, all in segment files of a directory."""
         kept = [segment for segment in self.segments if segment.entry is not None]
         if len(kept) == len(self.segments):
             return self
@@ -211,7 +211,7 @@ class Parts(Mapping[str, Part]):
         return Parts(kept)
 
     def merged(self, *, whole: bool) -> Segment:
-        """All parts as one segment; whole: no other is before it."""
+        """Merge all segments into one; ``whole`` means that no segment precedes it."""
         tables = {name: self.table(name) for name in SCHEMAS}
         if len(self.segments) > 1:
             rows = pa.array(self.in_order(self.rows), pa.int64())
@@ -221,7 +221,7 @@ class Parts(Mapping[str, Part]):
 
 
 def _take(section: str, batches: Iterable[pa.RecordBatch], rows: Sequence[int]) -> pa.Table:
-    """Some rows of a section's batches; they are given in its order."""
+    """Select rows from the batches of a section; the row numbers must ascend."""
     found, first, at = [], 0, 0
     for batch in batches:
         stop = bisect_left(rows, first + batch.num_rows, at)
@@ -232,16 +232,16 @@ def _take(section: str, batches: Iterable[pa.RecordBatch], rows: Sequence[int]) 
 
 
 def rows_where(holds: pa.BooleanArray) -> pa.Array:
-    """The rows of which something holds; there may be none.
+    """Return the indices of true values; there may be none.
 
-    It takes no chunks: ``indices_nonzero`` of none but empty ones ends the process in every Arrow
-    before 26.0.1.
+    Takes no chunked array: in Arrow before 26.0.1, ``indices_nonzero`` ends the process if all
+    chunks are empty.
     """
     return pc.indices_nonzero(holds)
 
 
 def _sort(names: pa.Table) -> pa.Array:
-    """The order in which the dataset has the parts of these names."""
+    """Return the indices that sort parts into the dataset's order, by their names."""
     plain = {name: names.column(name).cast(pa.string()) for name in ("source", "folder")}
     name = names.column("name")
     table = pa.table(

@@ -1,4 +1,4 @@
-"""The file of rejects next to a partition's rows."""
+"""The Parquet file of rejects next to a partition's rows."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SCHEMA = pa.schema(
         ("record_type", pa.string()),
         ("origin", pa.string()),
         ("position", pa.int64()),
-        ("raw", pa.binary()),  # which may be no text
+        ("raw", pa.binary()),  # may not be text
         ("reason", pa.string()),
     ]
 )
 
 
 class RejectWriter:
-    """Gathers rejects into a Parquet file; makes none where there are none."""
+    """Writer that collects rejects into a Parquet file; without rejects it makes none."""
 
     def __init__(self, path: Path, source: str):
         self.path = path
@@ -51,7 +51,7 @@ class RejectWriter:
     def _flush(self) -> None:
         if self._file is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # opened here, for Arrow takes no path that is not UTF-8
+            # opened here, since Arrow accepts only UTF-8 paths
             self._stream = self.path.open("wb")
             self._file = pq.ParquetWriter(self._stream, _SCHEMA, compression="zstd")
         items, self._waiting, self._waiting_bytes = self._waiting, [], 0
@@ -66,7 +66,7 @@ class RejectWriter:
         self._file.write_table(pa.table(columns, schema=_SCHEMA))
 
     def close(self) -> bool:
-        """Finish the file; whether there is one."""
+        """Finish the file; return whether there is one."""
         if self._waiting:
             self._flush()
         if self._file is not None:
@@ -75,7 +75,7 @@ class RejectWriter:
         return self._file is not None
 
     def abort(self) -> None:
-        # the file is thrown away: that its end cannot be written changes nothing
+        # the file is discarded, so errors while closing it do not matter
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.close()
@@ -88,9 +88,9 @@ class RejectWriter:
 
 
 def read_rejects(path: Path, most_bytes: int = DATA_BYTES) -> Iterator[dict[str, Any]]:
-    """All rejects of a file, in order; raises DatasetError as ``open_plain``."""
-    # read by this thread alone: one of Arrow's own that lets go of a Python object while the
-    # interpreter ends aborts the process
+    """Yield all rejects of a file, in order; raise DatasetError as ``open_plain`` does."""
+    # read only in this thread: if an Arrow thread releases a Python object while the interpreter
+    # shuts down, the process aborts
     descriptor = open_plain(path, most_bytes)
     with open(descriptor, "rb") as stream, pq.ParquetFile(stream, pre_buffer=False) as file:  # noqa: PTH123
         for batch in file.iter_batches(use_threads=False):

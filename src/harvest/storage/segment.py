@@ -1,9 +1,9 @@
-"""Immutable files of parts, of which a dataset's manifest lists those that count.
+"""Immutable files of parts; a dataset's manifest lists the current ones.
 
-A segment holds parts that one commit changed, in the dataset's order, and the keys of parts that
-left.  Those of a later one count.  The file is a sequence of Arrow IPC streams, one for each
-section (``columns``) in pieces of many parts.  Each section is listed with its place and checksum,
-so that a reader reads and checks what it needs.  The file is named by the checksum of its content.
+A segment holds the parts that one commit changed, in the dataset's order, and the keys of removed
+parts. A later segment overrides an earlier one. The file has one Arrow IPC stream per section
+(``columns``), each in pieces of many parts. The manifest lists each section's offset and checksum,
+so a reader loads and verifies only what it needs. The file's name is the checksum of its content.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ SEGMENTS: Final = "segments"
 """Directory of the segments that manifests list."""
 
 COPIES: Final = "copies"
-"""Directory of a copy of each, by which a damaged one is mended."""
+"""Directory with a copy of each segment, to restore a damaged one."""
 
 SUFFIX: Final = ".arrow"
 REMOVED: Final = "removed"
 
 _BATCH: Final = 8_192
-"""Parts that are made columns together."""
+"""Number of parts that are converted to columns together."""
 
 _PIECE: Final = 65_536
-"""Parts that are written, and can be read, together: memory that is used again costs less."""
+"""Number of parts that are written and read together: reused memory costs less."""
 
 _ALL: Final = {**SCHEMAS, REMOVED: SCHEMAS[KEYS]}
 
 
 @attrs.frozen
 class Section:
-    """Where a table is in a segment's file: start and length in bytes, SHA-256 of these."""
+    """Place of a table in a segment's file: start and length in bytes, and SHA-256."""
 
     start: int
     size_bytes: int
@@ -65,9 +65,9 @@ class Entry:
 
 
 class Segment:
-    """Parts in columns, in memory or in a file of which sections are read when they are needed.
+    """Parts in columns, in memory or in a file whose sections are read on demand.
 
-    entry: as the manifest lists it; None before it is written.
+    entry: the segment's entry in the manifest; None before it is written.
     """
 
     def __init__(self, tables: Mapping[str, pa.Table], entry: Entry | None = None):
@@ -79,7 +79,7 @@ class Segment:
 
     @classmethod
     def of(cls, parts: Iterable[Part], removed: Iterable[bytes] = ()) -> Segment:
-        """A segment of parts in the dataset's order, which is not written yet."""
+        """Build a segment in memory from parts in the dataset's order and keys of removed parts."""
         pieces = [to_columns(())]
         parts = iter(parts)
         while some := list(islice(parts, _BATCH)):
@@ -90,7 +90,7 @@ class Segment:
 
     @classmethod
     def open(cls, directory: Path, entry: Entry) -> Segment:
-        """A segment that is listed; stays readable when its file is removed."""
+        """Open a listed segment; it stays readable after its file is removed."""
         opened, path = cls({}, entry), directory / entry.file
         descriptor = open_plain(path, DATA_BYTES)
         opened._file = path, descriptor
@@ -101,20 +101,20 @@ class Segment:
         return opened
 
     def section(self, name: str) -> pa.Table:
-        """One of its tables; raises DatasetError when it is damaged."""
+        """Return one table, and keep it; raise DatasetError if it is damaged."""
         if name not in self._tables:
             self._tables[name] = pa.Table.from_batches(self._read(name), _ALL[name])
         return self._tables[name]
 
     def batches(self, name: str) -> Iterator[pa.RecordBatch]:
-        """One of its tables, piece by piece; those of a long one are not kept."""
+        """Yield one table in pieces; do not keep the pieces of a large one."""
         if name in self._tables or self.parts <= _PIECE:
             yield from self.section(name).to_batches()
         else:
             yield from self._read(name)
 
     def check(self) -> None:
-        """Read everything; raises DatasetError when something is damaged."""
+        """Read all sections; raise DatasetError if one is damaged."""
         for name in _ALL:
             self.section(name)
 
@@ -144,13 +144,13 @@ class Segment:
                         raise outside(path, astray)
                     yield batch
         except (pa.ArrowException, ValueError, TypeError) as error:
-            # its checksum is right
+            # the checksum is right, but the content is not valid
             raise lack_of(error) or damage(path, type(error).__name__) from error
         if rows:
             raise damage(path, f"columns of {name!r}")
 
     def write(self, directory: Path) -> Segment:
-        """Write it to a file, durably; the segment as it is listed then."""
+        """Write the segment to a file, durably; return it with its manifest entry."""
         whole = pa.BufferOutputStream()
         sections = {}
         for name in _ALL:
@@ -184,12 +184,12 @@ RESTORE: Final = "restore it with `harvest verify DATASET --repair`"
 
 
 def damage(path: Path, what: str) -> DatasetError:
-    """The error of a manifest, or a segment of it, that cannot be relied on."""
+    """Build the error for a damaged manifest or segment."""
     return DatasetError(f"the manifest is damaged ({what})", where=str(path), remedy=RESTORE)
 
 
 def outside(path: Path, name: str) -> DatasetError:
-    """The error of one that names what could lead out of the dataset."""
+    """Build the error for a manifest with a name that could point outside the dataset."""
     said = f"the manifest names {name!r}, which may lie outside the dataset"
     return DatasetError(said, where=str(path), remedy=RESTORE)
 
@@ -202,11 +202,11 @@ def copy_segment(source: Path, target: Path) -> None:
 
 
 def restore_segment(copy: Path, place: Path) -> None:
-    """Put a segment's copy in its place where that is damaged or missing."""
+    """Replace a damaged or missing segment by its copy."""
     if not is_whole(place):
         copy_segment(copy, place)
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a segment's file is there and has the content that its name says."""
+    """Return whether a segment's file exists and its content matches the checksum in its name."""
     return is_content(path, path.name.removesuffix(SUFFIX), DATA_BYTES)

@@ -1,18 +1,18 @@
-"""What lies finished in a dataset's staging area, and where.
+"""Finished partitions in a dataset's staging area.
 
-A partition is staged in a directory of its own, ``staging/<stem>``, which ``_part.json``
-describes.  Small ones that were read together are staged in one directory, a *bundle*, and
-``_parts.json`` describes them all: making and describing a directory each, and files of every
-sink's own kind, would cost as much as reading.  Their rows lie in one Arrow file, and a sink that
-lets partitions share files (``Sink.shares_files``) gets them when the run commits.
+Each partition is staged in its own directory, ``staging/<stem>``, which ``_part.json`` describes.
+Small partitions that are read together share one directory, a *bundle*, which ``_parts.json``
+describes. A directory, a description and files per sink for each of them would cost as much as
+reading. The rows of a bundle are in one Arrow file. A sink that lets partitions share files
+(``Sink.shares_files``) receives these rows when the run commits.
 
-That file is a sequence of Arrow IPC streams.  The first one lists, for each record type and
-partition, how many rows there are and how many Arrow bytes they take; then comes one for each
-record type, with its own schema, that holds the rows of all these partitions.
+That file is a sequence of Arrow IPC streams. The first lists the number of rows and of Arrow bytes
+for each record type and partition. Then follows one stream for each record type, with its own
+schema and the rows of all these partitions.
 
-A partition may be attempted twice at a time: a worker that was given up for lost may live on.
-Each attempt therefore works in a directory of its own, and the first that is complete is put in
-place, by one rename; the others are thrown away.
+Two attempts at a partition can run at the same time, since a worker that was given up for lost may
+still live. Each attempt therefore works in its own directory. One rename puts the first complete
+attempt in place; the others are discarded.
 """
 
 from __future__ import annotations
@@ -45,29 +45,29 @@ _REMOVALS = 20
 DONE = "_part.json"
 BUNDLED = "_parts.json"
 
-_BUNDLE = "bundle."  # no part's stem has a dot
+_BUNDLE = "bundle."  # a part's stem contains no dot
 
 
 @attrs.frozen
 class Staged:
-    """A finished part, and the directory that holds its files."""
+    """A finished part, and the directory with its files."""
 
     part: Part
     directory: Path
 
 
 def bundle_name(stems: Iterable[str]) -> str:
-    """The name of the directory that these parts are staged in together."""
+    """Return the name of the directory in which these parts are staged together."""
     return _BUNDLE + hashlib.sha256("\0".join(stems).encode()).hexdigest()[:24]
 
 
 def is_bundle(directory: Path) -> bool:
-    """Whether a directory in staging holds several parts."""
+    """Return whether a staging directory holds several parts."""
     return directory.name.startswith(_BUNDLE)
 
 
 def finished(state: Path) -> Iterator[Path]:
-    """The directories below ``staging`` that are complete, by name."""
+    """Yield the complete directories below ``staging``, sorted by name."""
     staging = state / STAGING
     names = sorted(entry.name for entry in os.scandir(staging)) if staging.is_dir() else []
     for directory in (staging / name for name in names):
@@ -76,10 +76,9 @@ def finished(state: Path) -> Iterator[Path]:
 
 
 def staged_parts(state: Path) -> dict[str, Staged]:
-    """All finished parts, by stem.
+    """Return all finished parts, by stem.
 
-    Of one that is there twice, alone and in a bundle with others, that is taken which the run need
-    not read again.
+    If a part is staged twice, alone and in a bundle, prefer the one that needs no second reading.
     """
     found: dict[str, Staged] = {}
     for directory in finished(state):
@@ -91,7 +90,7 @@ def staged_parts(state: Path) -> dict[str, Staged]:
 
 
 def staged_before(state: Path, stems: Sequence[str]) -> dict[str, Staged]:
-    """What another attempt has finished of partitions that are read together, by stem."""
+    """Return the parts, by stem, that another attempt has finished of partitions read together."""
     staging = state / STAGING
     found = {}
     for stem in stems:
@@ -102,7 +101,7 @@ def staged_before(state: Path, stems: Sequence[str]) -> dict[str, Staged]:
 
 
 def parts_in(directory: Path) -> tuple[Part, ...]:
-    """The parts that a finished directory holds; none where their description is damaged."""
+    """Return the parts in a finished directory; none if their description is damaged."""
     if is_bundle(directory):
         return read_parts(directory / BUNDLED)
     part = read_part(directory / DONE)
@@ -110,9 +109,9 @@ def parts_in(directory: Path) -> tuple[Part, ...]:
 
 
 def clear_places(state: Path, keys: Iterable[str], keep: Collection[Path] = ()) -> None:
-    """Remove what is staged of partitions that are to be read again; before any is attempted."""
+    """Remove staged output of partitions that will be read again; call before any attempt."""
     if not any((state / STAGING).iterdir()):
-        return  # as nearly always; a million keys need not be collected
+        return  # the usual case: avoids collecting a million keys
     keys = set(keys)
     for directory in filter(is_bundle, finished(state)):
         if directory not in keep and any(part.key in keys for part in parts_in(directory)):
@@ -124,7 +123,7 @@ def clear_places(state: Path, keys: Iterable[str], keep: Collection[Path] = ()) 
 
 
 def remove_tree(directory: Path) -> None:
-    """Remove a directory, though a worker that was given up for lost may still write in it."""
+    """Remove a directory, even while a worker that was given up for lost still writes to it."""
     for left in reversed(range(_REMOVALS)):
         try:
             shutil.rmtree(directory)
@@ -136,14 +135,14 @@ def remove_tree(directory: Path) -> None:
         except OSError as error:
             if not left or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-            # the worker does not know it by another name
+            # after a rename, the worker cannot find it
             directory = directory.rename(directory.with_name(f".gone-{secrets.token_hex(6)}"))
         else:
             return
 
 
 def put_in_place(parts: Sequence[Part], attempt: Path, place: Path) -> tuple[Staged, ...]:
-    """Make an attempt what is staged, unless another was faster: then take that."""
+    """Rename an attempt into place; if another attempt was faster, return that one's parts."""
     while True:
         try:
             attempt.rename(place)
@@ -151,7 +150,7 @@ def put_in_place(parts: Sequence[Part], attempt: Path, place: Path) -> tuple[Sta
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
             faster = parts_in(place)
-            if not faster:  # left by a version without attempts, and never finished
+            if not faster:  # unfinished leftover of a version without attempts
                 remove_tree(place)
                 continue
             shutil.rmtree(attempt)
@@ -161,15 +160,15 @@ def put_in_place(parts: Sequence[Part], attempt: Path, place: Path) -> tuple[Sta
 
 
 ROWS: Final = "rows.arrow"
-"""The file, below a staging directory, that holds rows of small partitions."""
+"""Name of the file in a staging directory that holds rows of small partitions."""
 
 SMALL_BYTES: Final = 1 << 20
-"""Arrow bytes of a small partition, at most."""
+"""Maximum size of a small partition, in Arrow bytes."""
 
 
 @attrs.frozen
 class Small:
-    """A partition of few rows, by record type, that are to be staged for one sink."""
+    """A partition with few rows, as tables by record type, to be staged for one sink."""
 
     part: Part
     tables: Mapping[str, pa.Table]
@@ -177,7 +176,7 @@ class Small:
 
 
 def stage_small(state: Path, small: Sequence[Small]) -> tuple[Staged, ...]:
-    """Stage several partitions in one directory; state: of the sink that they are for."""
+    """Stage several partitions in one directory below ``state``, that of their sink."""
     name = bundle_name(each.part.stem for each in small)
     place = state / STAGING / name
     attempt = place.parent / ATTEMPTS / f"{name}-{secrets.token_hex(6)}"
@@ -202,14 +201,14 @@ def stage_small(state: Path, small: Sequence[Small]) -> tuple[Staged, ...]:
 
 
 def _write(path: Path, tables: Mapping[str, Sequence[pa.Table]]) -> None:
-    """Write the rows of partitions, by record type in their order."""
+    """Write rows of partitions, by record type, in the order given."""
     listed = [
         (name, table.num_rows, size_of(table) if table.num_rows else 0)
         for name, each in tables.items()
         for table in each
     ]
     names, rows, sizes = zip(*listed, strict=True)
-    memory = pa.BufferOutputStream()  # or each column would be a write of its own
+    memory = pa.BufferOutputStream()  # otherwise each column would be a separate write
     _append(memory, pa.table({"record_type": names, "rows": rows, "bytes": sizes}))
     for each in tables.values():
         _append(memory, concat_tables(each))
@@ -223,10 +222,10 @@ def _append(memory: pa.BufferOutputStream, table: pa.Table) -> None:
 
 @attrs.frozen
 class _Rows:
-    """The rows of one record type in a file, and of which partitions they are.
+    """The rows of one record type in a file, with the ranges of their partitions.
 
-    sizes: Arrow bytes of each partition's rows, by the first of them and how many there are; the
-        same number, whichever other partitions are in the file.
+    sizes: Arrow bytes of each partition's rows, by first row and number of rows; independent of the
+        other partitions in the file.
     """
 
     table: pa.Table
@@ -234,7 +233,7 @@ class _Rows:
 
 
 def _read(path: Path) -> dict[str, _Rows]:
-    """What a file holds, by record type."""
+    """Read the rows of a bundle's file, by record type."""
     memory = pa.BufferReader(read_plain(path, DATA_BYTES))
     listed = _following(memory).to_pydict()
     sizes: dict[str, dict[tuple[int, int], int]] = {}
@@ -253,7 +252,7 @@ def _following(memory: pa.BufferReader) -> pa.Table:
 def write_small_parts(
     staging: Path, parts: Sequence[Mapping[str, pa.Table]]
 ) -> list[list[PartFile]]:
-    """Stage the rows of partitions, by record type; for each, its files below ``staging``."""
+    """Stage rows of partitions, by record type; return the files of each, below ``staging``."""
     tables: dict[str, list[pa.Table]] = {}
     for part in parts:
         for name, table in part.items():
@@ -278,8 +277,8 @@ def write_small_parts(
 
 
 def small_parts(staged: Mapping[str, Staged]) -> dict[str, Callable[[], dict[str, SmallRows]]]:
-    """For each staged part whose rows are in no file of its sink yet, what reads them."""
-    read = lru_cache(maxsize=1)(_read)  # those in one file follow one another
+    """Return a reader for each staged part whose rows are not yet in any file of its sink."""
+    read = lru_cache(maxsize=1)(_read)  # parts in one file follow one another
     return {
         key: partial(read_small, item.directory, item.part.files, read)
         for key, item in staged.items()
@@ -290,7 +289,7 @@ def small_parts(staged: Mapping[str, Staged]) -> dict[str, Callable[[], dict[str
 def read_small(
     staging: Path, files: Sequence[PartFile], read: Callable[[Path], Mapping[str, _Rows]] = _read
 ) -> dict[str, SmallRows]:
-    """The rows of a partition that was staged so, by record type."""
+    """Read the rows of a partition that was staged in a bundle, by record type."""
     found = read(staging / ROWS)
     rows = {}
     for file in files:

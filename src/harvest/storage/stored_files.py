@@ -1,4 +1,4 @@
-"""The files of a dataset's parts: what is asked of all of them, answered by the columns."""
+"""The files of a dataset's parts; the columns answer questions about all of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .parts import Parts, rows_where
 
 
 class StoredFiles(PartFiles):
-    """The files of parts, by key and in the dataset's order; made when they are asked for."""
+    """The files of parts, by key and in the dataset's order; built on request."""
 
     def __init__(self, parts: Parts):
         self._parts = parts
@@ -47,7 +47,7 @@ class StoredFiles(PartFiles):
             yield row["key"].hex(), tuple(file_of(**piece) for piece in row["files"])
 
     def texts(self, among: pa.BooleanArray | None = None) -> pa.Array:
-        """The texts of the files of rows of ``Parts.table``, each at least once."""
+        """Return the encoded files of rows of ``Parts.table``, each at least once."""
         found = [
             pc.unique(values.column("file")).dictionary_decode()
             for values in self._parts.spread(FILES, "files", among)
@@ -55,7 +55,7 @@ class StoredFiles(PartFiles):
         return pa.concat_arrays([pa.array([], pa.string()), *found])
 
     def distinct(self) -> list[PartFile]:
-        """Each file that holds rows once; in which rows it has, that of some part."""
+        """Return each file with rows once; its row range is that of one of its parts."""
         return [file_of(text) for text in self.texts().unique().to_pylist()]
 
     @cached_property
@@ -78,7 +78,7 @@ class StoredFiles(PartFiles):
         return self.users_where(lambda file: file.path in paths)
 
     def users_where(self, wanted: Callable[[PartFile], bool]) -> list[str]:
-        """Keys of those with rows in files that are wanted, in the dataset's order."""
+        """Return the keys of parts with rows in the wanted files, in the dataset's order."""
         rows: list[int] = []
         for values in self._parts.spread(FILES, "files"):
             for file in values.column("file").chunks:
@@ -92,7 +92,7 @@ class StoredFiles(PartFiles):
         return list(self._parts.keys_at(self._parts.in_order(set(rows))))
 
     def reject_texts(self, among: pa.BooleanArray | None = None) -> pa.ChunkedArray:
-        """The texts of the files of rejects of rows of ``Parts.table``, each at least once."""
+        """Return the encoded files of rejects of rows of ``Parts.table``, each at least once."""
         among = self._parts.counting if among is None else among
         return self._parts.table(FILES).column("rejects").filter(among).drop_null()
 
@@ -100,18 +100,18 @@ class StoredFiles(PartFiles):
         return [reject_of(text) for text in self.reject_texts().to_pylist()]
 
     def with_rejects_in(self, paths: Collection[str]) -> list[str]:
-        """Keys of those whose rejects are in these files, in the dataset's order."""
+        """Return the keys of parts with rejects in these files, in the dataset's order."""
         texts = [text for text in self.reject_texts().to_pylist() if file_of(text).path in paths]
         held = self._parts.table(FILES).column("rejects").combine_chunks()
         holds = pc.is_in(held, value_set=pa.array(texts, pa.string()))
         return self._keys(rows_where(pc.and_(self._parts.counting, holds)).to_pylist())
 
     def of_type(self, name: str) -> list[PartFile]:
-        """The files of one record type, each once with all its rows, in the dataset's order.
+        """Return the files of one record type, each once with all its rows, in the dataset's order.
 
-        A file of which parts have not all rows is there for each of them.
+        If parts do not own all rows of a file, the file is listed once for each of these parts.
         """
-        # of each file, the rows of parts and the row of the first of these parts
+        # for each file: the number of rows that parts own, and the row of its first part
         found: dict[str, tuple[int, int]] = {}
         for values in self._parts.spread(FILES, "files"):
             uses = pl.DataFrame(values).group_by("file").agg(pl.sum("rows"), pl.min("row"))

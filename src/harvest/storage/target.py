@@ -1,4 +1,4 @@
-"""A dataset that is being written: its sink, its lock, the manifest in force."""
+"""A dataset that is open for writing: its sink, its lock, the manifest in force."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from .staging import STAGING
 
 @attrs.frozen
 class Target:
-    """A dataset, locked, with nothing left over from a run that was cut short."""
+    """A locked dataset without leftovers of an interrupted run."""
 
     sink: Sink
     lock: Lock
     manifest: Manifest
 
     def commit(self, commit: Commit, committed: Callable[[], object] = lambda: None) -> Manifest:
-        """Carry out a commit; ``committed`` is called once the new state is in force."""
+        """Carry out a commit; call ``committed`` once the new state is in force."""
         self.lock.check()
         try:
             commit.prepare()
@@ -47,7 +47,7 @@ class Target:
             except OSError:
                 in_force = Manifest.load(self.sink.state)
                 if in_force is not None and in_force.run == commit.new.run:
-                    committed()  # it failed after the rename
+                    committed()  # the error came after the rename
                 else:
                     self._undo()
                 raise
@@ -56,22 +56,22 @@ class Target:
         return new
 
     def amend(self, manifest: Manifest) -> None:
-        """Put a manifest of the same parts in force, and forget states that it does not keep."""
+        """Put a manifest of the same parts in force, and remove states that it does not keep."""
         self.lock.check()
         new = manifest.save(self.sink.state)
         remember(self.sink.state, new)
         forget(self.sink.state, new)
 
     def drop_unfinished(self) -> None:
-        """Remove the staging directories of partitions that were not finished."""
+        """Remove the staging directories of unfinished partitions."""
         self._clear_up(lambda: drop_unfinished(self.sink.state))
 
     def _undo(self) -> None:
-        """Take back what was published: readers of the directories must see one state."""
+        """Undo the publication: readers of the directories must see one state."""
         self._clear_up(lambda: recover(self.sink, self.manifest))
 
     def _clear_up(self, act: Callable[[], None]) -> None:
-        """Do what the next run does anyway, unless it cannot be done or the lock was lost."""
+        """Clean up early what the next run cleans up anyway; skip it on errors or a lost lock."""
         with interrupt.deferred(), contextlib.suppress(OSError, DatasetError):
             self.lock.check()
             act()
@@ -79,14 +79,14 @@ class Target:
 
 @contextlib.contextmanager
 def writing(sink: Sink, *, wait_s: float = 0) -> Iterator[Target]:
-    """Make the dataset's state directory, lock it, and finish or undo what was cut short."""
+    """Make and lock the dataset's state directory, and finish or undo an interrupted run."""
     with holding(sink.state, str(sink.location), wait_s=wait_s) as lock:
         yield put_in_order(sink, lock)
 
 
 @contextlib.contextmanager
 def holding(state: Path, location: str, *, wait_s: float = 0) -> Iterator[Lock]:
-    """Make a state directory and lock it; raises as ``writing``."""
+    """Make and lock a state directory; raise the same errors as ``writing``."""
     refuse_links(state)
     try:
         make_directories(state / STAGING)
@@ -103,14 +103,14 @@ def holding(state: Path, location: str, *, wait_s: float = 0) -> Iterator[Lock]:
 
 
 def put_in_order(sink: Sink, lock: Lock) -> Target:
-    """A dataset that is locked; what was cut short is finished or undone."""
+    """Finish or undo an interrupted run of a locked dataset; return it ready for writing."""
     manifest = manifest_of(sink)
     recover(sink, manifest)
     return Target(sink, lock, manifest)
 
 
 def refuse_links(state: Path) -> None:
-    """What harvest writes and removes below its state directory must lie there, not elsewhere."""
+    """Raise UsageError for links in a state directory: writes and removals must stay in it."""
     entries = sorted(state.iterdir()) if state.is_dir() and not state.is_symlink() else []
     for path in (state, *entries):
         if path.is_symlink():
@@ -125,10 +125,10 @@ def refuse_links(state: Path) -> None:
 def storage_errors(
     where: str, standing: Callable[[], str] = lambda: "nothing of this run was committed"
 ) -> Iterator[None]:
-    """Errors of the storage and of memory as a person reads them."""
+    """Convert OSError (with ``standing`` as the remedy) and MemoryError to HarvestError."""
     try:
         yield
-    except BrokenPipeError:  # who reads our output went away: its business
+    except BrokenPipeError:  # the reader of the output has closed it: not an error of the storage
         raise
     except OSError as error:
         raise HarvestError(
@@ -142,7 +142,7 @@ def storage_errors(
 
 
 def manifest_of(sink: Sink) -> Manifest:
-    """The manifest in force, or an empty one."""
+    """Return the manifest in force or an empty one; raise UsageError if another sink wrote it."""
     manifest = Manifest.load(sink.state)
     if manifest is None:
         return Manifest(sink=sink.name, location=printable(str(sink.location)))
@@ -156,5 +156,5 @@ def manifest_of(sink: Sink) -> Manifest:
 
 
 def new_run_id() -> str:
-    """An id that sorts by time."""
+    """Return an id that sorts by time."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"

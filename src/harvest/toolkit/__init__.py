@@ -1,1 +1,1 @@
-"""Files, texts, amounts and settings, for harvest and plugins; nothing else stands below them."""
+"""Files, texts, amounts and settings, for harvest and plugins: the lowest layer of the package."""

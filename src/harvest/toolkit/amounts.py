@@ -1,4 +1,4 @@
-"""Amounts in the words of a sentence: bytes, durations, shares and counts."""
+"""Format amounts for sentences: bytes, durations, shares and counts."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Final
 __all__ = ["BINARY_UNITS", "bytes_in_words", "count_in_words", "seconds_in_words", "share_in_words"]
 
 BINARY_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-"""Units of bytes as people are shown them everywhere: each 1024 of the one before."""
+"""Units of bytes in all output: each is 1024 times the previous one."""
 _DECIMAL: Final = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
 def bytes_in_words(size: float, *, binary: bool = True) -> str:
-    """987 bytes, 5.00 MiB, -1.12 GiB: in powers of 1024, three digits; else of 1000."""
+    """Format bytes with three digits, in powers of 1024 (or 1000): 987 bytes, -1.12 GiB."""
     step, units = (1024, BINARY_UNITS) if binary else (1000, _DECIMAL)
     value, sign = abs(float(size)), "-" if size < 0 else ""
     for unit in units:
@@ -25,7 +25,7 @@ def bytes_in_words(size: float, *, binary: bool = True) -> str:
 
 
 def seconds_in_words(seconds: float) -> str:
-    """A duration in the largest unit that fits: 3.2 ms, 42 s, 3.5 min, 1.2 h, -4.0 d."""
+    """Format a duration in the largest unit that fits: 3.2 ms, 42 s, 3.5 min, 1.2 h, -4.0 d."""
     size, sign = abs(seconds), "-" if seconds < 0 else ""
     for step, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
         if size >= step:
@@ -37,7 +37,7 @@ def seconds_in_words(seconds: float) -> str:
 
 
 def share_in_words(share: float) -> str:
-    """A share of 1 in percent: 37 %, 4.2 %, ``<0.01 %``; what is not all is not called 100 %."""
+    """Format a share of 1 in percent: 37 %, 4.2 %, ``<0.01 %``; never 100 % for less than all."""
     percent, sign = abs(100 * share), "-" if share < 0 else ""
     if percent >= 10:
         rounded = f"{min(percent, 99.9):.3g}" if 99.5 <= percent < 100 else f"{percent:.0f}"
@@ -46,5 +46,5 @@ def share_in_words(share: float) -> str:
 
 
 def count_in_words(number: int, word: str, plural: str | None = None) -> str:
-    """A count with its word: 1 file, 1,204 files, 2 entries."""
+    """Format a count with its word: 1 file, 1,204 files, 2 entries."""
     return f"{number:,} {word if number == 1 else plural or word + 's'}"

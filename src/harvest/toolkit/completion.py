@@ -1,4 +1,4 @@
-"""What a shell may complete, for options of plugins' commands."""
+"""Shell completion for options of plugins' commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["words"]
 
 
 def words(*choices: str) -> Callable[[str], list[str]]:
-    """A completion by words that are always the same, for ``typer.Option(autocompletion=...)``."""
+    """Return a completion by fixed words, for ``typer.Option(autocompletion=...)``."""
 
     def complete(incomplete: str) -> list[str]:
         return [word for word in choices if word.startswith(incomplete)]

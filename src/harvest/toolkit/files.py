@@ -1,6 +1,6 @@
-"""Listing inputs, replacing a file as a whole, and checksums.
+"""List inputs, replace files atomically, and compute checksums.
 
-Writing so that a reader, or a power cut, finds the old file or the new one and never a part::
+Readers, also after a power cut, find the old or the new content of a replaced file, never a part::
 
     with replacing(path) as temporary:
         table.write_parquet(temporary)
@@ -28,7 +28,7 @@ __all__ = [
 ]  # fmt: skip
 
 _NO_FULL_FSYNC = frozenset((errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY))
-"""How file systems, such as those of networks, refuse to flush a device's cache."""
+"""Errors of file systems, for example network ones, that cannot flush a device's cache."""
 
 _BLOCK = 1 << 20
 
@@ -39,7 +39,7 @@ KINDS: Final = {
     stat.S_IFIFO: "a named pipe",
     stat.S_IFSOCK: "a socket",
 }
-"""What is not a file, by the type in its mode."""
+"""Names of file types other than regular files, by the type bits of the mode."""
 
 _PASSED: Final[ContextVar[dict[str, str] | None]] = ContextVar("passed over", default=None)
 
@@ -47,9 +47,9 @@ _Named = TypeVar("_Named", str, Path)
 
 
 def input_path(location: str) -> Path:
-    """The absolute path of an input that a user named, ``~`` included.
+    """Return the absolute path of an input that a user named; expand ``~``.
 
-    Raises SourceError where there is nothing.
+    Raises SourceError if nothing exists there.
     """
     path = Path(location).expanduser().absolute()
     if not path.exists():
@@ -59,7 +59,7 @@ def input_path(location: str) -> Path:
 
 @contextlib.contextmanager
 def report_unreadable(location: Path) -> Iterator[None]:
-    """Raise a SourceError instead of an OSError: what at a location cannot be listed or read."""
+    """Convert OSError to SourceError while a location is listed or read."""
     try:
         yield
     except OSError as error:
@@ -73,23 +73,22 @@ def report_unreadable(location: Path) -> Iterator[None]:
 
 
 def may_be(path: _Named, recognise: Callable[[_Named], object]) -> bool:
-    """Whether a file is what a source looks for, or cannot be looked into.
+    """Return whether a file is what a source looks for, or cannot be read.
 
-    Then nobody can say that it is not: it is planned like the others, and reading it is the reject
-    that says why.
+    An unreadable file might be one, so it is planned; reading it gives a reject with the reason.
 
-    recognise: opens the file; gives None or False where it is another.
+    recognise: opens the file; returns None or False if it is another kind of file.
     """
     try:
         return recognise(path) not in (None, False)
     except OSError as error:
-        if out_of_files(error):  # no fault of the file
+        if out_of_files(error):  # not caused by the file
             raise
         return True
 
 
 def list_files(directory: Path) -> list[Path]:
-    """The files directly in a directory, as ``walk_files`` lists them."""
+    """Return the files directly in a directory, as ``walk_files`` lists them."""
     return next(walk_files(directory))[1]
 
 
@@ -100,7 +99,7 @@ def walk_files(
     hidden: bool = True,
     enter: Callable[[str], bool] | None = None,
 ) -> Iterator[tuple[Path, list[Path]]]:
-    """As ``walk_names``, with paths."""
+    """Yield directories and files as ``walk_names`` does, but as paths."""
     for name, names in walk_names(directory, depth=depth, hidden=hidden, enter=enter):
         folder = Path(name)
         yield folder, [folder / name for name in names]
@@ -113,18 +112,18 @@ def walk_names(
     hidden: bool = True,
     enter: Callable[[str], bool] | None = None,
 ) -> Iterator[tuple[str, list[str]]]:
-    """A directory and all those below it, each with the names of its files; in the order of names.
+    """Yield a directory and those below it, each with the names of its files, sorted by name.
 
-    For directories of very many files, of which a path each would cost more than to list them.
+    For directories with very many files, where building a path for each costs more than listing.
 
-    depth: levels below ``directory`` that are entered; None for all.
+    depth: number of levels below ``directory`` to enter; None for all.
     hidden: whether to enter directories whose names begin with a dot.
-    enter: whether to enter a directory below, by its path; every one where not given.
+    enter: function that decides by path whether to enter a subdirectory; by default all.
 
-    A link to a file is a file, and so is one that leads nowhere, for who reads it has to report
-    it; a link to a directory is not followed.  Pipes, sockets and devices are not files: they are
-    never opened, and ``passed_over`` gathers them.  Raises OSError where a directory cannot be
-    listed, for its files would be missing from the dataset.
+    A link to a file counts as a file. A broken link does too, since its reader must report it. A
+    link to a directory is not followed. Pipes, sockets and devices are not files: they are never
+    opened, and ``passed_over`` collects them. Raises OSError if a directory cannot be listed, since
+    its files would be missing from the dataset.
     """
     pending = [(os.fspath(directory), 0)]
     while pending:
@@ -151,7 +150,7 @@ def walk_names(
 
 @contextlib.contextmanager
 def passed_over() -> Iterator[dict[str, str]]:
-    """What is listed meanwhile and is neither file nor directory: what each is, by its path."""
+    """Collect entries that are neither file nor directory while listing: path -> kind."""
     found: dict[str, str] = {}
     token = _PASSED.set(found)
     try:
@@ -164,16 +163,16 @@ def _pass_over(entry: os.DirEntry[str]) -> None:
     found = _PASSED.get()
     if found is None or entry.is_dir():
         return
-    with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+    with contextlib.suppress(FileNotFoundError):  # removed meanwhile
         found[entry.path] = KINDS.get(stat.S_IFMT(entry.stat().st_mode), "no file")
 
 
 def folders_of(
     directory: Path, files: Iterable[Path], *, depth: int | None = None, hidden: bool = True
 ) -> Iterator[Path]:
-    """The directories that some files lie in, each once, of those that ``walk_files`` lists.
+    """Yield the directories that contain some files, each once, if ``walk_files`` lists them.
 
-    files: below ``directory``, behind no linked one, also gone ones; depth, hidden: as there.
+    files: below ``directory``, not behind a link, maybe missing; depth, hidden: as there.
     """
     for folder in dict.fromkeys(file.parent for file in files):
         levels = folder.relative_to(directory).parts
@@ -184,9 +183,9 @@ def folders_of(
 
 
 def files_among(directory: Path, paths: Iterable[str]) -> Iterator[Path]:
-    """Those of some absolute paths that ``walk_files`` of a directory lists, in its order of files.
+    """Yield the absolute paths that ``walk_files`` of a directory would list, in its order.
 
-    One that lies behind a linked directory is not listed, since it has another path, too.
+    A path behind a linked directory is left out, since the file has another path, too.
     """
     for path in paths_below(directory, paths):
         linked = os.path.islink(path) and not os.path.exists(path)  # noqa: PTH110, PTH114
@@ -195,16 +194,16 @@ def files_among(directory: Path, paths: Iterable[str]) -> Iterator[Path]:
 
 
 def paths_below(directory: Path, paths: Iterable[str]) -> Iterator[str]:
-    """Those of some absolute paths, there or not, that no linked directory below one leads to.
+    """Yield the absolute paths below a directory, existing or not, without linked directories.
 
-    In their order.
+    They come in sorted order.
     """
     top = str(directory).rstrip("/")
     direct = {top: True}
 
     def is_direct(folder: str) -> bool:
         if folder not in direct:
-            above = os.path.dirname(folder)  # noqa: PTH120 - of a million paths
+            above = os.path.dirname(folder)  # noqa: PTH120 - fast for a million paths
             direct[folder] = is_direct(above) and not os.path.islink(folder)  # noqa: PTH114
         return direct[folder]
 
@@ -221,10 +220,10 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A path to write to; what was written takes the place of ``path`` when the block ends.
+    """Yield a temporary path to write to; it replaces ``path`` durably when the block ends.
 
-    Durable then.  After an error ``path`` is as it was, and the temporary file is gone.  What a
-    process that was killed left of one is taken up by the next on its host that writes ``path``.
+    After an error, ``path`` is unchanged and the temporary file is removed. If a process is killed,
+    the next one on the same host that writes ``path`` reuses its temporary file.
     """
     temporary, held = _temporary_of(path)
     try:
@@ -242,10 +241,10 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def new_directory(target: Path) -> Iterator[Path]:
-    """A directory to write to; it becomes ``target`` when the block ends.
+    """Yield a directory to write to; it is renamed to ``target`` when the block ends.
 
-    After an error nothing is left of it.
-    Raises UsageError where something is there already, or the target has no directory to lie in.
+    After an error it is removed. Raises UsageError if the target exists, or its parent directory
+    does not.
     """
     incomplete = target.with_name(target.name + ".incomplete")
     if os.path.lexists(target):
@@ -270,11 +269,11 @@ def new_directory(target: Path) -> Iterator[Path]:
 
 
 def _temporary_of(path: Path) -> tuple[Path, int | None]:
-    """Where to write what becomes ``path``, and the descriptor whose lock keeps others away.
+    """Return a temporary path for ``path``, and the descriptor whose lock excludes others.
 
-    Another place, without a lock, where others write the same, or the file there is not our own.
+    If another process uses that file, or it is foreign, return another path, without a lock.
     """
-    # of each host its own: the locks of some file systems hold on one host alone
+    # one name per host: on some file systems, locks are local to a host
     host = hashlib.blake2b(os.uname().nodename.encode(), digest_size=6).hexdigest()
     temporary = path.with_name(f".{path.name}.{host}.tmp")
     with contextlib.suppress(OSError):
@@ -287,9 +286,9 @@ def _temporary_of(path: Path) -> tuple[Path, int | None]:
             if mine and os.path.samestat(found, temporary.lstat()):
                 os.ftruncate(descriptor, 0)
                 return temporary, descriptor
-        except BlockingIOError:  # another process writes it
+        except BlockingIOError:  # another process is writing it
             pass
-        except OSError:  # no locks here
+        except OSError:  # a file system without locks
             temporary.unlink(missing_ok=True)
         os.close(descriptor)
     return path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp"), None
@@ -302,12 +301,12 @@ def write_atomically(path: Path, data: bytes | bytearray) -> None:
 
 
 def fsync(descriptor: int) -> None:
-    """Flush what was written to an open file to its device."""
+    """Flush an open file's content to its device."""
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is None:
         os.fsync(descriptor)
         return
-    # on macOS, fsync alone leaves it in the device's cache
+    # on macOS, fsync alone leaves data in the device's cache
     try:
         fcntl.fcntl(descriptor, full)
     except OSError as error:
@@ -331,7 +330,7 @@ def fsync_directory(path: Path) -> None:
 
 
 def flush(path: Path) -> tuple[int, str]:
-    """Flush a file's content to its device; its size in bytes, and its SHA-256 as hex."""
+    """Flush a file's content to its device; return its size in bytes and its SHA-256 in hex."""
     with path.open("rb", buffering=0) as file:
         digest = hashlib.file_digest(file, "sha256")
         fsync(file.fileno())

@@ -1,4 +1,4 @@
-"""Frames of polars: the type of a column that is a map, and conditions in SQL."""
+"""Polars frames: the type of map columns, and SQL conditions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from harvest.errors import UsageError, suggestion
 __all__ = ["TEXT_MAP", "condition"]
 
 TEXT_MAP = pl.List(pl.Struct({"key": pl.String, "value": pl.String}))
-"""How a polars frame holds a column that is ``dict[str, str]`` in the record class (``extra``)."""
+"""Polars type of a column that is ``dict[str, str]`` in the record class (``extra``)."""
 
 
 def condition(sql: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.Expr:
-    """An SQL condition over the columns of a frame: ``state = 'lost' and bytes > 1e9``.
+    """Parse an SQL condition over a frame's columns: ``state = 'lost' and bytes > 1e9``.
 
-    Raises UsageError where it is not one, or names a column that the frame does not have.
+    Raises UsageError for an invalid condition, or for an unknown column.
     """
     schema = frame.collect_schema()
     try:
@@ -27,7 +27,7 @@ def condition(sql: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.Expr:
                 raise UsageError(
                     f"unknown column {name!r}", where=sql, remedy=suggestion(name, schema)
                 )
-        # what cannot be compared is refused once it is collected
+        # collecting an empty frame finds values that cannot be compared
         kind = pl.LazyFrame(schema=schema).select(expression).collect().dtypes
     except pl.exceptions.PolarsError as error:
         words = set(re.findall(r'\w+|"[^"]*"', sql))
@@ -45,7 +45,7 @@ def condition(sql: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.Expr:
 
 
 def in_sql(column: str) -> str:
-    """A column in SQL, quoted where its plain name would mean something else, as ``user`` does."""
+    """Return a column name for SQL, quoted if its plain form has another meaning, as ``user``."""
     try:
         plain = pl.sql_expr(f"{column} = 0").meta.root_names() == [column]
     except pl.exceptions.PolarsError:

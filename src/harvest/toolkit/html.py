@@ -1,6 +1,6 @@
-"""Pieces of HTML for notebooks, in which everything that comes from data is escaped.
+"""Pieces of HTML for notebooks; all text from data is escaped.
 
-The notebook's own style decides on fonts and colours, light or dark.
+The notebook's own style sets fonts and colours, light or dark.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _RIGHT = f"text-align:right;white-space:nowrap;{_CELL}"
 
 
 def paragraph(text: Any, *, strong: bool = False) -> str:
-    """A paragraph of plain text."""
+    """Return a paragraph of plain text."""
     shown = _text(text)
     return f"<p><strong>{shown}</strong></p>" if strong else f"<p>{shown}</p>"
 
 
 def bullets(items: Iterable[Any]) -> str:
-    """A list of plain texts; nothing where there are none."""
+    """Return a list of plain texts; an empty string if there are none."""
     shown = "".join(f"<li>{_text(item)}</li>" for item in items)
     return f"<ul>{shown}</ul>" if shown else ""
 
@@ -33,9 +33,9 @@ def bullets(items: Iterable[Any]) -> str:
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], *, right: Sequence[str] = ()
 ) -> str:
-    """A table of plain texts; nothing where it has no rows.
+    """Return a table of plain texts; an empty string if it has no rows.
 
-    right: columns that are aligned right, as numbers are.
+    right: columns that are aligned right, such as numbers.
     """
     styles = [_RIGHT if column in right else _LEFT for column in columns]
     body = "".join(
@@ -55,14 +55,14 @@ def table(
 
 
 def details(summary: Any, content: str) -> str:
-    """Pieces that a reader unfolds; nothing where there are none."""
+    """Return content that a reader can unfold; an empty string if there is none."""
     if not content:
         return ""
     return f"<details><summary>{_text(summary)}</summary>{content}</details>"
 
 
 def joined(*pieces: str) -> str:
-    """Pieces one below the other, in an element of their own."""
+    """Join pieces vertically in one element."""
     return f"<div>{''.join(pieces)}</div>"
 
 

@@ -1,6 +1,6 @@
-"""Text in the columns of a terminal: what is too long is shortened or wrapped, and widths fit.
+"""Lay out text in terminal columns: shorten or wrap long texts, and fit widths.
 
-Widths are those of a terminal, on which some characters take two columns.
+Widths are in terminal cells; some characters take two.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from rich.cells import cell_len
 __all__ = ["GAP", "fit", "fold", "shorten", "table_lines"]
 
 GAP = 2
-"""Spaces between the columns of a table."""
+"""Number of spaces between the columns of a table."""
 
 
 def shorten(text: str, width: int, form: str | None = None) -> str:
-    """The text, with ``…`` where it is too long.
+    """Shorten a text to ``width``; ``…`` marks the omitted part.
 
     form: ``id`` keeps both ends, ``path`` the end, any other the beginning.
 
     >>> shorten("tcp://10.9.0.21:40101", 15, "id")
     'tcp://1…1:40101'
     >>> shorten("/gpfs/demo/scratch/run1.h5", 15, "path")
-    '…ratch/run1.h5'
+    '…cratch/run1.h5'
     """
     if cell_len(text) <= width:
         return text
@@ -34,9 +34,9 @@ def shorten(text: str, width: int, form: str | None = None) -> str:
 
 
 def fold(text: str, width: int, indent: str = "") -> list[str]:
-    """The text in lines no wider than ``width``, broken at spaces where there are any.
+    """Wrap a text into lines of at most ``width`` cells, at spaces if possible.
 
-    indent: put before all lines but the first.
+    indent: prefix of all lines except the first.
     """
     lines: list[str] = []
     room = width
@@ -52,9 +52,9 @@ def fold(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def fit(natural: Sequence[int], least: Sequence[int], room: int) -> list[int]:
-    """Widths that together fit the room; the widest columns give way first.
+    """Reduce widths to fit the room together; the widest columns shrink first.
 
-    least: what a column keeps even where they do not fit.
+    least: minimum width of each column, even if they do not fit.
 
     >>> fit([21, 21, 9], [8, 8, 9], 41)
     [16, 16, 9]
@@ -70,9 +70,9 @@ def fit(natural: Sequence[int], least: Sequence[int], room: int) -> list[int]:
 def table_lines(
     rows: Sequence[Sequence[str]], widths: Sequence[int], right: Sequence[bool]
 ) -> Iterator[str]:
-    """The lines of a table; cells wider than their column are wrapped.
+    """Yield the lines of a table; cells wider than their column are wrapped.
 
-    right: for each column whether its cells are aligned right.
+    right: for each column, whether its cells are aligned right.
     """
     for row in rows:
         cells = [
@@ -90,7 +90,7 @@ def table_lines(
 
 
 def _head(text: str, width: int) -> str:
-    """As much of the beginning as fits."""
+    """Return the longest prefix that fits the width."""
     if text.isascii():
         return text[:width]
     used = 0

@@ -1,8 +1,8 @@
-"""The files of a dataset, opened only where they are plain files.
+"""Open the files of a dataset only if they are plain files.
 
-Whoever can write into a dataset's directory can put there a link to a file elsewhere, a pipe that
-nobody writes to, a device that never ends, a directory.  No reader follows one, waits for one or
-reads without bound; `harvest verify --repair` moves it to ``aside/`` of the state directory.
+Anyone who can write into a dataset's directory can put other things there: a link to a file
+elsewhere, a pipe without a writer, an endless device, a directory. Readers never follow, wait for
+or endlessly read these; `harvest verify --repair` moves them to ``aside/`` in the state directory.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from harvest.toolkit.texts import printable
 __all__ = ["checksum", "checksum_range", "open_linked", "read_plain"]
 
 ASIDE: Final = "aside"
-"""Directory of what lay in the place of a dataset's files, below its state directory."""
+"""Directory in the state directory for things that were found instead of a dataset's files."""
 
 DOCUMENT_BYTES: Final = 1 << 28
-"""A manifest, the record of a run or the description of staged parts has no more."""
+"""Maximum size of a manifest, the record of a run or the description of staged parts."""
 
 DATA_BYTES: Final = 1 << 32
-"""A segment, or the staged rows of small partitions, has no more."""
+"""Maximum size of a segment, or of the staged rows of small partitions."""
 
 ANY_BYTES: Final = 1 << 63
 """No limit."""
 
 _NOTHING: Final = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
-"""Why nothing is found at a path; a link to itself may be on the way."""
+"""Errors that mean that nothing exists at a path; ELOOP: a link on the path leads to itself."""
 
 _UNREADABLE: Final = "a file that you may not read"
 
@@ -43,7 +43,7 @@ _LINK: Final = {stat.S_IFLNK: "a symbolic link, which may lead out of the datase
 
 
 def open_plain(path: Path, most_bytes: int) -> int:
-    """A descriptor to read a file by; raises DatasetError for what is no file, or is larger.
+    """Open a plain file; return its descriptor, or raise DatasetError if it is odd or too large.
 
     Raises OSError as ``os.open`` does.
     """
@@ -55,9 +55,9 @@ def open_plain(path: Path, most_bytes: int) -> int:
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
-        # below a link to itself nothing lies
+        # below a link to itself, nothing exists
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
-    what = _what(os.fstat(descriptor), most_bytes)  # it may be another by now
+    what = _what(os.fstat(descriptor), most_bytes)  # it may have been replaced
     if what is not None:
         os.close(descriptor)
         raise odd(path, what)
@@ -65,13 +65,13 @@ def open_plain(path: Path, most_bytes: int) -> int:
 
 
 def require_plain(path: Path, most_bytes: int) -> None:
-    """Raise DatasetError where what lies at a path is no file, or is larger."""
+    """Raise DatasetError if something at a path is not a plain file, or is too large."""
     if (what := what_else(path, most_bytes)) is not None:
         raise odd(path, what)
 
 
 def odd(path: Path, what: str) -> DatasetError:
-    """The error of something in the place of a file."""
+    """Build the error for something that is found instead of a plain file."""
     return DatasetError(
         f"this is {what}",
         where=printable(str(path)),
@@ -80,13 +80,13 @@ def odd(path: Path, what: str) -> DatasetError:
 
 
 def read_plain(path: Path, most_bytes: int = DOCUMENT_BYTES) -> bytes:
-    """What a file holds; raises as ``open_plain``."""
+    """Read a plain file; raise as ``open_plain`` does."""
     with open(open_plain(path, most_bytes), "rb") as file:
         return file.read(most_bytes)
 
 
 def is_content(path: Path, sha256: str, most_bytes: int) -> bool:
-    """Whether a plain file of no more bytes is there and has a checksum that begins so."""
+    """Return whether a plain file exists, is not too large, and has this start of its checksum."""
     try:
         descriptor = open_plain(path, most_bytes)
     except (FileNotFoundError, NotADirectoryError, DatasetError):
@@ -96,7 +96,7 @@ def is_content(path: Path, sha256: str, most_bytes: int) -> bool:
 
 
 def checksum(path: Path) -> str:
-    """SHA-256 of a file, as hex; the path may lead over links, as that of ``checksum_range``."""
+    """Return the SHA-256 of a file in hex; the path may contain links, as in ``checksum_range``."""
     with open_linked(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -104,10 +104,10 @@ def checksum(path: Path) -> str:
 def checksum_range(
     path: Path, start: int, size_bytes: int, copy_to: IO[bytes] | None = None
 ) -> str:
-    """SHA-256 of the bytes from ``start`` on, as hex; of fewer where the file ends before.
+    """Return the SHA-256, in hex, of ``size_bytes`` from ``start``, or of fewer at the file's end.
 
-    path: may lead over links, since a user may name a file by one.
-    copy_to: an open file that these bytes are appended to.
+    path: may contain links, since users may name a file by a link.
+    copy_to: an open file to which the bytes are appended.
     """
     digest = hashlib.sha256()
     with open_linked(path) as file:
@@ -121,30 +121,30 @@ def checksum_range(
 
 
 def open_linked(path: Path) -> io.FileIO:
-    """A plain file of any size to which a path that a user named leads, open to be read."""
+    """Open a plain file of any size for reading; the user's path may contain links."""
     return io.FileIO(open_plain(Path(os.path.realpath(path)), ANY_BYTES))
 
 
 def what_else(path: Path, most_bytes: int = ANY_BYTES) -> str | None:
-    """What lies at a path where that is no plain file, is larger, or may not be read."""
+    """Say what is at a path if it is not a readable plain file of limited size, else None."""
     try:
         what = _what(path.lstat(), most_bytes)
     except OSError as error:
         if error.errno in _NOTHING:
             return None
         raise
-    if what or os.access(path, os.R_OK) or not os.path.lexists(path):  # or it went meanwhile
+    if what or os.access(path, os.R_OK) or not os.path.lexists(path):  # or removed meanwhile
         return what
     return _UNREADABLE
 
 
 def is_plain(path: Path) -> bool:
-    """Whether a plain file is there."""
+    """Return whether a plain file exists at a path."""
     return os.path.lexists(path) and what_else(path) is None
 
 
 def refuse_link(directory: Path) -> None:
-    """Raise DatasetError where a symbolic link, which may be the user's, is in its place."""
+    """Raise DatasetError if a symbolic link, perhaps the user's, replaces a directory."""
     if directory.is_symlink():
         raise DatasetError(
             "this is a symbolic link, which may lead out of the dataset",
@@ -154,14 +154,14 @@ def refuse_link(directory: Path) -> None:
 
 
 def set_aside(path: Path, state: Path) -> Path:
-    """Move what is in the place of a file to ``aside/`` below a state directory; where to.
+    """Move something found instead of a file to ``aside/`` in a state directory; return its place.
 
-    Raises DatasetError where the state directory is a link: nothing is moved elsewhere.
+    Raises DatasetError if the state directory is a link: nothing is moved elsewhere.
     """
     refuse_link(state)
     aside = state / ASIDE
     if os.path.lexists(aside) and (aside.is_symlink() or not aside.is_dir()):
-        planted = aside.rename(state / _name_aside(aside))  # the link itself, not where it leads
+        planted = aside.rename(state / _name_aside(aside))  # moves the link itself, not its target
         aside.mkdir()
         planted = planted.rename(aside / planted.name)
         if path == aside:
@@ -175,7 +175,7 @@ def _name_aside(path: Path) -> str:
 
 
 def take_away(path: Path, state: Path) -> None:
-    """Remove a file that is not needed; what is none is moved aside."""
+    """Remove an unneeded plain file; move anything else aside."""
     if what_else(path) is None:
         path.unlink(missing_ok=True)
     else:

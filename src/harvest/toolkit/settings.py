@@ -1,6 +1,6 @@
-"""Declaring the settings of a plugin: one line each, with what they mean and what they may be.
+"""Declare the settings of a plugin: one line each, with meaning and allowed values.
 
-A setting is a field of the attrs class ``Config``.  A check takes the value and raises ValueError
+A setting is a field of the attrs class ``Config``. A check takes the value and raises ValueError
 with words that follow the setting's name (``must be at least 1, not 0``)::
 
     @attrs.frozen(kw_only=True)
@@ -28,10 +28,10 @@ Checking = TypeVar("Checking", bound=Check)
 
 
 def allows(text: str = "", *, choices: Iterable[str] = ()) -> Callable[[Checking], Checking]:
-    """A decorator that gives a check the words in which people are shown what it allows.
+    """Return a decorator that describes, for people, what a check allows.
 
-    text: what a value may be (``at least 1``); choices: all values, where these are some words.
-    Listings of settings, the reference and the shell's completion follow.
+    text: the allowed values (``at least 1``); choices: all values, for a choice between words.
+    Listings of settings, the reference and shell completion show them.
     """
 
     def decorate(check: Checking) -> Checking:
@@ -44,12 +44,12 @@ def allows(text: str = "", *, choices: Iterable[str] = ()) -> Callable[[Checking
 def setting(
     doc: str, default: Any = None, check: Check | None = None, *, hidden: bool = False, **more: Any
 ) -> Any:
-    """A field of a plugin's ``Config``, to be given to ``attrs.field``.
+    """Declare a field of a plugin's ``Config``, built with ``attrs.field``.
 
-    doc: what the setting means; the reference and error messages show it.
-    default: its value unless set; ``attrs.Factory(dict)`` for a mapping.
+    doc: the meaning of the setting; the reference and error messages show it.
+    default: its default value; ``attrs.Factory(dict)`` for a mapping.
     check: raises ValueError for a value that is not allowed; None is not checked.
-    hidden: accepted, and shown nowhere: a setting that no longer does anything.
+    hidden: accepted but not shown anywhere: a setting without any effect.
     more: passed to ``attrs.field`` (``converter``).
     """
 
@@ -77,7 +77,7 @@ def positive(value: float) -> None:
 
 
 def _must_be(what: str, holds: Callable[[Any], bool], **allowed: Any) -> Check:
-    """A check that something holds of a value; allowed: as of ``allows``."""
+    """Return a check that a condition holds for a value; allowed: arguments of ``allows``."""
 
     @allows(**allowed)
     def check(value: Any) -> None:
@@ -88,24 +88,24 @@ def _must_be(what: str, holds: Callable[[Any], bool], **allowed: Any) -> Check:
 
 
 def at_least(lowest: float) -> Check:
-    """A check that a number is not below ``lowest``."""
+    """Return a check that a number is not below ``lowest``."""
     return _must_be(f"at least {lowest}", lambda n: n >= lowest, text=f"at least {lowest:,}")
 
 
 def within(lowest: float, highest: float) -> Check:
-    """A check that a number is one from ``lowest`` to ``highest``, both included."""
+    """Return a check that a number is from ``lowest`` to ``highest``, both included."""
     text = f"{lowest:,} to {highest:,}"
     return _must_be(f"{lowest} to {highest}", lambda n: lowest <= n <= highest, text=text)
 
 
 def one_of(choices: Iterable[str]) -> Check:
-    """A check that a text is one of some words."""
+    """Return a check that a text is one of some words."""
     words = tuple(choices)
     return _must_be(f"one of {', '.join(words)}", words.__contains__, choices=words)
 
 
 def some_of(choices: Iterable[str]) -> Check:
-    """A check that each text of a tuple is one of some words."""
+    """Return a check that each text of a tuple is one of some words."""
     words = tuple(choices)
 
     @allows(f"of {', '.join(words)}")
@@ -118,9 +118,9 @@ def some_of(choices: Iterable[str]) -> Check:
 
 
 def matches(pattern: str, remedy: str) -> Check:
-    """A check that a text, or each text of a tuple, has a form.
+    """Return a check that a text, or each text of a tuple, matches a pattern.
 
-    pattern: regular expression for the whole text.  remedy: how to write it (``write it like
+    pattern: regular expression for the whole text; remedy: how to write it (``write it like
     128x128``).
     """
     form = re.compile(pattern)

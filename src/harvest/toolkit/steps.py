@@ -1,4 +1,4 @@
-"""What the program says of itself, and what long work is at, for whoever wants to show it::
+"""Remarks of the program, and the current step of long work, for a display::
 
 with watched(print):
     step("reading slurm.job")
@@ -21,7 +21,7 @@ _WATCHER: ContextVar[Callable[[str], object] | None] = ContextVar("watcher", def
 
 
 def step(text: str) -> None:
-    """Say what begins now: a few words, ``reading slurm.job``."""
+    """Announce the step that begins now, in a few words: ``reading slurm.job``."""
     watcher = _WATCHER.get()
     if watcher is not None:
         watcher(text)
@@ -29,7 +29,7 @@ def step(text: str) -> None:
 
 @contextlib.contextmanager
 def watched(watcher: Callable[[str], object]) -> Iterator[None]:
-    """Within the block, each step is given to ``watcher``."""
+    """Pass each step within the block to ``watcher``."""
     before = _WATCHER.set(watcher)
     try:
         yield
@@ -38,9 +38,9 @@ def watched(watcher: Callable[[str], object]) -> Iterator[None]:
 
 
 def remark(text: str) -> None:
-    """Print a text of one or more lines; a terminal gets them broken between words.
+    """Print a text of one or more lines on standard error; wrap it for a terminal.
 
-    Where nobody watches, as in a log, a line stays a line, to be found by its words.
+    In a log, each line stays whole, so that a search for its words finds it.
     """
     lines = [printable_line(line) for line in text.splitlines()] or [""]
     lines[0] = f"harvest: {lines[0]}"

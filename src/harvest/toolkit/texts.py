@@ -1,7 +1,7 @@
-"""Text that may be printed or stored, made from input that may hold any bytes.
+"""Text that can be printed or stored safely, made from input with any bytes.
 
-Names and values come from the input: they may hold escape codes that steer a terminal, characters
-that hide or reorder text, and bytes that UTF-8 does not have::
+Names and values come from the input. They may contain terminal escape codes, characters that hide
+or reorder text, and bytes that are not UTF-8::
 
     print(printable_line(path.name))
     raise ValueError(f"column 'time' is {excerpt(text)!r}, not a time")
@@ -17,13 +17,13 @@ from typing import Final
 __all__ = ["excerpt", "not_utf8", "printable", "printable_line", "shell_word"]
 
 _NO_BYTE: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-"""Surrogates that stand for no byte of a name."""
+"""Surrogates that do not represent a byte of a file name."""
 
 
 def printable(text: str) -> str:
-    """The text with what UTF-8 does not have written as escapes.
+    """Escape all characters of a text that UTF-8 cannot encode.
 
-    A lone surrogate stands for a byte of a name, ``\\xNN``, or else for itself, ``\\uNNNN``.
+    A lone surrogate becomes ``\\xNN`` if it represents a byte of a name, else ``\\uNNNN``.
     """
     if text.isascii():
         return text
@@ -32,7 +32,7 @@ def printable(text: str) -> str:
 
 
 def printable_line(text: str) -> str:
-    """One line for a terminal: control characters, escape codes among them, made visible."""
+    """Escape control characters, including terminal escape codes, for one line of output."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
@@ -42,9 +42,9 @@ def printable_line(text: str) -> str:
 
 
 def shell_word(text: str) -> str:
-    """A word of a command, to be copied from a terminal into a shell: quoted where it must be.
+    """Quote a word, if needed, so that it can be copied from a terminal into a shell.
 
-    What cannot be printed is written as bytes, ``$'a\\x0ab'``, which bash, zsh and ksh read.
+    Unprintable text is written as bytes, ``$'a\\x0ab'``, which bash, zsh and ksh read.
     """
     if text.isprintable():
         return shlex.quote(text)
@@ -55,12 +55,12 @@ def shell_word(text: str) -> str:
 
 
 def excerpt(text: str, limit: int = 80) -> str:
-    """The first ``limit`` characters, and ``...`` where there are more."""
+    """Return the first ``limit`` characters, followed by ``...`` if there are more."""
     return text if len(text) <= limit else text[:limit] + "..."
 
 
 def not_utf8(raw: bytes) -> str | None:
-    """Why bytes are not UTF-8: ``not UTF-8: byte 0xff at byte 3``; None where they are."""
+    """Say why bytes are not UTF-8 (``not UTF-8: byte 0xff at byte 3``); None if they are."""
     try:
         raw.decode()
     except UnicodeDecodeError as error:

@@ -1,1 +1,1 @@
-"""What the commands do; :mod:`harvest.cli.commands` has their options."""
+"""The work of the commands; :mod:`harvest.cli.commands` has their options."""

@@ -1,4 +1,4 @@
-"""``harvest plugins``: those there are, and what each offers."""
+"""``harvest plugins``: the installed plugins, and what each offers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harvest.plugins.registry import PluginManager, manager
 
 
 def print_plugins(*, json: bool) -> int:
-    """Print what each plugin offers, which cannot be used, and which names several declare."""
+    """Print the offers of each plugin, unusable plugins, and names that several declare."""
     found = manager()
     offers = _offers(found)
     if json:
@@ -80,7 +80,7 @@ def _offers(found: PluginManager) -> dict[str, dict[str, list[str]]]:
 
 
 def print_declared(kind: str, *, json: bool) -> int:
-    """Print all that plugins offer of a kind: names, whose they are, and what they are for."""
+    """Print all declarations of one kind: name, plugin and description."""
     if kind not in KINDS:
         raise UsageError(f"unknown kind {kind!r}", remedy=suggestion(kind, KINDS))
     found = manager()

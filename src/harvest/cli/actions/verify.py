@@ -1,4 +1,4 @@
-"""``harvest verify``: is a dataset whole, and mending what is not."""
+"""``harvest verify``: check a dataset, and repair it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FORGETS: Final = "forgets what is lost"
 
 
 def print_problems(dataset: Path, *, json: bool) -> int:
-    """Print the problems of a dataset; 1 when there are some."""
+    """Print the problems of a dataset; return exit code 1 if there are any."""
     problem = problem_of_manifest(dataset)
     found = Verdict(problems=[Problem(problem)]) if problem else answer(dataset, judge)
     problems = found.problems
@@ -37,7 +37,7 @@ def print_problems(dataset: Path, *, json: bool) -> int:
 
 
 def _remedy(problems: Sequence[Problem]) -> str:
-    """What options do about problems."""
+    """Say which options help with the problems."""
     lost = any(problem.lost for problem in problems)
     if all(problem.lasting for problem in problems):
         return f"--repair --give-up {_FORGETS}" if lost else "--repair cannot fix this"
@@ -46,7 +46,7 @@ def _remedy(problems: Sequence[Problem]) -> str:
 
 
 def print_repair(dataset: Path, done: Repair, *, dropped: bool, json: bool) -> int:
-    """Print what came of a repair; 1 when a problem is left."""
+    """Print the result of a repair; return exit code 1 if a problem is left."""
     left = [problem.text for problem in done.left]
     if json:
         print_json(
