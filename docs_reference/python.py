@@ -59,7 +59,6 @@ MODULES = (
     "harvest_dask.records.literals",
     "harvest_dask.records.log_kinds",
     "harvest_dask.records.stimuli",
-    "harvest_dask_runs.timeline",
     "harvest_dask_runs.trace",
     "harvest_report",
     "harvest_report.csv",

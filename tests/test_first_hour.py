@@ -52,7 +52,6 @@ DASK_RESEARCHER = [
     Step("harvest report dask.run out -o run.html", ["run.html"]),
     Step("harvest query out 'show tables'", ["dask.tasks", "view"]),
     Step("harvest query out 'select prefix, count(*) as n from dask.tasks group by all'", ["n"]),
-    Step("harvest mofka-dask timeline out -o timeline.html", ["timeline.html"]),
     Step("harvest run -s mofka-dask:dask-run -k parquet:out", ["nothing new"]),
 ]
 

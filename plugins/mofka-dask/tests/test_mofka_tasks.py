@@ -30,7 +30,7 @@ def test_all_names_are_those_of_dask_runs_but_the_handler_which_reads_files_too(
 
 def test_what_is_called_here_too_is_that_of_dask_runs():
     called = [command.callback for command in app.registered_commands]
-    assert called == [capture, commands.trace, commands.timeline]
+    assert called == [capture, commands.trace]
 
 
 def test_of_the_distributions_below_public_names_alone_are_imported():

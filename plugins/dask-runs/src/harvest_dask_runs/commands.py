@@ -1,8 +1,7 @@
-"""The commands ``harvest dask-runs ...``: ``trace`` and ``timeline``."""
+"""The command ``harvest dask-runs trace``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -13,27 +12,27 @@ from harvest.toolkit.amounts import count_in_words
 
 from .record_names import CATEGORIES
 
-__all__ = ["app", "timeline", "trace"]
+__all__ = ["app", "trace"]
 
-app = typer.Typer(
-    help="Write a Dask run, of any recorder, as a trace or page.", no_args_is_help=True
-)
+app = typer.Typer(help="Write a Dask run, of any recorder, as a trace.", no_args_is_help=True)
 
-DatasetArgument = Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")]
-RunOption = Annotated[
-    str | None,
-    typer.Option("--run", metavar="NAME", help="The run: its directory, or the directory's name."),
-]
+
+@app.callback()
+def _group() -> None:
+    """Write a Dask run, of any recorder, as a trace."""
 
 
 @app.command()
 def trace(
-    dataset: DatasetArgument,
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")],
     output: Annotated[
         Path,
         typer.Option("-o", "--output", metavar="FILE", help="Write .json or .json.gz."),
     ] = Path("trace.json"),
-    run: RunOption = None,
+    run: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The run: its directory, or the directory's name."),
+    ] = None,
 ) -> None:
     """Write a run as a trace for https://ui.perfetto.dev or chrome://tracing.
 
@@ -43,29 +42,7 @@ def trace(
     # only when the command runs: ``--help`` needs no polars
     from .trace import write_trace
 
-    _report(write_trace(harvest.open(dataset), output, run=run), output)
-
-
-@app.command()
-def timeline(
-    dataset: DatasetArgument,
-    output: Annotated[
-        Path,
-        typer.Option("-o", "--output", metavar="FILE", help="Write a page, .html."),
-    ] = Path("timeline.html"),
-    run: RunOption = None,
-) -> None:
-    """Write a run as a page that zooms from the whole run to single events.
-
-    It shows the same events as ``trace``, in one file that opens without a
-    network. Point at an event to see its details.
-    """
-    from .timeline import write_timeline
-
-    _report(write_timeline(harvest.open(dataset), output, run=run), output)
-
-
-def _report(counts: Mapping[str, int], output: Path) -> None:
+    counts = write_trace(harvest.open(dataset), output, run=run)
     shown = ("task", "transfer", "io")
     parts = [count_in_words(counts[category], *CATEGORIES[category]) for category in shown]
     typer.echo(f"{', '.join(parts)} written to {output}")

@@ -11,7 +11,7 @@ def harvest_commands() -> list[Command]:
     return [
         Command(
             name="dask-runs",
-            doc="Write a Dask run as a page that zooms, or as a trace for Perfetto.",
+            doc="Write a Dask run as a trace for Perfetto.",
             app="harvest_dask_runs.commands:app",
         )
     ]

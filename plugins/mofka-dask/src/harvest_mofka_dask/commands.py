@@ -1,7 +1,7 @@
 """``harvest mofka-dask capture``: the CSVs of one run in, its compiled tasks out.
 
-One call for the classic job: no dataset is made, everything is read into memory.  ``trace`` and
-``timeline`` are those of ``harvest dask-runs``, which were here before it was.
+One call for the classic job: no dataset is made, everything is read into memory.  ``trace`` is that
+of ``harvest dask-runs``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import typer
 from harvest import UsageError
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
-from harvest_dask_runs.commands import timeline, trace
+from harvest_dask_runs.commands import trace
 
 if TYPE_CHECKING:
     from harvest_dask_runs.memory import Harvested
@@ -93,7 +93,6 @@ def capture(
 
 
 app.command()(trace)
-app.command()(timeline)
 
 
 def _compile(given: dict[str, Path | None], output: Path) -> int:

@@ -317,7 +317,7 @@ def _notes() -> Notes:
             "with their times (traced). The rest is untraced, mostly buffered I/O (STDIO).",
             "Transfers: the sender, the receiver or both report them. Of each pair of workers the "
             "larger sum counts.",
-            "`harvest dask-runs trace` writes the run as a timeline for Perfetto.",
+            "`harvest dask-runs trace` writes all single events of the run for Perfetto.",
         ],
         title="How to read it",
     )

@@ -1,4 +1,4 @@
-"""The timeline of a run, as a view and as a file for Perfetto."""
+"""The events of a run in order of time, as a view and as a file for Perfetto."""
 
 from .view import write_trace
 

@@ -149,7 +149,7 @@ TRACE_COLUMNS: Final = (
 TRACE: Final = View(
     name="dask.trace",
     doc="Executions, transfers and traced I/O as events in Chrome's Trace Event Format; `harvest "
-    "dask-runs trace` writes them as a file for Perfetto, `harvest dask-runs timeline` as a page.",
+    "dask-runs trace` writes them as a file for Perfetto.",
     build="harvest_dask_runs.trace.view:trace",
     requires=(*RECORDED, SEGMENT),
     settings=RUN_SETTING,
