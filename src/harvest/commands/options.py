@@ -17,8 +17,8 @@ from harvest.toolkit.completion import words
 from . import complete
 
 __all__ = [
-    "DatasetPath", "Exact", "Json", "Settings", "SettingsAgain", "SettingsAsBefore", "Wait",
-    "Wide", "key_values", "plugin_settings", "refuse_without",
+    "DatasetPath", "Exact", "Json", "Settings", "SettingsAgain", "Wait", "Wide",
+    "key_values", "plugin_settings", "refuse_without",
 ]  # fmt: skip
 
 DatasetPath = Annotated[
@@ -71,7 +71,7 @@ SettingsAgain = Annotated[
     _set("A setting for reading again; it overrides the one of the first run. Repeatable."),
 ]
 # elsewhere -o is the output
-SettingsAsBefore = Annotated[list[str] | None, _set("The same as --set.", "-o", hidden=True)]
+_SetByO = Annotated[list[str] | None, _set("The same as --set.", "-o", hidden=True)]
 Wide = Annotated[
     bool, typer.Option("--wide", help="Show all columns in full, however long the lines get.")
 ]
@@ -125,7 +125,8 @@ def takes_run_options(
     """Fill a command's first parameter, ``options: RunOptions``, from the command line.
 
     The options of a run are those that :class:`harvest.recipes.recipe.Recipe` declares, in its
-    order.  without: those of them that mean nothing to the command.
+    order.  without: those of them that mean nothing to the command, and ``o`` where its ``-o`` is
+    not ``--set``.
     """
     fields = [field for field in run_options().values() if field.name not in without]
 
@@ -135,7 +136,7 @@ def takes_run_options(
                 file=values.pop("recipe"),
                 sources=values.pop("source"),
                 sinks=values.pop("sink"),
-                settings=[*(values.pop("settings") or ()), *(values.pop("before") or ())],
+                settings=[*(values.pop("settings") or ()), *(values.pop("o", None) or ())],
                 wait_s=values.pop("wait"),
                 run={field.name: values.pop(field.name) for field in fields},
             )
@@ -149,7 +150,7 @@ def takes_run_options(
                 _parameter("source", Sources),
                 _parameter("sink", Sinks),
                 _parameter("settings", Settings),
-                _parameter("before", SettingsAsBefore),
+                *([] if "o" in without else [_parameter("o", _SetByO)]),
                 *(_parameter(field.name, _annotation(field)) for field in fields),
                 _parameter("wait", Wait, 0.0),
                 *(parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in own),
