@@ -19,6 +19,9 @@ recipes = st.builds(
     sources=endpoints,
     sinks=endpoints,
     settings=st.dictionaries(names, st.dictionaries(keys, values, min_size=1), max_size=2),
+    commands=st.dictionaries(
+        st.just("serve"), st.dictionaries(st.just("set"), values, max_size=1), max_size=1
+    ),
     engine=st.sampled_from(["local", "dask"]),
     workers=st.none() | st.integers(1, 64),
     on_error=st.sampled_from(["reject", "fail"]),
@@ -74,6 +77,8 @@ def test_the_command_line_goes_on_top_of_the_recipe(tmp_path):
         ("[run]\nworkers = 'x'\n", "workers = 'x' is not of type int"),
         ("[run]\nworkers = 0\n", "workers 0 is not a whole number of at least 1"),
         ("[run]\non-error = 'ignore'\n", "on-error 'ignore' is unknown"),
+        ("run = 1\n", r"\[run\] must be a table"),
+        ("[srve]\n", r"unknown table 'srve'; did you mean 'serve'"),
         ("[source]\nname = 'x'\n", r"write \[\[source\]\]"),
         ("[[source]]\nname = 'x'\n", r"a \[\[source\]\] needs a location"),
         ("[set]\nslurm = 1\n", r"\[set.slurm\] must be a table"),

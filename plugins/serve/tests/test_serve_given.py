@@ -12,8 +12,9 @@ from datasets import dump
 from serving import program, serving, things
 
 import harvest
+from harvest import HarvestError
 from harvest.plugins import manager
-from harvest_serve.given import Given
+from harvest_serve.given import Given, asked_for
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -70,6 +71,43 @@ def test_a_setting_that_does_not_fit_ends_the_start(dataset, command, setting, s
     assert said in done.stderr
 
 
+def test_settings_of_a_recipe_are_for_its_datasets_and_those_of_the_command_line_on_top(tmp_path):
+    (tmp_path / "study.toml").touch()
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(f"""
+        sink = [{{location = "a"}}, {{location = "b.jsonl"}}, {{name = "jsonl", location = "-"}}]
+        [serve.set.ncem]
+        study = "{tmp_path / "study.toml"}"
+        failed_scans.show = "all"
+    """)
+
+    found = asked_for([recipe, Path("c")], ["ncem.failed_scans.show=failed", "slurm.usage.top=3"])
+
+    given = {str(path): dict(each.values) for path, each in found}
+    on_top = {"ncem.failed_scans": {"show": "failed"}, "slurm.usage": {"top": "3"}}
+    study = {"study": str(tmp_path / "study.toml")}
+    assert given == {"a": {"ncem": study, **on_top}, "b.jsonl": given["a"], "c": on_top}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("set.ncm.study = 'x'", r"\[serve\] set.ncm.study: .*did you mean 'ncem'"),
+        ("set.ncem.studi = 'x'", r"\[serve\] set.ncem.studi: .*did you mean 'study'"),
+        ("set.ncem.study = 'missing.toml'", r"\[serve\] set.ncem.study: there is no file"),
+        ("set.study = 'x'", r"\[serve\] set.study is not a setting; write set.NAME.KEY"),
+        ("sett.ncem.study = 'x'", r"unknown key of \[serve\] 'sett'; did you mean 'set'"),
+        ("", "this recipe writes no dataset"),
+    ],
+)
+def test_a_table_of_a_recipe_that_does_not_fit_is_refused(text, said, tmp_path):
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(f"[serve]\n{text}\n")
+
+    with pytest.raises(HarvestError, match=f"{recipe}.*{said}"):
+        asked_for([recipe], None)
+
+
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory) -> Path:
     """Inputs of the example's study, and a GPFS scan with its passwd file, harvested."""
@@ -92,7 +130,11 @@ def test_a_study_fills_the_comparison_in_the_browser(inputs, tmp_path):
         )
     )
 
-    with serving(out, "--set", f"ncem.study={study}") as server:
+    # when the recipe that writes it names the study
+    (tmp_path / "recipe.toml").write_text(
+        f'sink = [{{name = "parquet", location = "{out}"}}]\n[serve]\nset.ncem.study = "{study}"\n'
+    )
+    with serving(tmp_path / "recipe.toml") as server:
         made = server.ask("/api/out/reports/ncem.comparison").json
         page = server.ask("/d/out/report/ncem.comparison").text
         findings = server.ask("/api/out/findings").json["findings"]

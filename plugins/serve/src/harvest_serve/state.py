@@ -238,16 +238,16 @@ class Served(Place):
 _PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def serve(locations: Iterable[Path], scratch: Scratch, given: Given = NOTHING) -> dict[str, Served]:
-    """The datasets of some locations, by a name for addresses: that of the file or directory.
+def serve(datasets: Iterable[tuple[Path, Given]], scratch: Scratch) -> dict[str, Served]:
+    """Datasets with their settings, by a name for addresses: that of the file or directory.
 
-    Pages show where datasets of the same name are.  Raises UsageError for given settings that do
-    not fit, and the first error where no dataset can be opened.
+    Pages show where datasets of the same name are.  Raises the first error where no dataset can be
+    opened.
     """
-    places = [each.expanduser().absolute() for each in locations]
-    names = Counter(location.name for location in places)
+    places = [(each.expanduser().absolute(), given) for each, given in datasets]
+    names = Counter(location.name for location, _ in places)
     found: dict[str, Served] = {}
-    for location in places:
+    for location, given in places:
         word = _PLAIN.sub("-", location.name).strip(".-") or "dataset"
         name, number = word, 1
         while name in found:
@@ -255,20 +255,15 @@ def serve(locations: Iterable[Path], scratch: Scratch, given: Given = NOTHING) -
             name = f"{word}-{number}"
         label = str(location) if names[location.name] > 1 else name
         found[name] = Served(name, location, scratch, given, label)
-    _check(found.values(), given)
-    return found
-
-
-def _check(served: Iterable[Served], given: Given) -> None:
-    errors, opened = [], []
-    for each in served:
+    errors = []
+    for each in found.values():
         try:
-            opened.append(each.current())
+            each.current()
         except HarvestError as error:
             errors.append(error)
-    if not opened:
+    if len(errors) == len(found):
         raise errors[0]
-    given.check(opened[0].dataset.plugins)
+    return found
 
 
 def find_served(request: Request) -> Served:
