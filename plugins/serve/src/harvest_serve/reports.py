@@ -12,6 +12,7 @@ from harvest import ReportSpec
 from harvest.commands.declared import names_for
 from harvest.errors import suggestion
 from harvest.findings import Verdict
+from harvest_report import Report
 
 from .problems import NotFound
 from .settings import SettingOf, settings_in_words, settings_key
@@ -89,14 +90,15 @@ def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = N
 
 
 def page(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = None) -> str:
-    """A report as the whole page that ``harvest report -o FILE.html`` writes; raises as ``report``.
+    """A report as the whole page that ``harvest report -o FILE.html`` writes, without scripts.
 
-    It has its style and pictures in itself: answer with ``guard.SANDBOX`` as its policy.
+    It has its style and pictures in itself: answer with ``guard.SANDBOX`` as its policy.  Raises as
+    ``report``.
     """
     made = report(snapshot, name, settings)
 
     def draw() -> str:
         with _drawing:
-            return str(made.html())
+            return str(made.html(interactive=False) if isinstance(made, Report) else made.html())
 
     return snapshot.keep(("page", name, settings_key(settings)), draw)
