@@ -17,8 +17,7 @@ from harvest.errors import suggestion
 from .engine.apart import TIME_S
 from .engine.files import FILE, ROW, files_of
 from .engine.guarded import open_engine, quote_name
-from .engine.scopes import folded, reads
-from .engine.statements import select
+from .engine.statements import folded, reads, select
 from .problems import Refused
 from .state import Snapshot
 from .tables import tables

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import time
@@ -32,6 +33,9 @@ NAMED: Final = 20
 
 LOOK_S: Final = 30.0
 """So long, what was found when a dataset's files were looked at is not looked for again."""
+
+ATTEMPTS: Final = 20
+"""Commits that may come in between, one for each time that a question is asked."""
 
 Answer = TypeVar("Answer")
 
@@ -181,11 +185,18 @@ class Served(Place):
             return snapshot
 
     def ask(self, ask: Callable[[Snapshot], Answer]) -> Answer:
-        """What a question gives of the state in force.
+        """What a question gives of the state in force, or of the next one.
 
-        Raises DatasetChanged where a commit took away what was asked, and Damaged, with what
-        ``harvest verify`` says, where the dataset cannot be read.
+        It is asked again where a commit took away what was asked.  Raises DatasetChanged where
+        ATTEMPTS did, and Damaged, with what ``harvest verify`` says, where the dataset cannot be
+        read.
         """
+        for _ in range(ATTEMPTS):
+            with contextlib.suppress(DatasetChanged):
+                return self._ask(ask)
+        return self._ask(ask)
+
+    def _ask(self, ask: Callable[[Snapshot], Answer]) -> Answer:
         snapshot = self.current()
         try:
             return ask(snapshot)

@@ -19,7 +19,7 @@ from .engine.apart import Apart
 from .engine.files import FILE, ROW, Files, files_of
 from .engine.guarded import Guarded, open_engine, quote_name
 from .engine.statements import check_condition
-from .filters import operators, where_sql
+from .filters import OPERATORS, kind_of, where_sql
 from .problems import NotFound
 from .questions import Question
 from .settings import SettingOf, settings_in_words, settings_key
@@ -148,9 +148,8 @@ def _describe(snapshot: Snapshot, table: str, settings: Mapping[str, Any]) -> De
     columns = []
     for name in listed:
         column, type_ = declared.get(name) or Column(name), _type(schema[name])
-        columns.append(
-            Described(name, type_, column.unit, column.doc, column.format, operators(type_))
-        )
+        fitting = OPERATORS[kind_of(type_)]
+        columns.append(Described(name, type_, column.unit, column.doc, column.format, fitting))
     return Description(
         name=table,
         kind="view" if is_view else "record type",

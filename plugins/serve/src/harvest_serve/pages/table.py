@@ -17,13 +17,13 @@ from harvest_report.values import form_of, texts_of
 
 from .. import facets, tables
 from ..downloads import frame_of
-from ..filters import WORDS
+from ..filters import OPERATORS, WORDS, kind_of
 from ..problems import NotFound, Refused, problem_of
 from ..questions import Question
 from ..settings import offered_settings
 from ..state import Place, Snapshot, find_served
 from . import asked as address
-from .asked import Asked, add_filter, asked_of, complete, operator_groups
+from .asked import Asked, add_filter, asked_of, complete
 from .render import page
 from .shown import Head, Shown, meanings, page_table
 
@@ -124,21 +124,21 @@ def _chips(here: Place, name: str, asked: Asked) -> list[dict[str, str]]:
 
 def _columns(described: tables.Description, wanted: Sequence[str]) -> dict[str, Any]:
     """What a form needs to know of the columns, and an example of a condition on them."""
-    kinds = operator_groups(each.operators for each in described.columns)
+    kinds = {each.name: kind_of(each.type) for each in described.columns}
     number = next((c for c in described.columns if c.type in ("number", "integer")), None)
     return {
         "columns": [
             {
                 "name": each.name,
-                "operators": kinds[tuple(each.operators)],
+                "kind": kinds[each.name],
                 "on": each.name in wanted,
             }
             for each in described.columns
         ],
         "chosen": described.columns[0].name if described.columns else "",
         "operators": {
-            kind: [(operator, WORDS[operator]) for operator in fitting]
-            for fitting, kind in kinds.items()
+            kind: [(operator, WORDS[operator]) for operator in OPERATORS[kind]]
+            for kind in dict.fromkeys(kinds.values())
         },
         "example": f"{number.name} > 1e6" if number else "",
     }
