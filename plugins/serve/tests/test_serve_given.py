@@ -53,22 +53,14 @@ def test_a_file_of_the_start_counts_in_rows_sql_and_pages(dataset, snapshot, tmp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["serve", "mcp"])
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        ("servd.words=x", "did you mean 'served'"),
-        ("served.wrds=x", "did you mean 'words'"),
-        ("served.words=missing.txt", "there is no file 'missing.txt'"),
-        ("served=x", "NAME.KEY=VALUE"),
-    ],
-)
-def test_a_setting_that_does_not_fit_ends_the_start(dataset, command, setting, said, tmp_path):
+def test_a_setting_that_does_not_fit_ends_the_start(dataset, command):
     done = subprocess.run(
-        program(command, dataset, "--set", setting),
-        capture_output=True, text=True, cwd=tmp_path, check=False, stdin=subprocess.DEVNULL,
+        program(command, dataset, "--set", "servd.words=x"),
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
+    assert "--set servd.words: no view or report" in done.stderr
+    assert "did you mean 'served'" in done.stderr
 
 
 def test_settings_of_a_recipe_are_for_its_datasets_and_those_of_the_command_line_on_top(tmp_path):
@@ -106,6 +98,9 @@ def test_a_table_of_a_recipe_that_does_not_fit_is_refused(text, said, tmp_path):
 
     with pytest.raises(HarvestError, match=f"{recipe}.*{said}"):
         asked_for([recipe], None)
+    if text.startswith("set.ncem"):  # the command line is checked in the same way
+        with pytest.raises(HarvestError, match=f"--set {said.partition('set.')[2]}"):
+            asked_for([], [text.removeprefix("set.").replace(" ", "").replace("'", "")])
 
 
 @pytest.fixture(scope="module")
