@@ -44,7 +44,10 @@ NOTHING = Work(bundles=())
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"cluster": "pbs"}, "dask.cluster: 'pbs' does not fit; use local or slurm"),
+        (
+            {"cluster": "pbs"},
+            "'pbs' does not fit: cluster must be one of local, slurm",
+        ),
         ({"threads": "0"}, "dask.threads"),
         ({"timeout": "-1"}, "dask.timeout"),
         ({"retries": "-1"}, "dask.retries"),

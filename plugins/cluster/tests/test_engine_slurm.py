@@ -146,8 +146,11 @@ def test_very_many_tiny_partitions_are_shared_out_though_they_have_few_bytes():
         ({"time": "1 hour"}, "batch option 'time'"),
         ({"memory": "4 GB"}, "batch option 'memory'"),
         ({"extra": "--wrap=rm"}, "--wrap is set by harvest itself"),
-        ({"tasks_per_job": "0"}, "slurm.tasks_per_job: 0 does not fit"),
-        ({"retries": -1}, "slurm.retries: -1 does not fit"),
+        (
+            {"tasks_per_job": "0"},
+            "'0' does not fit: tasks_per_job must be at least 1",
+        ),
+        ({"retries": -1}, "slurm.retries: -1 does not fit: retries must be at least 0"),
         ({"partitions": "x"}, "has no setting 'partitions'; did you mean 'partition'"),
     ],
 )
