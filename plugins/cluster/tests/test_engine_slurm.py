@@ -31,7 +31,7 @@ from harvest.errors import (
 from harvest.pipeline.prepare import PreparedRun, prepare_sources
 from harvest.plugins.registry import manager
 from harvest.reading.task import Task
-from harvest.recipes.recipe import Endpoint, Recipe, load_recipe
+from harvest.recipes.recipe import Endpoint, Recipe
 from harvest_cluster.slurm.engine import BYTES_WORTH_A_JOB, SlurmConfig, SlurmEngine
 from harvest_cluster.slurm.tasks import read_error, write_error, write_task
 
@@ -198,7 +198,7 @@ def test_a_last_job_has_the_settings_of_a_source_of_the_engines_name(tmp_path):
 
     run.work(None, ()).write_recipe(tmp_path / "recipe.toml")
 
-    found = load_recipe(tmp_path / "recipe.toml")
+    found = Recipe.load(tmp_path / "recipe.toml")
     assert (found.engine, found.settings) == ("local", {"slurm": {"timezone": "UTC"}})
 
 

@@ -86,7 +86,7 @@ def test_settings_of_a_recipe_are_for_its_datasets_and_those_of_the_command_line
     [
         ("set.ncm.study = 'x'", r"\[serve\] set.ncm.study: .*did you mean 'ncem'"),
         ("set.ncem.studi = 'x'", r"\[serve\] set.ncem.studi: .*did you mean 'study'"),
-        ("set.ncem.study = 'missing.toml'", r"\[serve\] set.ncem.study: there is no file"),
+        ("set.ncem.study = 'missing.toml'", r"\[serve\] set.ncem.study: no such file"),
         ("set.study = 'x'", r"\[serve\] set.study is not a setting; write set.NAME.KEY"),
         ("sett.ncem.study = 'x'", r"unknown key of \[serve\] 'sett'; did you mean 'set'"),
         ("", "this recipe writes no dataset"),

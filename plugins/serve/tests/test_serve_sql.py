@@ -141,7 +141,7 @@ def test_names_of_a_query_s_own_are_its_own(snapshot, query, rows):
     [
         ('"harvest file" is not null', "no column is named"),
         ('"Harvest Row" > 1', "no column is named"),
-        ("current_setting('temp_directory') > ''", "tells of the database"),
+        ("current_setting('temp_directory') > ''", "shows the database"),
     ],
 )
 def test_a_condition_sees_the_columns_of_its_table_alone(server, condition, said):

@@ -11,7 +11,7 @@ import attrs
 import typer
 
 from harvest.errors import UsageError
-from harvest.recipes.recipe import Recipe, load_recipe, parse_setting, run_options
+from harvest.recipes.recipe import Recipe, parse_setting, run_options
 from harvest.toolkit.completion import words
 
 from . import complete
@@ -102,7 +102,7 @@ class RunOptions(NamedTuple):
         from harvest.plugins.registry import manager
         from harvest.recipes.endpoints import endpoints_of  # late: help needs none of it
 
-        base = load_recipe(self.file) if self.file is not None else Recipe()
+        base = Recipe.load(self.file) if self.file is not None else Recipe()
         return base.merged(
             sources=endpoints_of(self.sources or (), "source", manager()),
             sinks=endpoints_of(self.sinks or (), "sink", manager()),

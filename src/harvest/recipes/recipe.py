@@ -1,20 +1,6 @@
-"""What a run is asked to do: from the command line, from a recipe file, and back to one.
+"""What a run is asked to do: from the command line, from a recipe file (TOML), and back to one.
 
-A recipe is TOML::
-
-    [run]
-    workers = 4
-
-    [[source]]
-    name = "mofka-dask"
-    location = "runs/R1"
-
-    [[sink]]
-    name = "parquet"
-    location = "out"
-
-    [set.mofka-dask]
-    timezone = "America/Chicago"
+``docs/how-to/recipe.md`` shows a recipe.
 """
 
 from __future__ import annotations
@@ -24,7 +10,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Final, get_origin
+from typing import Any, Final
 
 import attrs
 import tomli_w
@@ -36,9 +22,7 @@ from harvest.toolkit.texts import printable_line
 
 DELETED: Final = ("keep", "drop")
 
-_TABLES: Final = ("run", "source", "sink", "set")
-"""What a recipe has; tables of plugins' commands come on top."""
-
+_TABLES: Final = ("run", "source", "sink", "set")  # and those of plugins' commands
 _KEYS: Final = ("plugin", "name", "location")
 """What a recipe says of a source or a sink."""
 
@@ -189,8 +173,36 @@ class Recipe:
 
     @classmethod
     def load(cls, path: str | Path) -> Recipe:
-        """Read a recipe file; raises ConfigError as the command line does."""
-        return load_recipe(Path(path))
+        """Read a recipe file; raises ConfigError that names what is wrong in it."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            problem = f"the recipe cannot be read: {error.strerror}"
+            raise UsageError(problem, where=str(path), remedy="check the path") from error
+        except UnicodeDecodeError as error:
+            raise ConfigError("the recipe is not UTF-8 text", where=str(path)) from error
+        try:
+            document = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError(f"invalid TOML: {error}", where=str(path)) from error
+        others = {key: value for key, value in document.items() if key not in _TABLES}
+        commands = {name: _of_command(name, table, path) for name, table in others.items()}
+        run = _run(document.get("run", {}), path)
+        settings = _table(document.get("set", {}), "set", path)
+        try:
+            return cls(
+                sources=_endpoints(document.get("source", []), "source", path),
+                sinks=_endpoints(document.get("sink", []), "sink", path),
+                settings={
+                    name: _flat(_table(values, f"set.{name}", path))
+                    for name, values in settings.items()
+                },
+                commands=commands,
+                **{key.replace("-", "_"): value for key, value in run.items()},
+            )
+        except ConfigError as error:
+            raise ConfigError(error.message, where=str(path), remedy=error.remedy) from error
 
     def refuse_pipes(self, what: str) -> None:
         """Raise UsageError for a source of a pipe, which ``what`` would read later, or again."""
@@ -216,7 +228,7 @@ class Recipe:
         return attrs.evolve(self, settings=settings, **given)
 
     def to_toml(self) -> str:
-        """The recipe as TOML that ``load_recipe`` reads back to an equal one."""
+        """The recipe as TOML that ``load`` reads back to an equal one."""
         document: dict[str, Any] = {}
         run = {
             word: value
@@ -241,44 +253,21 @@ def run_options() -> dict[str, attrs.Attribute[Any]]:
     return {field.name.replace("_", "-"): field for field in fields if "kind" in field.metadata}
 
 
-def load_recipe(path: Path) -> Recipe:
-    """Read a recipe; raises ConfigError naming what is wrong in it."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        problem = f"the recipe cannot be read: {error.strerror}"
-        raise UsageError(problem, where=str(path), remedy="check the path") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError("the recipe is not UTF-8 text", where=str(path)) from error
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"invalid TOML: {error}", where=str(path)) from error
-    others = {key: value for key, value in document.items() if key not in _TABLES}
-    commands = {name: _of_command(name, table, path) for name, table in others.items()}
-    run = _table(document.get("run", {}), "run", path)
-    _check_keys(run, tuple(run_options()), path, "key of [run]")
-    for key, field in run_options().items():
-        kind = field.metadata["kind"]
-        plain = get_origin(kind) or kind
-        fits = isinstance(run.get(key), plain) and not isinstance(run[key], bool)
-        if key in run and not (fits and (plain is not list or set(map(type, run[key])) <= {str})):
-            what = "a list of texts" if plain is list else f"of type {kind.__name__}"
-            raise ConfigError(f"[run] {key} = {run[key]!r} is not {what}", where=str(path))
-    settings = _table(document.get("set", {}), "set", path)
-    try:
-        return Recipe(
-            sources=_endpoints(document.get("source", []), "source", path),
-            sinks=_endpoints(document.get("sink", []), "sink", path),
-            settings={
-                name: _flat(_table(values, f"set.{name}", path))
-                for name, values in settings.items()
-            },
-            commands=commands,
-            **{key.replace("-", "_"): value for key, value in run.items()},
-        )
-    except ConfigError as error:
-        raise ConfigError(error.message, where=str(path), remedy=error.remedy) from error
+def _run(table: Any, path: Path) -> dict[str, Any]:
+    """The options of a run, each of its type."""
+    run, options = _table(table, "run", path), run_options()
+    _check_keys(run, tuple(options), path, "key of [run]")
+    for key, value in run.items():
+        kind = options[key].metadata["kind"]
+        if kind == list[str]:
+            what = "a list of texts"
+            fits = isinstance(value, list) and set(map(type, value)) <= {str}
+        else:
+            what = f"of type {kind.__name__}"
+            fits = type(value) is kind
+        if not fits:
+            raise ConfigError(f"[run] {key} = {value!r} is not {what}", where=str(path))
+    return run
 
 
 def _of_command(name: str, table: Any, path: Path) -> Mapping[str, Any]:

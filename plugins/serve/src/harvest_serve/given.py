@@ -132,7 +132,7 @@ def _check(key: str, value: Any, meant: Iterable[View | ReportSpec], name: str, 
         )
     is_file = any(key not in offered_settings(spec) for spec in takers)
     if is_file and isinstance(value, str) and not Path(value).expanduser().exists():
-        raise UsageError(f"there is no file {value!r}", where=where, remedy="check the path")
+        raise UsageError(f"no such file: {value!r}", where=where, remedy="check the path")
 
 
 def asked_for(datasets: Iterable[Path], settings: Iterable[str] | None) -> list[tuple[Path, Given]]:

@@ -23,7 +23,7 @@ MOST_LETTERS: Final = 100_000
 _ABOUT_ITSELF: Final = frozenset(
     {"current_setting", "getvariable", "json_serialize_plan", "get_block_size", "format_type"}
 )
-"""Functions that tell of DuckDB's settings, or plan a query that nobody has looked at."""
+"""Functions that show DuckDB's settings, or plan a query that nobody has looked at."""
 
 _INTERNAL: Final = re.compile(r"(?:duckdb|pragma|pg(?!_typeof$))_")
 """Names of functions that read its catalog."""
@@ -40,7 +40,7 @@ class Read:
     called: bool = False
 
 
-def folded(name: str) -> str:
+def lowered(name: str) -> str:
     """A name as DuckDB compares it: in small letters, of ASCII alone."""
     return name.translate(_ASCII)
 
@@ -64,7 +64,7 @@ def check_condition(condition: str | None) -> str | None:
                 "a condition asks one table alone", where=condition, remedy="write it as a query"
             )
         for name in node.get("column_names") or ():
-            if folded(name) in (FILE, ROW):
+            if lowered(name) in (FILE, ROW):
                 raise UsageError(f"no column is named {name!r}", where=condition)
     return condition
 
@@ -101,16 +101,16 @@ def select(text: str, what: str = "query") -> dict[str, Any]:
 
 
 def _check_functions(tree: Any) -> None:
-    """Raise UsageError where a query calls a function that tells of the database, or only waits."""
+    """Raise UsageError where a query calls a function that shows the database, or only waits."""
     for node in _nodes(tree):
         if node.get("class") != "FUNCTION":
             continue
-        name = folded(str(node.get("function_name", "")))
+        name = lowered(str(node.get("function_name", "")))
         if name in _IDLE:
             raise UsageError(f"{name}() only waits", remedy="take it away")
         if name in _ABOUT_ITSELF or _INTERNAL.match(name):
             raise UsageError(
-                f"{name}() tells of the database, not of this dataset",
+                f"{name}() shows the database, not this dataset",
                 remedy="ask record types and views alone",
             )
 
@@ -143,18 +143,18 @@ def reads(tree: Any) -> Iterator[Read]:
             continue
         kind = node.get("type")
         if kind == "TABLE_FUNCTION" and "function" in node:
-            yield Read(folded(str(node["function"].get("function_name", "?"))), called=True)
+            yield Read(lowered(str(node["function"].get("function_name", "?"))), called=True)
         elif kind == "SHOW_REF" and node.get("table_name"):
             yield Read(str(node["table_name"]))
         elif kind == "BASE_TABLE":
             path = node["qualified_name"]["path"]
-            if len(path) != 1 or folded(path[0]) not in known:
+            if len(path) != 1 or lowered(path[0]) not in known:
                 yield Read(".".join(path))
         rest = dict(node)
         for entry in (rest.pop("cte_map", None) or {}).get("map", ()):
             waiting.append((entry["value"], known))
-            known |= {folded(entry["key"])}
+            known |= {lowered(entry["key"])}
         if kind == "RECURSIVE_CTE_NODE":
             # only its second part reads the rows that it has made
-            waiting.append((rest.pop("right"), known | {folded(rest["cte_name"])}))
+            waiting.append((rest.pop("right"), known | {lowered(rest["cte_name"])}))
         waiting += [(each, known) for each in rest.values()]

@@ -24,7 +24,7 @@ async def _rows(request: Request) -> Response:
 
 
 async def _nothing(request: Request) -> Response:
-    raise NotFound("there is no such page", where=request.url.path)
+    raise NotFound("no such page", where=request.url.path)
 
 
 _OF = {
