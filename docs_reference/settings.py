@@ -29,6 +29,8 @@ prevails. `harvest run ... --print-config` prints the recipe of a command line, 
 - A source: `-s NAME:LOCATION`, or `[[source]]` with `name` and `location`; with `plugin` too, it is
   that of a Python file (`FILE.py`, relative to the recipe) or of one of several distributions.
 - A sink: `-k NAME:LOCATION`, or `[[sink]]` with the same keys.
+- A setting of views and reports in the browser: `[serve.set.NAME]`; `harvest serve RECIPE.toml`
+  reads it.
 
 A setting that does not exist, or whose value does not fit, ends the run with exit code 2 before
 anything is read.

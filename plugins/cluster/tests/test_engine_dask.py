@@ -60,7 +60,6 @@ NOTHING = Work(bundles=())
         ({"cluster": "slurm"}, "give the memory of a job"),
         ({"cluster": "slurm", "memory": "4G", "directory": "/a b"}, "dask.directory: '/a b'"),
         ({"cluster": "slurm", "memory": "4G", "host": "h; rm -rf /"}, "dask.host"),
-        ({"cluster": "slurm", "memory": "4G", "account": "$(id)"}, "batch option 'account'"),
         ({"adress": "tcp://h:1"}, "has no setting 'adress'; did you mean 'address'"),
     ],
 )

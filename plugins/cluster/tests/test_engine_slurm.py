@@ -143,8 +143,6 @@ def test_very_many_tiny_partitions_are_shared_out_though_they_have_few_bytes():
     ("setting", "message"),
     [
         ({"partition": "a b"}, "batch option 'partition': 'a b' does not fit"),
-        ({"time": "1 hour"}, "batch option 'time'"),
-        ({"memory": "4 GB"}, "batch option 'memory'"),
         ({"extra": "--wrap=rm"}, "--wrap is set by harvest itself"),
         (
             {"tasks_per_job": "0"},

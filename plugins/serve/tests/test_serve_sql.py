@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import select
@@ -263,19 +264,11 @@ def used(server: Server) -> float:
 
 def family(pid: int) -> list[int]:
     """A process and all below it."""
-    try:
-        below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except FileNotFoundError:
-        return []
-    found = [each for tid in Path(f"/proc/{pid}/task").iterdir() for each in children(tid)]
-    return [pid, *(each for child in {*found, *map(int, below)} for each in family(child))]
-
-
-def children(task: Path) -> list[int]:
-    try:
-        return list(map(int, (task / "children").read_text().split()))
-    except OSError:
-        return []
+    found = set()
+    with contextlib.suppress(OSError):  # it has ended
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            found |= set(map(int, (task / "children").read_text().split()))
+    return [pid, *(each for child in found for each in family(child))]
 
 
 def status_kb(pid: int, name: str) -> int:
