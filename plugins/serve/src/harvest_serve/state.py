@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import re
 import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import quote, urlencode
 
 import polars as pl
@@ -23,7 +25,7 @@ from harvest.errors import suggestion
 from .engine.scratch import Scratch
 from .given import NOTHING, Given, GivenDataset
 from .problems import Damaged, NotFound, Refused
-from .settings import check_settings
+from .settings import check_settings, settings_key
 
 KEPT: Final = 64
 """Answers that are kept of a state: findings, reports, counts, facets."""
@@ -38,6 +40,7 @@ ATTEMPTS: Final = 20
 """Commits that may come in between, one for each time that a question is asked."""
 
 Answer = TypeVar("Answer")
+Arguments = ParamSpec("Arguments")
 
 
 class Place:
@@ -118,6 +121,23 @@ class Snapshot(Place):
         plugins = self.dataset.plugins
         spec = plugins.views.get(name) or plugins.reports.get(name)
         return "" if spec is None else self.given.in_words(spec)
+
+
+def kept(
+    make: Callable[Concatenate[Snapshot, Arguments], Answer],
+) -> Callable[Concatenate[Snapshot, Arguments], Answer]:
+    """A function of a state, which is asked once for its arguments; see ``Snapshot.keep``."""
+    signature = inspect.signature(make)
+
+    @functools.wraps(make)
+    def made(snapshot: Snapshot, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+        bound = signature.bind(snapshot, *args, **kwargs)
+        bound.apply_defaults()
+        others = list(bound.arguments.values())[1:]
+        key = [settings_key(each) if isinstance(each, Mapping | None) else each for each in others]
+        return snapshot.keep((make, *key), lambda: make(snapshot, *args, **kwargs))
+
+    return made
 
 
 class _Once:
