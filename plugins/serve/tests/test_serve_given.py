@@ -75,10 +75,10 @@ def test_settings_of_a_recipe_are_for_its_datasets_and_those_of_the_command_line
 
     found = asked_for([recipe, Path("c")], ["ncem.failed_scans.show=failed", "slurm.usage.top=3"])
 
-    given = {str(path): dict(each.values) for path, each in found}
-    on_top = {"ncem.failed_scans": {"show": "failed"}, "slurm.usage": {"top": "3"}}
-    study = {"study": str(tmp_path / "study.toml")}
-    assert given == {"a": {"ncem": study, **on_top}, "b.jsonl": given["a"], "c": on_top}
+    given = {str(path): each.values for path, each in found}
+    on_top = {"ncem.failed_scans.show": "failed", "slurm.usage.top": "3"}
+    study = {"ncem.study": str(tmp_path / "study.toml")}
+    assert given == {"a": {**study, **on_top}, "b.jsonl": given["a"], "c": on_top}
 
 
 @pytest.mark.parametrize(

@@ -22,21 +22,17 @@ from .settings import offered_settings
 
 @attrs.frozen
 class Given:
-    """Settings by a name and a key: ``{"ncem": {"study": "study.toml"}}``.
+    """Settings by a name and a key: ``{"ncem.study": "study.toml"}``.
 
     A name is that of a view or report, or how some begin: ``ncem`` means ``ncem.comparison``, too.
     """
 
-    values: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
+    values: Mapping[str, Any] = attrs.field(factory=dict)
 
     @classmethod
     def parse(cls, texts: Iterable[str] | None) -> Given:
         """Read ``NAME.KEY=VALUE`` texts; raises HarvestError for another text."""
-        return cls._by_name(
-            (f"{first}.{rest}", value)
-            for first, given in plugin_settings(texts).items()
-            for rest, value in given.items()
-        )
+        return cls(dict(_by_dots(plugin_settings(texts))))
 
     @classmethod
     def of_recipe(cls, recipe: Recipe, where: str) -> Given:
@@ -49,36 +45,28 @@ class Given:
                     where=where,
                     remedy='write set.NAME.KEY = VALUE, for example set.ncem.study = "study.toml"',
                 )
-        return cls._by_name((word.removeprefix("set."), value) for word, value in table.items())
-
-    @classmethod
-    def _by_name(cls, settings: Iterable[tuple[str, Any]]) -> Given:
-        values: dict[str, dict[str, Any]] = {}
-        for word, value in settings:
-            name, _, key = word.rpartition(".")
-            values.setdefault(name, {})[key] = value
-        return cls(values)
+        return cls({word.removeprefix("set."): value for word, value in table.items()})
 
     def under(self, other: Given) -> Given:
         """These, with the other ones on top."""
-        names = {**self.values, **other.values}
-        return Given(
-            {name: {**self.values.get(name, {}), **other.values.get(name, {})} for name in names}
-        )
+        return Given({**self.values, **other.values})
 
     def of(self, spec: View | ReportSpec) -> dict[str, Any]:
         """The settings that a view or report takes; those of a longer name count more."""
-        found: dict[str, Any] = {}
-        for name in sorted(self.values, key=len):
-            if _means(name, spec.name):
-                given = self.values[name].items()
-                found |= {key: value for key, value in given if key in spec.settings}
-        return found
+        return {
+            key: value
+            for name, key, value in sorted(self._split(), key=lambda each: len(each[0]))
+            if _means(name, spec.name) and key in spec.settings
+        }
+
+    def _split(self) -> Iterator[tuple[str, str, Any]]:
+        for word, value in self.values.items():
+            name, _, key = word.rpartition(".")
+            yield name, key, value
 
     def in_words(self, spec: View | ReportSpec | None = None) -> str:
         """The settings that a view or report takes, or all of them; a file by its name alone."""
-        given = {f"{name}.{key}": v for name, of in self.values.items() for key, v in of.items()}
-        shown = given if spec is None else self.of(spec)
+        shown = self.values if spec is None else self.of(spec)
         return ", ".join(f"{key} = {_shown(value)}" for key, value in shown.items())
 
     def check(self, plugins: PluginManager, where: str) -> None:
@@ -87,17 +75,16 @@ class Given:
         where: what stands before their names, in which errors name them.
         """
         specs: list[View | ReportSpec] = [*plugins.views.values(), *plugins.reports.values()]
-        for name, given in self.values.items():
+        for name, key, value in self._split():
             meant = [spec for spec in specs if _means(name, spec.name)]
             if not meant:
                 known = {spec.name for spec in specs} | {s.name.partition(".")[0] for s in specs}
                 raise UsageError(
                     f"no view or report is named {name!r}, or begins with it",
-                    where=f"{where}{name}.{next(iter(given))}",
+                    where=f"{where}{name}.{key}",
                     remedy=suggestion(name, known),
                 )
-            for key, value in given.items():
-                _check(key, value, meant, name, f"{where}{name}.{key}")
+            _check(key, value, meant, name, f"{where}{name}.{key}")
 
 
 NOTHING: Final = Given()
