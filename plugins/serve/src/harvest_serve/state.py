@@ -75,16 +75,9 @@ class Snapshot(Place):
     """
 
     def __init__(
-        self,
-        name: str,
-        location: Path,
-        dataset: Dataset,
-        scratch: Scratch,
-        *,
-        given: Given = NOTHING,
-        label: str = "",
+        self, place: Place, dataset: Dataset, scratch: Scratch, given: Given = NOTHING
     ) -> None:
-        super().__init__(name, location, label)
+        super().__init__(place.name, place.location, place.label)
         self.dataset = GivenDataset.of(dataset, given)
         self.scratch = scratch
         self.given = given
@@ -193,14 +186,7 @@ class Served(Place):
             if before is not None and before[1].commit == str(dataset.manifest.token):
                 snapshot = before[1]  # the same state: what is kept of it holds
             else:
-                snapshot = Snapshot(
-                    self.name,
-                    self.location,
-                    dataset,
-                    self._scratch,
-                    given=self._given,
-                    label=self.label,
-                )
+                snapshot = Snapshot(self, dataset, self._scratch, self._given)
             self._opened = (mark, snapshot)
             return snapshot
 
