@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import attrs
-
 from harvest.api.settings import describe
 from harvest.plugins.registry import manager
-from harvest.recipes.recipe import Recipe
+from harvest.recipes.recipe import run_options
 from harvest_look.markdown import table
 
 from .commands import commands
 
 __all__ = ["page"]
-
-_TABLES = ("sources", "sinks", "settings")
 
 _INTRODUCTION = """# Settings
 
@@ -29,6 +25,8 @@ prevails. `harvest run ... --print-config` prints the recipe of a command line, 
 - A source: `-s NAME:LOCATION`, or `[[source]]` with `name` and `location`; with `plugin` too, it is
   that of a Python file (`FILE.py`, relative to the recipe) or of one of several distributions.
 - A sink: `-k NAME:LOCATION`, or `[[sink]]` with the same keys.
+- A setting of views and reports in the browser: `[serve.set.NAME]`; `harvest serve RECIPE.toml`
+  reads it.
 
 A setting that does not exist, or whose value does not fit, ends the run with exit code 2 before
 anything is read.
@@ -62,9 +60,7 @@ def _run() -> list[tuple[str, str, str, str]]:
     (run,) = (c for c in commands() if c.words == ("run",))
     meaning = {names.split(" ")[0]: text for names, text in run.options}
     rows = []
-    for key in attrs.fields(Recipe):
-        if key.name not in _TABLES:
-            word = key.name.replace("_", "-")
-            default = "" if key.default is None else f"`{key.default}`"
-            rows.append((f"`{word}`", f"`--{word}`", default, meaning[f"--{word}"]))
+    for word, field in run_options().items():
+        default = "" if field.default is None else f"`{field.default}`"
+        rows.append((f"`{word}`", f"`--{word}`", default, meaning[f"--{word}"]))
     return rows

@@ -71,6 +71,19 @@ def strangers(tmp_path):
     return Strangers(tmp_path)
 
 
+def test_a_recipe_has_a_table_for_a_command_of_a_stranger(strangers, tmp_path):
+    keys = GREET.replace("after=", 'recipe_keys=("loud",), after=')
+    strangers.install("hello", keys)
+    recipe = tmp_path / "r.toml"
+    recipe.write_text("[greet]\nloud = true\n")
+    assert strangers.harvest("run", str(recipe), "--print-config").stdout == recipe.read_text()
+
+    recipe.write_text("[greet]\nlod = true\n")
+    refused = strangers.harvest("run", str(recipe))
+    assert refused.returncode == 2
+    assert "r.toml: unknown key of [greet] 'lod'; did you mean 'loud'?" in refused.stderr
+
+
 def test_one_command_is_called_by_its_name_and_ends_with_its_code(strangers):
     strangers.install("hello", GREET, named="greet")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.errors import ConfigError, UsageError
-from harvest.recipes.recipe import Endpoint, Recipe, load_recipe, parse_setting
+from harvest.recipes.recipe import Endpoint, Recipe, parse_setting
 
 names = st.sampled_from(["mofka-dask", "slurm", "parquet"])
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
@@ -19,6 +19,9 @@ recipes = st.builds(
     sources=endpoints,
     sinks=endpoints,
     settings=st.dictionaries(names, st.dictionaries(keys, values, min_size=1), max_size=2),
+    commands=st.dictionaries(
+        st.just("serve"), st.dictionaries(st.just("set"), values, max_size=1), max_size=1
+    ),
     engine=st.sampled_from(["local", "dask"]),
     workers=st.none() | st.integers(1, 64),
     on_error=st.sampled_from(["reject", "fail"]),
@@ -32,7 +35,7 @@ recipes = st.builds(
 def test_a_recipe_survives_being_written_and_read(recipe, tmp_path_factory):
     path = tmp_path_factory.mktemp("recipe") / "r.toml"
     path.write_text(recipe.to_toml(), encoding="utf-8")
-    assert load_recipe(path) == recipe
+    assert Recipe.load(path) == recipe
 
 
 def test_the_command_line_goes_on_top_of_the_recipe(tmp_path):
@@ -52,7 +55,7 @@ def test_the_command_line_goes_on_top_of_the_recipe(tmp_path):
         1 = "-27ms"
         """
     )
-    merged = load_recipe(path).merged(
+    merged = Recipe.load(path).merged(
         workers=2, settings={"slurm": {"started": "yes"}}, sources=(), limit=None
     )
     assert merged == Recipe(
@@ -74,6 +77,8 @@ def test_the_command_line_goes_on_top_of_the_recipe(tmp_path):
         ("[run]\nworkers = 'x'\n", "workers = 'x' is not of type int"),
         ("[run]\nworkers = 0\n", "workers 0 is not a whole number of at least 1"),
         ("[run]\non-error = 'ignore'\n", "on-error 'ignore' is unknown"),
+        ("run = 1\n", r"\[run\] must be a table"),
+        ("[srve]\n", r"unknown table 'srve'; did you mean 'serve'"),
         ("[source]\nname = 'x'\n", r"write \[\[source\]\]"),
         ("[[source]]\nname = 'x'\n", r"a \[\[source\]\] needs a location"),
         ("[set]\nslurm = 1\n", r"\[set.slurm\] must be a table"),
@@ -84,13 +89,13 @@ def test_a_wrong_recipe_is_refused_with_file_and_remedy(tmp_path, text, message)
     path = tmp_path / "r.toml"
     path.write_text(text)
     with pytest.raises(ConfigError, match=message) as caught:
-        load_recipe(path)
+        Recipe.load(path)
     assert caught.value.where == str(path)
 
 
 def test_a_recipe_that_is_not_there_is_a_usage_error(tmp_path):
     with pytest.raises(UsageError, match="No such file"):
-        load_recipe(tmp_path / "none.toml")
+        Recipe.load(tmp_path / "none.toml")
 
 
 @pytest.mark.parametrize("text", ["slurm.timezone", "timezone=UTC", "slurm.=1", ".x=1", ""])

@@ -403,7 +403,7 @@ def test_replay_may_change_a_setting(tmp_path: Path) -> None:
 
     done = CliRunner().invoke(
         app,
-        ["rejects", str(small.location), "--replay", "-o", f"slurm.columns={columns}"],
+        ["rejects", str(small.location), "--replay", "--set", f"slurm.columns={columns}"],
         standalone_mode=False,
     )
 

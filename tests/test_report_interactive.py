@@ -46,6 +46,14 @@ def test_a_plot_of_too_many_marks_stays_a_picture():
     assert "<svg" in many
 
 
+def test_where_no_script_may_run_the_page_has_none():
+    page = page_of(2).html(interactive=False)
+
+    assert "<script" not in page
+    assert "script-src" not in page
+    assert "<svg" in page
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_what_is_pointed_at_is_shown_as_text(tmp_path):

@@ -152,7 +152,7 @@ def _reason(known: Known, root: Path) -> str:
 
 
 def print_first_rows(
-    source: str, rows: int, settings: list[str], *, json: bool, exact: bool, wide: bool
+    source: str, rows: int, settings: list[str] | None, *, json: bool, exact: bool, wide: bool
 ) -> int:
     """Print the first rows of a source."""
     style = Style(exact=exact, wide=wide)

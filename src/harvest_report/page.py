@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 LIBRARIES = ("jinja2", "matplotlib")
 
 
-def to_html(report: Report) -> str:
+def to_html(report: Report, *, interactive: bool = True) -> str:
     """The page.  Raises HarvestError where jinja2 or matplotlib is not installed."""
-    return _rendered("page.html.j2", report, whole=True)
+    return _rendered("page.html.j2", report, whole=True, interactive=interactive)
 
 
 def to_fragment(report: Report) -> str:
@@ -41,11 +41,11 @@ def to_fragment(report: Report) -> str:
     Without the extra ``report`` it has the tables and the words.
     """
     if all(importlib.util.find_spec(library) for library in LIBRARIES):
-        return _rendered("notebook.html.j2", report, whole=False)
+        return _rendered("notebook.html.j2", report, whole=False, interactive=False)
     return _plain(report)
 
 
-def _rendered(name: str, report: Report, *, whole: bool) -> str:
+def _rendered(name: str, report: Report, *, whole: bool, interactive: bool) -> str:
     """A template filled; whole: with what a page of its own has besides."""
     jinja2 = need("jinja2", "writing a page")
     environment = jinja2.Environment(
@@ -57,12 +57,10 @@ def _rendered(name: str, report: Report, *, whole: bool) -> str:
     )
     environment.filters["line"] = printable_line
     environment.filters["prose"] = _prose
-    picture = report.picture
-    first = None if picture is None else _section(picture, report, whole=whole)
+    picture, how = report.picture, {"whole": whole, "interactive": interactive}
+    first = None if picture is None else _section(picture, report, **how)
     sections = [
-        _section(section, report, whole=whole)
-        for section in report.sections
-        if section is not picture
+        _section(section, report, **how) for section in report.sections if section is not picture
     ]
     alive = any(each.get("item") for each in (first or {}, *sections))
     markup = need("markupsafe", "writing a page").Markup
@@ -169,7 +167,7 @@ def _evidence(report: Report) -> list[dict[str, Any]]:
     return shown
 
 
-def _section(section: Section, report: Report, *, whole: bool) -> dict[str, Any]:
+def _section(section: Section, report: Report, *, whole: bool, interactive: bool) -> dict[str, Any]:
     """What the template shows; whole: with the data to download."""
     shown: dict[str, Any] = {"name": section.name, "title": section.title}
     if isinstance(section, Table):
@@ -193,7 +191,7 @@ def _section(section: Section, report: Report, *, whole: bool) -> dict[str, Any]
         caption = f"{'' if whole else report.name + '--'}{section.name}--caption"
         if whole:  # of one figure; below, each is taken from what is drawn
             draw(section, "svg", "png")
-        marks = section.marks if whole else None
+        marks = section.marks if interactive else None
         target, height = f"{section.name}--marks", max(260, round(section.size[1] * 80))
         return shown | {
             "kind": "plot",

@@ -178,9 +178,12 @@ class Report:
         """As the terminal shows it."""
         return to_text(self, width)
 
-    def html(self) -> str:
-        """One page that needs nothing else; raises HarvestError without the extra ``report``."""
-        return to_html(self)
+    def html(self, *, interactive: bool = True) -> str:
+        """One page that needs nothing else; raises HarvestError without the extra ``report``.
+
+        interactive: whether scripts may run where it is shown; without, all plots are pictures.
+        """
+        return to_html(self, interactive=interactive)
 
     def latex(self) -> str:
         """Its tables for a document that uses the package booktabs."""

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from harvest import Bundle, Partition
 from harvest.reading.bundle import BUNDLE_PARTITIONS
 from harvest.reading.task import Task
+from harvest_cluster import in_units
 from harvest_cluster.dask import engine as dask
 from harvest_cluster.dask.engine import units
-from harvest_cluster.units import in_units
 
 NOBODY: Any = None
 

@@ -12,7 +12,7 @@ from serving import PLUGIN, Server, serving, things
 import harvest
 from harvest.plugins import PluginManager
 from harvest_serve.engine.scratch import scratch
-from harvest_serve.state import Snapshot
+from harvest_serve.state import Place, Snapshot
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +34,7 @@ def opened_as_served(location: Path) -> Iterator[Snapshot]:
     known = PluginManager()
     known.add_file(PLUGIN)
     with scratch() as directory:
-        yield Snapshot("out", location, harvest.open(location, plugins=known), directory)
+        yield Snapshot(Place("out", location), harvest.open(location, plugins=known), directory)
 
 
 @pytest.fixture(scope="session")

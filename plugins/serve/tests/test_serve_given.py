@@ -12,8 +12,9 @@ from datasets import dump
 from serving import program, serving, things
 
 import harvest
+from harvest import HarvestError
 from harvest.plugins import manager
-from harvest_serve.given import Given
+from harvest_serve.given import Given, asked_for
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -52,22 +53,54 @@ def test_a_file_of_the_start_counts_in_rows_sql_and_pages(dataset, snapshot, tmp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["serve", "mcp"])
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        ("servd.words=x", "did you mean 'served'"),
-        ("served.wrds=x", "did you mean 'words'"),
-        ("served.words=missing.txt", "there is no file 'missing.txt'"),
-        ("served=x", "NAME.KEY=VALUE"),
-    ],
-)
-def test_a_setting_that_does_not_fit_ends_the_start(dataset, command, setting, said, tmp_path):
+def test_a_setting_that_does_not_fit_ends_the_start(dataset, command):
     done = subprocess.run(
-        program(command, dataset, "--set", setting),
-        capture_output=True, text=True, cwd=tmp_path, check=False, stdin=subprocess.DEVNULL,
+        program(command, dataset, "--set", "servd.words=x"),
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
+    assert "--set servd.words: no view or report" in done.stderr
+    assert "did you mean 'served'" in done.stderr
+
+
+def test_settings_of_a_recipe_are_for_its_datasets_and_those_of_the_command_line_on_top(tmp_path):
+    (tmp_path / "study.toml").touch()
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(f"""
+        sink = [{{location = "a"}}, {{location = "b.jsonl"}}, {{name = "jsonl", location = "-"}}]
+        [serve.set.ncem]
+        study = "{tmp_path / "study.toml"}"
+        failed_scans.show = "all"
+    """)
+
+    found = asked_for([recipe, Path("c")], ["ncem.failed_scans.show=failed", "slurm.usage.top=3"])
+
+    given = {str(path): each.values for path, each in found}
+    on_top = {"ncem.failed_scans.show": "failed", "slurm.usage.top": "3"}
+    study = {"ncem.study": str(tmp_path / "study.toml")}
+    assert given == {"a": {**study, **on_top}, "b.jsonl": given["a"], "c": on_top}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("set.ncm.study = 'x'", r"\[serve\] set.ncm.study: .*did you mean 'ncem'"),
+        ("set.ncem.studi = 'x'", r"\[serve\] set.ncem.studi: .*did you mean 'study'"),
+        ("set.ncem.study = 'missing.toml'", r"\[serve\] set.ncem.study: no such file"),
+        ("set.study = 'x'", r"\[serve\] set.study is not a setting; write set.NAME.KEY"),
+        ("sett.ncem.study = 'x'", r"unknown key of \[serve\] 'sett'; did you mean 'set'"),
+        ("", "this recipe writes no dataset"),
+    ],
+)
+def test_a_table_of_a_recipe_that_does_not_fit_is_refused(text, said, tmp_path):
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(f"[serve]\n{text}\n")
+
+    with pytest.raises(HarvestError, match=f"{recipe}.*{said}"):
+        asked_for([recipe], None)
+    if text.startswith("set.ncem"):  # the command line is checked in the same way
+        with pytest.raises(HarvestError, match=f"--set {said.partition('set.')[2]}"):
+            asked_for([], [text.removeprefix("set.").replace(" ", "").replace("'", "")])
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +125,11 @@ def test_a_study_fills_the_comparison_in_the_browser(inputs, tmp_path):
         )
     )
 
-    with serving(out, "--set", f"ncem.study={study}") as server:
+    # when the recipe that writes it names the study
+    (tmp_path / "recipe.toml").write_text(
+        f'sink = [{{name = "parquet", location = "{out}"}}]\n[serve]\nset.ncem.study = "{study}"\n'
+    )
+    with serving(tmp_path / "recipe.toml") as server:
         made = server.ask("/api/out/reports/ncem.comparison").json
         page = server.ask("/d/out/report/ncem.comparison").text
         findings = server.ask("/api/out/findings").json["findings"]

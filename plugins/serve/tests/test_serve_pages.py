@@ -17,7 +17,6 @@ from night import NIGHT
 from serving import serving, things
 
 import harvest
-from harvest_serve.filters import WORDS
 
 pytestmark = pytest.mark.slow
 
@@ -289,13 +288,6 @@ def test_what_is_not_there_is_a_page_that_leads_on(server, path):
     assert answer.status == 404
     assert 'href="/d/out/"' in answer.text
     assert server.ask("/d/other/").status == 404
-
-
-def test_every_operator_has_words(server):
-    text = server.ask(TABLE).text
-
-    for operator, words in WORDS.items():
-        assert f'<option value="{operator}">{words}</option>' in text
 
 
 def test_several_datasets_are_listed_and_a_damaged_one_says_what_verify_says(dataset, tmp_path):

@@ -20,7 +20,7 @@ from harvest.toolkit.frames import TEXT_MAP
 from harvest_report.csv import CSV_TIME, csv_columns
 from harvest_serve import facets, tables
 from harvest_serve.downloads import FORMS, frame_of, stream
-from harvest_serve.filters import Filter
+from harvest_serve.filters import OPERATORS, Filter, kind_of
 from harvest_serve.problems import Refused
 from harvest_serve.questions import Question
 from harvest_serve.state import Snapshot
@@ -87,7 +87,8 @@ def test_the_rows_of_a_question_are_those_that_polars_gives(snapshot, everything
     draw = random.Random(f"{SEED} {number}")
     where, frame = [], everything
     for column in draw.sample(list(COLUMNS), draw.randrange(3)):
-        operator, value = draw.choice(tables.operators(COLUMNS[column])), drawn_value(draw, column)
+        operator = draw.choice(OPERATORS[kind_of(COLUMNS[column])])
+        value = drawn_value(draw, column)
         where.append(Filter(column, operator, as_text(value)))
         frame = frame.filter(BY_POLARS[operator](pl.col(column), pl.lit(value)))
     condition = draw.choice((None, None, None, *IN_POLARS))
@@ -140,11 +141,9 @@ def test_a_view_takes_its_settings_and_its_durations_are_seconds(snapshot, every
         ({"where": (Filter("size", "contains", "1"),)}, "not an operator for size"),
         ({"where": (Filter("size", "eq", "many"),)}, "'many' is not of the type integer"),
         ({"where": (Filter("moment", "eq", "noon"),)}, "'noon' is not of the type time"),
-        ({"sort": (("nope", True),)}, "no column is named 'nope'"),
         ({"limit": 10**6}, "are too many for one answer"),
         ({"condition": "1=1) union select (2"}, "this is not a condition"),
         ({"condition": 'name in (select name from "served.thing")'}, "asks one table alone"),
-        ({"condition": "nope > 1"}, "nope"),
         ({"condition": "name >"}, "syntax error"),
         ({"settings": {"least": "1"}}, "has no settings"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import select
@@ -20,26 +21,20 @@ from harvest_serve.sql import ask
 READS = (
     "select * from read_csv('/etc/passwd')",
     "select * from read_text('/etc/passwd')",
-    "select * from read_blob('/proc/self/environ')",
-    "select * from read_json('/etc/passwd')",
     "select * from read_parquet('/etc/passwd')",
     "select * from '/etc/passwd'",
-    "select * from 'x.csv'",
     "select * from glob('/etc/*')",
-    "select * from sniff_csv('/etc/passwd')",
     "select * from parquet_metadata('/etc/passwd')",
     "with a as (from read_text('/etc/passwd')) from a",
     "select (select content from read_text('/etc/passwd'))",
     "select * from query('from read_text(''/etc/passwd'')')",
     "select * from query_table('/etc/passwd')",
     "select * from duckdb_settings()",
-    "select * from duckdb_secrets()",
+    "from duckdb_logs()",
     "select * from information_schema.tables",
     "select * from sqlite_scan('a', 'b')",
     "select * from 'https://example.org/x.parquet'",
-    "select * from read_csv('https://example.org/x.csv')",
     "select * from server",
-    "select * from os",
     "select getenv('HOME')",
 )
 DECOYS = (
@@ -87,39 +82,22 @@ DECOYS = (
 WRITES = (
     "copy (select 1) to '{}/stolen.csv'",
     "copy \"served.thing\" to '{}/stolen.parquet'",
-    "copy (select 1) to '{}/stolen.csv' (use_tmp_file false)",
     "create table t as select 1",
-    'create or replace view "served.thing" as select 1',
     'insert into "served.thing" values (1)',
-    'delete from "served.thing"',
-    'update "served.thing" set name = 1',
     'drop view "served.thing"',
-    'alter table "served.thing" add column x int',
     "export database '{}/stolen'",
     "attach '{}/stolen.db'",
-    "detach memory",
-    "use memory",
     "install httpfs",
-    "load httpfs",
     "force install json from 'http://example.org'",
     "set enable_external_access = true",
-    "set memory_limit = '100GB'",
-    "set threads = 100",
     "reset lock_configuration",
-    "pragma enable_profiling",
     "pragma database_list",
     "call pragma_version()",
-    "checkpoint",
-    "vacuum",
-    "begin",
     "prepare q as select 1",
-    "execute q",
     "create secret s (type s3)",
-    "create macro m() as 1",
     "select 1; copy (select 1) to '{}/stolen.csv'",
     "explain analyze select 1",
     "",
-    ";",
     "select",
     "select 1; select 2",
 )
@@ -159,18 +137,19 @@ def test_names_of_a_query_s_own_are_its_own(snapshot, query, rows):
     assert ask(snapshot, query).table.num_rows == rows
 
 
-@pytest.mark.parametrize("condition", ['"harvest file" is not null', '"Harvest Row" > 1'])
-def test_a_condition_sees_the_columns_of_its_table_alone(server, condition):
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ('"harvest file" is not null', "no column is named"),
+        ('"Harvest Row" > 1', "no column is named"),
+        ("current_setting('temp_directory') > ''", "shows the database"),
+    ],
+)
+def test_a_condition_sees_the_columns_of_its_table_alone(server, condition, said):
     answer = server.ask(f"/api/out/tables/served.thing/rows?condition={quote(condition)}")
 
     assert answer.status == 400
-    assert "no column is named" in answer.json["message"]
-
-
-def test_a_condition_learns_nothing_of_the_database(server):
-    condition = quote("current_setting('temp_directory') > ''")
-    answer = server.ask(f"/api/out/tables/served.thing/rows?condition={condition}")
-    assert answer.status == 400, answer.text
+    assert said in answer.json["message"]
 
 
 @pytest.mark.parametrize(
@@ -285,19 +264,11 @@ def used(server: Server) -> float:
 
 def family(pid: int) -> list[int]:
     """A process and all below it."""
-    try:
-        below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except FileNotFoundError:
-        return []
-    found = [each for tid in Path(f"/proc/{pid}/task").iterdir() for each in children(tid)]
-    return [pid, *(each for child in {*found, *map(int, below)} for each in family(child))]
-
-
-def children(task: Path) -> list[int]:
-    try:
-        return list(map(int, (task / "children").read_text().split()))
-    except OSError:
-        return []
+    found = set()
+    with contextlib.suppress(OSError):  # it has ended
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            found |= set(map(int, (task / "children").read_text().split()))
+    return [pid, *(each for child in found for each in family(child))]
 
 
 def status_kb(pid: int, name: str) -> int:
@@ -410,12 +381,6 @@ def test_a_body_that_is_no_question_is_refused(server, body):
 
     assert answer.status == 400
     assert answer.json["remedy"]
-
-
-def test_one_question_learns_nothing_of_another_s(server):
-    server.sql("select 1 as secret")
-
-    assert server.sql("from duckdb_logs()").status == 400
 
 
 def test_who_downloads_waits_for_a_turn(server):

@@ -255,7 +255,7 @@ def test_the_printed_line_harvests(tmp_path):
     (here / "my dumps").mkdir(parents=True)
     (here / "my dumps" / "a.txt").write_text(dump(1, 2))
     told = schedule(
-        "-s", "slurm:my dumps", "-k", "jsonl:jobs.jsonl", "-o", "slurm.timezone=UTC",
+        "-s", "slurm:my dumps", "-k", "jsonl:jobs.jsonl", "--set", "slurm.timezone=UTC",
         "--workers", 1, "--every", "5 4 * * *", cwd=here,
     )  # fmt: skip
     assert told.returncode == 0, told.stderr
@@ -304,7 +304,7 @@ def test_the_printed_line_writes_the_report(tmp_path):
     (tmp_path / "in" / "a.txt").write_text(dump(1, 2))
     told = schedule(
         "-s", "slurm:in", "-k", "parquet:out", "--set", "slurm.timezone=UTC", "--workers", 1,
-        "--report", "slurm.usage:by=account", "--output", "page.json", cwd=tmp_path,
+        "--report", "slurm.usage:by=account", "-o", "page.json", cwd=tmp_path,
     )  # fmt: skip
     assert told.returncode == 0, told.stderr
 
@@ -320,7 +320,7 @@ def test_the_printed_line_writes_the_report(tmp_path):
     ("more", "said"),
     [
         (("--report", "slurm.usage"), "belong together"),
-        (("--output", "page.html"), "belong together"),
+        (("-o", "page.html"), "belong together"),
         (("--report", "slurm.usag", "--output", "x.html"), "slurm.usage"),
         (("--report", "slurm.usage:bx=a", "--output", "x.html"), "no setting 'bx'"),
         (("--report", "slurm.usage:by", "--output", "x.html"), "no KEY=VALUE"),

@@ -201,22 +201,6 @@ def test_a_watch_since_a_day_leaves_earlier_ones_alone(tmp_path):
     assert watched.to_read() == {str(tmp_path / "2026/11/3/new"), str(tmp_path / "none")}
 
 
-def test_a_file_behind_a_linked_directory_makes_a_round_list_all(tmp_path):
-    there, elsewhere = tmp_path / "in", tmp_path / "elsewhere"
-    there.mkdir()
-    elsewhere.mkdir()
-    (there / "link").symlink_to(elsewhere)
-    watched = inputs_of(there, settle_s=0)
-    watched.look()
-    watched.take(())
-    assert watched.to_read() == set()
-
-    (elsewhere / "file").touch()
-    watched.look()
-
-    assert watched.to_read() is None
-
-
 # --- looking at what was notified, beside looking at all ------------------------------------------
 
 NAMES = st.sampled_from(["a", "b", "u/a", "u/b", "u/v/a", "w/a"])

@@ -8,7 +8,7 @@ is imported on first use, so that unused plugins cost nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import attrs
@@ -123,12 +123,14 @@ class Command:
     app: a function that typer can call (one command), or a typer app (a group); or
         ``module:object``, imported when the command is called.
     after: the command before it in ``harvest --help``; by default plugins' commands come last.
+    recipe_keys: what a table ``[NAME]`` of a recipe may hold for it; ``Recipe.commands`` has it.
     """
 
     name: str = attrs.field(validator=attrs.validators.matches_re(r"[\w-]+( [\w-]+)?"))
     doc: str
     app: Any
     after: str | None = None
+    recipe_keys: Sequence[str] = ()
 
 
 class Hooks(Protocol):

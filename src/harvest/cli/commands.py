@@ -16,7 +16,6 @@ from harvest.commands.options import (
     Json,
     RunOptions,
     SettingsAgain,
-    SettingsAsBefore,
     Wait,
     plugin_settings,
     refuse_without,
@@ -121,7 +120,6 @@ def verify(
         ),
     ] = False,
     settings: SettingsAgain = None,
-    before: SettingsAsBefore = None,
     wait: Wait = 0.0,
     json: Json = False,
 ) -> int:
@@ -135,7 +133,6 @@ def verify(
     from harvest.cli.actions.verify import print_problems, print_repair  # late: help needs none
     from harvest.dataset.repair import repair as mend
 
-    settings = [*(settings or ()), *(before or ())]
     if not repair:
         drops = deleted != "keep"
         given = {"--set": settings, "--wait": wait, "--deleted": drops, "--give-up": give_up}

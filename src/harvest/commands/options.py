@@ -11,14 +11,14 @@ import attrs
 import typer
 
 from harvest.errors import UsageError
-from harvest.recipes.recipe import Recipe, load_recipe, parse_setting, run_options
+from harvest.recipes.recipe import Recipe, parse_setting, run_options
 from harvest.toolkit.completion import words
 
 from . import complete
 
 __all__ = [
-    "DatasetPath", "Exact", "Json", "Settings", "SettingsAgain", "SettingsAsBefore", "Wait",
-    "Wide", "key_values", "plugin_settings", "refuse_without",
+    "DatasetPath", "Exact", "Json", "Settings", "SettingsAgain", "Wait", "Wide",
+    "key_values", "plugin_settings", "refuse_without",
 ]  # fmt: skip
 
 DatasetPath = Annotated[
@@ -71,7 +71,7 @@ SettingsAgain = Annotated[
     _set("A setting for reading again; it overrides the one of the first run. Repeatable."),
 ]
 # hidden: in other commands, -o is the output
-SettingsAsBefore = Annotated[list[str] | None, _set("The same as --set.", "-o", hidden=True)]
+_SetByO = Annotated[list[str] | None, _set("The same as --set.", "-o", hidden=True)]
 Wide = Annotated[
     bool, typer.Option("--wide", help="Show all columns in full, however long the lines get.")
 ]
@@ -102,7 +102,7 @@ class RunOptions(NamedTuple):
         from harvest.plugins.registry import manager
         from harvest.recipes.endpoints import endpoints_of  # late: help needs none of it
 
-        base = load_recipe(self.file) if self.file is not None else Recipe()
+        base = Recipe.load(self.file) if self.file is not None else Recipe()
         return base.merged(
             sources=endpoints_of(self.sources or (), "source", manager()),
             sinks=endpoints_of(self.sinks or (), "sink", manager()),
@@ -125,7 +125,8 @@ def takes_run_options(
     """Fill a command's first parameter, ``options: RunOptions``, from the command line.
 
     The options are those that :class:`harvest.recipes.recipe.Recipe` declares, in its order.
-    without: fields of options that have no meaning for the command.
+    without: fields of options that have no meaning for the command, and ``o`` if its ``-o`` is not
+    ``--set``.
     """
     fields = [field for field in run_options().values() if field.name not in without]
 
@@ -135,7 +136,7 @@ def takes_run_options(
                 file=values.pop("recipe"),
                 sources=values.pop("source"),
                 sinks=values.pop("sink"),
-                settings=[*(values.pop("settings") or ()), *(values.pop("before") or ())],
+                settings=[*(values.pop("settings") or ()), *(values.pop("o", None) or ())],
                 wait_s=values.pop("wait"),
                 run={field.name: values.pop(field.name) for field in fields},
             )
@@ -149,7 +150,7 @@ def takes_run_options(
                 _parameter("source", Sources),
                 _parameter("sink", Sinks),
                 _parameter("settings", Settings),
-                _parameter("before", SettingsAsBefore),
+                *([] if "o" in without else [_parameter("o", _SetByO)]),
                 *(_parameter(field.name, _annotation(field)) for field in fields),
                 _parameter("wait", Wait, 0.0),
                 *(parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in own),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -19,7 +18,7 @@ from harvest.reading.through_pipes import partitions_through
 from harvest.recipes.choose import name_sources, unread_below
 from harvest.recipes.endpoints import Listed, SourceUse, endpoints_of
 from harvest.recipes.pipes import COPIES, copied_pipes, with_pipes
-from harvest.recipes.recipe import Recipe, load_recipe
+from harvest.recipes.recipe import Recipe
 from harvest.recipes.selection import Named, Selection, partitions_in, partitions_of, selection_of
 from harvest.storage.part import part_key
 from harvest.storage.staging import STAGING
@@ -353,7 +352,7 @@ def run(
     plugins = plugins or manager()
     base = Recipe() if recipe is None else recipe
     if not isinstance(base, Recipe):
-        base = load_recipe(Path(base))
+        base = Recipe.load(base)
     merged = base.merged(
         sources=endpoints_of(sources, "source", plugins),
         sinks=endpoints_of(sinks, "sink", plugins), settings=settings, engine=engine,

@@ -1,40 +1,28 @@
 """The recipe of a run, from the command line or a recipe file, and its form as TOML.
 
-A recipe is TOML::
-
-    [run]
-    workers = 4
-
-    [[source]]
-    name = "mofka-dask"
-    location = "runs/R1"
-
-    [[sink]]
-    name = "parquet"
-    location = "out"
-
-    [set.mofka-dask]
-    timezone = "America/Chicago"
+``docs/how-to/recipe.md`` shows a recipe.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any, Final, get_origin
+from typing import Any, Final
 
 import attrs
 import tomli_w
 
+import harvest.plugins
 from harvest.errors import ConfigError, UsageError, suggestion
 from harvest.reading.pipes import STDIN, Pipe, names_pipe
 from harvest.toolkit.texts import printable_line
 
 DELETED: Final = ("keep", "drop")
 
+_TABLES: Final = ("run", "source", "sink", "set")  # and those of plugins' commands
 _KEYS: Final = ("plugin", "name", "location")
 """Keys of a source or sink in a recipe."""
 
@@ -120,11 +108,13 @@ class Recipe:
     line, recipe files, the record of a run and the documentation derive from it.
 
     settings: plugin name -> key -> value.
+    commands: what tables of a recipe file hold for plugins' commands: command -> key -> value.
     """
 
     sources: tuple[Endpoint, ...] = ()
     sinks: tuple[Endpoint, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
+    commands: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
     engine: str = _option(
         "Where inputs are read: local (the default), dask, slurm, or an engine of a plugin.",
         "NAME",
@@ -183,8 +173,36 @@ class Recipe:
 
     @classmethod
     def load(cls, path: str | Path) -> Recipe:
-        """Read a recipe file; raise ConfigError or UsageError as the command line does."""
-        return load_recipe(Path(path))
+        """Read a recipe file; raise ConfigError for an error in it, UsageError if it is unreadable."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            problem = f"the recipe cannot be read: {error.strerror}"
+            raise UsageError(problem, where=str(path), remedy="check the path") from error
+        except UnicodeDecodeError as error:
+            raise ConfigError("the recipe is not UTF-8 text", where=str(path)) from error
+        try:
+            document = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError(f"invalid TOML: {error}", where=str(path)) from error
+        others = {key: value for key, value in document.items() if key not in _TABLES}
+        commands = {name: _of_command(name, table, path) for name, table in others.items()}
+        run = _run(document.get("run", {}), path)
+        settings = _table(document.get("set", {}), "set", path)
+        try:
+            return cls(
+                sources=_endpoints(document.get("source", []), "source", path),
+                sinks=_endpoints(document.get("sink", []), "sink", path),
+                settings={
+                    name: _flat(_table(values, f"set.{name}", path))
+                    for name, values in settings.items()
+                },
+                commands=commands,
+                **{key.replace("-", "_"): value for key, value in run.items()},
+            )
+        except ConfigError as error:
+            raise ConfigError(error.message, where=str(path), remedy=error.remedy) from error
 
     def refuse_pipes(self, what: str) -> None:
         """Raise UsageError if a source reads a pipe: ``what`` would read it later or again."""
@@ -210,7 +228,7 @@ class Recipe:
         return attrs.evolve(self, settings=settings, **given)
 
     def to_toml(self) -> str:
-        """Return the recipe as TOML; ``load_recipe`` restores an equal recipe."""
+        """Return the recipe as TOML; ``load`` restores an equal recipe."""
         document: dict[str, Any] = {}
         run = {
             word: value
@@ -226,7 +244,7 @@ class Recipe:
                 ]
         if self.settings:
             document["set"] = {name: dict(values) for name, values in self.settings.items()}
-        return tomli_w.dumps(document)
+        return tomli_w.dumps(document | dict(self.commands))
 
 
 def run_options() -> dict[str, attrs.Attribute[Any]]:
@@ -235,42 +253,41 @@ def run_options() -> dict[str, attrs.Attribute[Any]]:
     return {field.name.replace("_", "-"): field for field in fields if "kind" in field.metadata}
 
 
-def load_recipe(path: Path) -> Recipe:
-    """Read a recipe file; raise ConfigError for an error in it, UsageError if it is unreadable."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        problem = f"the recipe cannot be read: {error.strerror}"
-        raise UsageError(problem, where=str(path), remedy="check the path") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError("the recipe is not UTF-8 text", where=str(path)) from error
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"invalid TOML: {error}", where=str(path)) from error
-    _check_keys(document, ("run", "source", "sink", "set"), path, "table")
-    run = document.get("run", {})
-    _check_keys(run, tuple(run_options()), path, "key of [run]")
-    for key, field in run_options().items():
-        kind = field.metadata["kind"]
-        plain = get_origin(kind) or kind
-        fits = isinstance(run.get(key), plain) and not isinstance(run[key], bool)
-        if key in run and not (fits and (plain is not list or set(map(type, run[key])) <= {str})):
-            what = "a list of texts" if plain is list else f"of type {kind.__name__}"
-            raise ConfigError(f"[run] {key} = {run[key]!r} is not {what}", where=str(path))
-    settings = document.get("set", {})
-    for name, values in settings.items():
-        if not isinstance(values, dict):
-            raise ConfigError(f"[set.{name}] must be a table", where=str(path))
-    try:
-        return Recipe(
-            sources=_endpoints(document.get("source", []), "source", path),
-            sinks=_endpoints(document.get("sink", []), "sink", path),
-            settings={name: _flat(values) for name, values in settings.items()},
-            **{key.replace("-", "_"): value for key, value in run.items()},
-        )
-    except ConfigError as error:
-        raise ConfigError(error.message, where=str(path), remedy=error.remedy) from error
+def _run(table: Any, path: Path) -> dict[str, Any]:
+    """The options of a run, each of its type."""
+    run, options = _table(table, "run", path), run_options()
+    _check_keys(run, tuple(options), path, "key of [run]")
+    for key, value in run.items():
+        kind = options[key].metadata["kind"]
+        if kind == list[str]:
+            what = "a list of texts"
+            fits = isinstance(value, list) and set(map(type, value)) <= {str}
+        else:
+            what = f"of type {kind.__name__}"
+            fits = type(value) is kind
+        if not fits:
+            raise ConfigError(f"[run] {key} = {value!r} is not {what}", where=str(path))
+    return run
+
+
+def _of_command(name: str, table: Any, path: Path) -> Mapping[str, Any]:
+    """The table of a plugin's command, which says what keys it has."""
+    found = _table(table, name, path)
+    plugins = harvest.plugins.manager()
+    keys = {spec.name: spec.recipe_keys for spec in plugins.commands.values() if spec.recipe_keys}
+    if name not in keys:
+        remedy = suggestion(name, (*_TABLES, *keys))
+        if missing := plugins.missing("command", name):
+            remedy += f"; {missing} brings a command of this name"
+        raise ConfigError(f"unknown table {name!r}", where=str(path), remedy=remedy)
+    _check_keys(found, keys[name], path, f"key of [{name}]")
+    return found
+
+
+def _table(value: Any, name: str, path: Path) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ConfigError(f"[{name}] must be a table", where=str(path))
+    return value
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -289,7 +306,7 @@ def _endpoints(items: Any, kind: str, path: Path) -> tuple[Endpoint, ...]:
         raise ConfigError(f"write [[{kind}]], with double brackets", where=str(path))
     made = []
     for item in items:
-        _check_keys(item, _KEYS, path, f"key of [[{kind}]]")
+        _check_keys(_table(item, f"[{kind}]", path), _KEYS, path, f"key of [[{kind}]]")
         if not isinstance(item.get("location"), str):
             raise ConfigError(f"a [[{kind}]] needs a location", where=str(path))
         for key in ("plugin", "name"):
@@ -302,8 +319,8 @@ def _endpoints(items: Any, kind: str, path: Path) -> tuple[Endpoint, ...]:
     return tuple(made)
 
 
-def _check_keys(table: Mapping[str, Any], names: Sequence[str], path: Path, what: str) -> None:
-    for key in table:
+def _check_keys(keys: Iterable[str], names: Sequence[str], path: Path, what: str) -> None:
+    for key in keys:
         if key not in names:
             raise ConfigError(
                 f"unknown {what} {key!r}", where=str(path), remedy=suggestion(key, names)

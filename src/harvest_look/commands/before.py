@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from harvest.commands import complete
-from harvest.commands.options import Exact, Json, Settings, SettingsAsBefore, Wide
+from harvest.commands.options import Exact, Json, Settings, Wide
 from harvest.toolkit.completion import words
 
 from . import completion
@@ -66,7 +66,6 @@ def preview(
         typer.Option("-n", "--rows", "--limit", min=1, metavar="N", help="Rows per record type."),
     ] = 5,
     settings: Settings = None,
-    before: SettingsAsBefore = None,
     exact: Exact = False,
     wide: Wide = False,
     json: JsonRows = False,
@@ -74,7 +73,6 @@ def preview(
     """Show the first rows of a source, without writing anything."""
     from harvest_look.preview import print_first_rows  # late: help needs none of it
 
-    settings = [*(settings or ()), *(before or ())]
     return print_first_rows(source, rows, settings, json=json, exact=exact, wide=wide)
 
 

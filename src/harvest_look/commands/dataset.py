@@ -12,7 +12,6 @@ from harvest.commands.options import (
     DatasetPath,
     Json,
     SettingsAgain,
-    SettingsAsBefore,
     Wait,
     key_values,
     plugin_settings,
@@ -224,7 +223,6 @@ def rejects(
         str | None, typer.Option(metavar="TEXT", help="Only rejects whose reason contains this.")
     ] = None,
     settings: SettingsAgain = None,
-    before: SettingsAsBefore = None,
     wait: Wait = 0.0,
     json: Annotated[
         bool, typer.Option("--json", help="Print all rejects, one JSON object per line.")
@@ -237,7 +235,6 @@ def rejects(
     """
     from harvest_look.show import print_rejects, print_replay  # late: help needs none of it
 
-    settings = [*(settings or ()), *(before or ())]
     if not replay:
         refuse_without("--replay", {"--set": settings, "--wait": wait})
         return print_rejects(dataset, rows, source, reason, json=json)

@@ -49,15 +49,15 @@ def problem(_: Request, problem: Problem) -> Response:
     return answered
 
 
-async def _tell(
+async def _respond(
     request: Request, ask: Callable[[Snapshot], Mapping[str, Any]], *, written: bool = False
 ) -> Response:
     """What a question gives of the state in force, with its commit."""
 
-    def tell(snapshot: Snapshot) -> Mapping[str, Any]:
+    def of_state(snapshot: Snapshot) -> Mapping[str, Any]:
         return {"commit": snapshot.commit, **ask(snapshot)}
 
-    return _json(await answer(request, find_served(request), tell, written=written))
+    return _json(await answer(request, find_served(request), of_state, written=written))
 
 
 def _objects(frame: pa.Table | pl.DataFrame) -> list[orjson.Fragment]:
@@ -80,23 +80,23 @@ async def datasets(request: Request) -> Response:
 
 async def dataset(request: Request) -> Response:
     """What a dataset holds and what can be asked of it, and the commit that this is of."""
-    return await _tell(request, Snapshot.summary)
+    return await _respond(request, Snapshot.summary)
 
 
 async def commit(request: Request) -> Response:
     """What names the state in force: another text after each commit."""
-    return await _tell(request, lambda _: {})
+    return await _respond(request, lambda _: {})
 
 
 async def table_list(request: Request) -> Response:
     """Record types and views."""
-    return await _tell(request, lambda snapshot: {"tables": tables.tables(snapshot)})
+    return await _respond(request, lambda snapshot: {"tables": tables.tables(snapshot)})
 
 
 async def table(request: Request) -> Response:
     """A table's columns and settings."""
     name, asked = _question(request)
-    return await _tell(
+    return await _respond(
         request, lambda snapshot: _plain(tables.describe(snapshot, name, asked.settings))
     )
 
@@ -120,7 +120,7 @@ async def rows(request: Request) -> Response:
         about = {"table": name, "total": total, "offset": asked.offset}
         return {**about, "rows": _objects(found)}
 
-    return await _tell(request, ask, written=written)
+    return await _respond(request, ask, written=written)
 
 
 async def facet_list(request: Request) -> Response:
@@ -139,7 +139,7 @@ async def facet_list(request: Request) -> Response:
         ]
         return {"table": name, "facets": found}
 
-    return await _tell(request, ask, written=asked.condition is not None)
+    return await _respond(request, ask, written=asked.condition is not None)
 
 
 async def query(request: Request) -> Response:
@@ -165,7 +165,7 @@ async def query(request: Request) -> Response:
         found = sql.ask(snapshot, text, limit=limit, settings=settings)
         return {"cut": found.cut, "rows": _objects(found.table)}
 
-    return await _tell(request, ask, written=True)
+    return await _respond(request, ask, written=True)
 
 
 async def _body(request: Request) -> dict[str, Any]:
@@ -200,18 +200,18 @@ async def findings(request: Request) -> Response:
             plain["first"] = _objects(each.evidence.first)
         return {"summary": verdict.summary(), **found}
 
-    return await _tell(request, ask)
+    return await _respond(request, ask)
 
 
 async def report_list(request: Request) -> Response:
     """The reports that the dataset can serve, each with its settings."""
-    return await _tell(request, lambda snapshot: {"reports": reports.reports(snapshot)})
+    return await _respond(request, lambda snapshot: {"reports": reports.reports(snapshot)})
 
 
 async def report(request: Request) -> Response:
     """A report's content, as ``harvest report --json`` gives it."""
     name, asked = _question(request)
-    return await _tell(
+    return await _respond(
         request, lambda snapshot: reports.report(snapshot, name, asked.settings).to_dict()
     )
 
@@ -277,7 +277,7 @@ async def download(
 
 async def nothing(request: Request) -> Response:
     """An address that the API does not have."""
-    raise NotFound("there is no such address", where=request.url.path, remedy="see /api/")
+    raise NotFound("no such address", where=request.url.path, remedy="see /api/")
 
 
 _OF: Final[Mapping[str, Callable[..., Any]]] = {

@@ -72,7 +72,7 @@ async def _report_failure(request: Request, error: Exception) -> Response:
 
 async def _not_found(request: Request, error: HTTPException) -> Response:
     if error.status_code == 404:
-        return _answer(request, problem_of(NotFound("there is no such page")))
+        return _answer(request, problem_of(NotFound("no such page")))
     problem = Problem(message=str(error.detail), status=error.status_code)
     answer = _answer(request, problem)
     answer.headers.update(error.headers or {})

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 Datasets = Annotated[
-    list[Path], typer.Argument(metavar="DATASET", help="What a sink wrote. Repeatable.")
+    list[Path],
+    typer.Argument(metavar="DATASET", help="What a sink wrote, or the recipe. Repeatable."),
 ]
 Port = Annotated[
     int,
@@ -72,18 +73,17 @@ def serve(
 
     Example: harvest serve out --port 8800 --no-open
     """
-    from harvest_serve.given import Given  # late: help needs no server
+    from harvest_serve.given import asked_for  # late: help needs no server
     from harvest_serve.serving import serve_datasets
 
     return serve_datasets(
-        datasets,
+        asked_for(datasets, settings),
         host=host,
         port=port,
         names=allow_host or (),
         browser=not no_open,
         token_file=token_file,
         needs_token=not no_token,
-        given=Given.parse(settings),
     )
 
 
@@ -95,7 +95,7 @@ def mcp(datasets: Datasets, settings: Set = None) -> int:
 
     Example: harvest mcp out
     """
-    from harvest_serve.given import Given  # late: help needs no server
+    from harvest_serve.given import asked_for  # late: help needs no server
     from harvest_serve.mcp.stdio import serve_mcp
 
-    return serve_mcp(datasets, Given.parse(settings))
+    return serve_mcp(asked_for(datasets, settings))

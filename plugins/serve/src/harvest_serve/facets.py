@@ -17,7 +17,7 @@ from .filters import where_sql
 from .problems import Refused
 from .questions import Question
 from .settings import settings_key
-from .state import Snapshot
+from .state import Snapshot, kept
 from .tables import describe
 
 FEW: Final = 30
@@ -48,19 +48,13 @@ class Facet:
     others: int
 
 
+@kept
 def facet_columns(
     snapshot: Snapshot, table: str, settings: Mapping[str, Any] | None = None
 ) -> list[str]:
     """The columns of text, truth and whole numbers that have two to FEW values at first."""
     described = describe(snapshot, table, settings).columns
     names = [each.name for each in described if each.type in _TYPES and each.unit is None]
-    key = ("facet columns", table, settings_key(settings))
-    return snapshot.keep(key, lambda: _columns(snapshot, table, settings, names))
-
-
-def _columns(
-    snapshot: Snapshot, table: str, settings: Mapping[str, Any] | None, names: Sequence[str]
-) -> list[str]:
     if not names:
         return []
     with files_of(snapshot, table, settings) as files, open_engine(files.paths) as engine:

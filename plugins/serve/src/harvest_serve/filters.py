@@ -53,13 +53,24 @@ class Filter:
     value: str = ""
 
 
-def operators(type: str) -> tuple[str, ...]:  # noqa: A002 - what it is
-    """The operators that fit a column's type, as ``describe`` gives it."""
-    if type in ("integer", "number", "time", "date", "time of day"):
-        return (*_COMPARED, *_NULL)
-    if type == "text":
-        return ("eq", "ne", "contains", "starts", "ends", "lt", "le", "gt", "ge", *_NULL)
-    return ("eq", "ne", *_NULL) if type == "boolean" else _NULL
+OPERATORS: Final = {
+    "numbers and times": (*_COMPARED, *_NULL),
+    "text": ("eq", "ne", "contains", "starts", "ends", "lt", "le", "gt", "ge", *_NULL),
+    "yes or no": ("eq", "ne", *_NULL),
+    "any column": _NULL,
+}
+"""The operators that fit columns of a kind."""
+
+_KINDS: Final = {
+    **dict.fromkeys(("integer", "number", "time", "date", "time of day"), "numbers and times"),
+    "text": "text",
+    "boolean": "yes or no",
+}
+
+
+def kind_of(type: str) -> str:  # noqa: A002 - what it is
+    """The kind of a column's type, as ``describe`` gives it, by which operators fit."""
+    return _KINDS.get(type, "any column")
 
 
 def where_sql(
@@ -76,7 +87,7 @@ def where_sql(
             raise UsageError(
                 f"no column is named {each.column!r}", remedy=suggestion(each.column, types)
             )
-        fitting = operators(types[each.column])
+        fitting = OPERATORS[kind_of(types[each.column])]
         if each.operator not in fitting:
             raise UsageError(
                 f"{each.operator!r} is not an operator for {each.column}, which is "

@@ -1,98 +1,149 @@
-"""Settings of views and reports that are given when a server starts; these may be files."""
+"""What a server is started with: datasets, and settings of views and reports, which may be files.
+
+A recipe stands for the datasets that it writes; its table ``[serve]`` has settings for them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
 import polars as pl
 
-from harvest import Dataset, ReportSpec, UsageError, View
+from harvest import ConfigError, Dataset, Recipe, ReportSpec, UsageError, View
 from harvest.commands.options import plugin_settings
 from harvest.errors import suggestion
-from harvest.plugins import PluginManager
+from harvest.plugins import PluginManager, manager
 
 from .settings import offered_settings
 
 
 @attrs.frozen
 class Given:
-    """Settings by a name and a key: ``{"ncem": {"study": "study.toml"}}``.
+    """Settings by a name and a key: ``{"ncem.study": "study.toml"}``.
 
     A name is that of a view or report, or how some begin: ``ncem`` means ``ncem.comparison``, too.
     """
 
-    values: Mapping[str, Mapping[str, str]] = attrs.field(factory=dict)
+    values: Mapping[str, Any] = attrs.field(factory=dict)
 
     @classmethod
     def parse(cls, texts: Iterable[str] | None) -> Given:
         """Read ``NAME.KEY=VALUE`` texts; raises HarvestError for another text."""
-        values: dict[str, dict[str, str]] = {}
-        for first, given in plugin_settings(texts).items():
-            for rest, value in given.items():
-                name, _, key = f"{first}.{rest}".rpartition(".")
-                values.setdefault(name, {})[key] = value
-        return cls(values)
+        return cls(dict(_by_dots(plugin_settings(texts))))
 
-    def of(self, spec: View | ReportSpec) -> dict[str, str]:
+    @classmethod
+    def of_recipe(cls, recipe: Recipe, where: str) -> Given:
+        """Those of ``set.NAME.KEY = VALUE`` in ``[serve]``; raises ConfigError for another key."""
+        table = dict(_by_dots(recipe.commands.get("serve", {})))
+        for word in table:
+            if word.count(".") < 2:
+                raise ConfigError(
+                    f"[serve] {word} is not a setting",
+                    where=where,
+                    remedy='write set.NAME.KEY = VALUE, for example set.ncem.study = "study.toml"',
+                )
+        return cls({word.removeprefix("set."): value for word, value in table.items()})
+
+    def under(self, other: Given) -> Given:
+        """These, with the other ones on top."""
+        return Given({**self.values, **other.values})
+
+    def of(self, spec: View | ReportSpec) -> dict[str, Any]:
         """The settings that a view or report takes; those of a longer name count more."""
-        found: dict[str, str] = {}
-        for name in sorted(self.values, key=len):
-            if _means(name, spec.name):
-                given = self.values[name].items()
-                found |= {key: value for key, value in given if key in spec.settings}
-        return found
+        return {
+            key: value
+            for name, key, value in sorted(self._split(), key=lambda each: len(each[0]))
+            if _means(name, spec.name) and key in spec.settings
+        }
+
+    def _split(self) -> Iterator[tuple[str, str, Any]]:
+        for word, value in self.values.items():
+            name, _, key = word.rpartition(".")
+            yield name, key, value
 
     def in_words(self, spec: View | ReportSpec | None = None) -> str:
         """The settings that a view or report takes, or all of them; a file by its name alone."""
-        given = {f"{name}.{key}": v for name, of in self.values.items() for key, v in of.items()}
-        shown = given if spec is None else self.of(spec)
+        shown = self.values if spec is None else self.of(spec)
         return ", ".join(f"{key} = {_shown(value)}" for key, value in shown.items())
 
-    def check(self, plugins: PluginManager) -> None:
-        """Raise UsageError for an unknown view, report or setting, and for a missing file."""
+    def check(self, plugins: PluginManager, where: str) -> None:
+        """Raise UsageError for an unknown view, report or setting, and for a missing file.
+
+        where: what stands before their names, in which errors name them.
+        """
         specs: list[View | ReportSpec] = [*plugins.views.values(), *plugins.reports.values()]
-        for name, given in self.values.items():
+        for name, key, value in self._split():
             meant = [spec for spec in specs if _means(name, spec.name)]
             if not meant:
                 known = {spec.name for spec in specs} | {s.name.partition(".")[0] for s in specs}
                 raise UsageError(
                     f"no view or report is named {name!r}, or begins with it",
-                    where=f"--set {name}.{next(iter(given))}",
+                    where=f"{where}{name}.{key}",
                     remedy=suggestion(name, known),
                 )
-            for key, value in given.items():
-                _check(name, key, value, meant)
+            _check(key, value, meant, name, f"{where}{name}.{key}")
 
 
 NOTHING: Final = Given()
 """No settings."""
 
 
-def _shown(value: str) -> str:
-    path = Path(value)
-    return path.name if path.expanduser().exists() else value
+def _by_dots(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a table and of those within, by their keys: ``set.ncem.study``."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _by_dots(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value
+
+
+def _shown(value: Any) -> str:
+    path = Path(str(value))
+    return path.name if path.expanduser().exists() else str(value)
 
 
 def _means(name: str, spec: str) -> bool:
     return f"{spec}.".startswith(f"{name}.")
 
 
-def _check(name: str, key: str, value: str, meant: Iterable[View | ReportSpec]) -> None:
+def _check(key: str, value: Any, meant: Iterable[View | ReportSpec], name: str, where: str) -> None:
     takers = [spec for spec in meant if key in spec.settings]
     if not takers:
         raise UsageError(
             f"no view or report of {name} has a setting {key!r}",
-            where=f"--set {name}.{key}",
+            where=where,
             remedy=suggestion(key, {each for spec in meant for each in spec.settings}),
         )
     is_file = any(key not in offered_settings(spec) for spec in takers)
-    if is_file and not Path(value).expanduser().exists():
-        raise UsageError(
-            f"there is no file {value!r}", where=f"--set {name}.{key}", remedy="check the path"
-        )
+    if is_file and isinstance(value, str) and not Path(value).expanduser().exists():
+        raise UsageError(f"no such file: {value!r}", where=where, remedy="check the path")
+
+
+def asked_for(datasets: Iterable[Path], settings: Iterable[str] | None) -> list[tuple[Path, Given]]:
+    """The datasets of a command line, and those that its recipes (``.toml``) write, with settings.
+
+    Those of the command line are on top.  Raises HarvestError for what does not fit.
+    """
+    plugins, on_top = manager(), Given.parse(settings)
+    on_top.check(plugins, "--set ")
+    found: list[tuple[Path, Given]] = []
+    for path in datasets:
+        if path.suffix != ".toml":
+            found.append((path, on_top))
+            continue
+        recipe = Recipe.load(path)
+        given = Given.of_recipe(recipe, str(path))
+        given.check(plugins, f"{path}: [serve] set.")
+        written = [Path(sink.location) for sink in recipe.sinks if sink.location != "-"]
+        if not written:
+            raise UsageError(
+                "this recipe writes no dataset", where=str(path), remedy="name the dataset instead"
+            )
+        found += [(each, given.under(on_top)) for each in written]
+    return found
 
 
 class GivenDataset(Dataset):

@@ -18,10 +18,11 @@ import socket
 import time
 from collections.abc import Iterable
 from typing import Final
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import quote, urlencode
 
 import attrs
 import orjson
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -186,10 +187,11 @@ class Guard:
         word, _, bearer = asked.header("authorization").partition(" ")
         if word.lower() == "bearer" and _same(bearer.strip(), token):
             return None
-        if _same(asked.cookie(self._access.cookie), self._access.ticket):
+        in_address = asked.query_params.get("token")
+        if _same(asked.cookies.get(self._access.cookie, ""), self._access.ticket):
             given = None
         else:
-            given = asked.token
+            given = in_address
             if given is None or not _same(given, token):
                 return _refusal(
                     asked,
@@ -198,7 +200,7 @@ class Guard:
                     "use the address that `harvest serve` printed; a program sends the header "
                     "Authorization: Bearer TOKEN",
                 )
-        if asked.token is None or asked.method not in ("GET", "HEAD") or asked.is_program:
+        if in_address is None or asked.method not in ("GET", "HEAD") or asked.is_program:
             return None
         # where it stands in the address, it would stay in the history
         answer = RedirectResponse(asked.address_without_token(), status_code=303)
@@ -220,42 +222,29 @@ def _same(given: str, wanted: str) -> bool:
     return hmac.compare_digest(given.encode(), wanted.encode())
 
 
-class _Asked:
+class _Asked(Request):
     """A request before anything of it is believed."""
-
-    def __init__(self, scope: Scope) -> None:
-        self.method: str = scope["method"]
-        self.path: str = scope["path"]
-        self._query: list[tuple[str, str]] = parse_qsl(
-            scope["query_string"].decode("latin-1"), keep_blank_values=True
-        )
-        self._headers: list[tuple[bytes, bytes]] = list(scope["headers"])
 
     def header(self, name: str) -> str:
         """A header; empty where it is missing or there twice."""
-        found = [value for key, value in self._headers if key == name.encode()]
-        return found[0].decode("latin-1") if len(found) == 1 else ""
+        found = self.headers.getlist(name)
+        return found[0] if len(found) == 1 else ""
+
+    @property
+    def path(self) -> str:
+        """The path, whatever ``Host`` says."""
+        return str(self.scope["path"])
 
     @property
     def is_program(self) -> bool:
         """Whether a program asks, which is answered in JSON."""
         return self.path.split("/")[1:2] in (["api"], ["mcp"])
 
-    @property
-    def token(self) -> str | None:
-        """The token in the address."""
-        return next((value for key, value in self._query if key == "token"), None)
-
     def address_without_token(self) -> str:
-        """The address without it."""
-        rest = urlencode([(key, value) for key, value in self._query if key != "token"])
+        """The address without its token."""
+        rest = [pair for pair in self.query_params.multi_items() if pair[0] != "token"]
         # two slashes would begin the address of another server
-        return quote("/" + self.path.lstrip("/")) + (f"?{rest}" if rest else "")
-
-    def cookie(self, name: str) -> str:
-        """The value of a cookie; empty where it is missing."""
-        pairs = (piece.partition("=") for piece in self.header("cookie").split(";"))
-        return next((value.strip() for key, _, value in pairs if key.strip() == name), "")
+        return quote("/" + self.path.lstrip("/")) + (f"?{urlencode(rest)}" if rest else "")
 
 
 def _refusal(asked: _Asked, status: int, message: str, remedy: str) -> Response:

@@ -16,6 +16,7 @@ def harvest_commands() -> list[Command]:
             doc="Serve datasets in the browser, and answer programs by HTTP; write nothing.",
             app="harvest_serve.command:serve",
             after="query",
+            recipe_keys=("set",),
         ),
         Command(
             name="mcp",

@@ -12,10 +12,11 @@ from harvest import ReportSpec
 from harvest.commands.declared import names_for
 from harvest.errors import suggestion
 from harvest.findings import Verdict
+from harvest_report import Report
 
 from .problems import NotFound
-from .settings import SettingOf, settings_in_words, settings_key
-from .state import Snapshot
+from .settings import SettingOf, settings_in_words
+from .state import Snapshot, kept
 
 _drawing = threading.Lock()
 """matplotlib draws in one thread at a time."""
@@ -31,14 +32,13 @@ class ReportOf:
     settings: tuple[SettingOf, ...]
 
 
+@kept
 def findings(snapshot: Snapshot, settings: Mapping[str, Any] | None = None) -> Verdict:
     """What the rules of all plugins conclude, as ``harvest findings`` says it.
 
     settings: of views, such as ``run``; each is passed to the views that have it.
     """
-    given = dict(settings or {})
-    key = ("findings", settings_key(given))
-    return snapshot.keep(key, lambda: snapshot.dataset.findings(**given))
+    return snapshot.dataset.findings(**(settings or {}))
 
 
 def reports(snapshot: Snapshot) -> list[ReportOf]:
@@ -65,6 +65,7 @@ def _can_fill(spec: ReportSpec, held: Container[str]) -> bool:
     return not own or any(kind in held for kind in own)
 
 
+@kept
 def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = None) -> Any:
     """A report, as ``harvest.Dataset.report`` gives it: ``harvest_report.Report``, or another.
 
@@ -79,24 +80,17 @@ def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = N
             f"report {name!r} reads what is not in this dataset",
             remedy=f"it reads {', '.join(known[name].requires)}",
         )
-    given = dict(settings or {})
-
-    def make() -> Any:
-        with _drawing:
-            return snapshot.report(name, given)
-
-    return snapshot.keep(("report", name, settings_key(given)), make)
+    with _drawing:
+        return snapshot.report(name, settings or {})
 
 
+@kept
 def page(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = None) -> str:
-    """A report as the whole page that ``harvest report -o FILE.html`` writes; raises as ``report``.
+    """A report as the whole page that ``harvest report -o FILE.html`` writes, without scripts.
 
-    It has its style and pictures in itself: answer with ``guard.SANDBOX`` as its policy.
+    It has its style and pictures in itself: answer with ``guard.SANDBOX`` as its policy.  Raises as
+    ``report``.
     """
     made = report(snapshot, name, settings)
-
-    def draw() -> str:
-        with _drawing:
-            return str(made.html())
-
-    return snapshot.keep(("page", name, settings_key(settings)), draw)
+    with _drawing:
+        return str(made.html(interactive=False) if isinstance(made, Report) else made.html())

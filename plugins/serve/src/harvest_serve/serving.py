@@ -26,7 +26,7 @@ LEAST_TOKEN: Final = 16
 
 
 def serve_datasets(
-    datasets: Sequence[Path],
+    datasets: Sequence[tuple[Path, Given]],
     *,
     host: str,
     port: int,
@@ -34,7 +34,6 @@ def serve_datasets(
     browser: bool,
     token_file: Path | None,
     needs_token: bool,
-    given: Given,
 ) -> int:
     """Serve until Ctrl-C; raises HarvestError where that cannot begin.
 
@@ -51,7 +50,7 @@ def serve_datasets(
             remedy="leave --no-token out; or leave --host out, and have the proxy ask 127.0.0.1",
         )
     with interrupt.orderly(), scratch() as directory:
-        served = serve(datasets, directory, given)
+        served = serve(datasets, directory)
         listening = listen(host, port)
         with listening:
             here = listening.getsockname()[1]

@@ -17,8 +17,7 @@ from harvest.errors import suggestion
 from .engine.apart import TIME_S
 from .engine.files import FILE, ROW, files_of
 from .engine.guarded import open_engine, quote_name
-from .engine.scopes import folded, reads
-from .engine.statements import select
+from .engine.statements import lowered, reads, select
 from .problems import Refused
 from .state import Snapshot
 from .tables import tables
@@ -141,13 +140,13 @@ def _tables_of(tree: dict[str, Any], snapshot: Snapshot) -> list[str]:
     """The record types and views that a query reads; raises UsageError where it reads others."""
     plugins = snapshot.dataset.plugins
     known = {
-        folded(name): name
+        lowered(name): name
         for name in (*plugins.record_type_names(), *plugins.views, *snapshot.dataset.record_types)
     }
     named: list[str] = []
     for read in reads(tree):
-        if not read.called and folded(read.name) in known:
-            named.append(known[folded(read.name)])
+        if not read.called and lowered(read.name) in known:
+            named.append(known[lowered(read.name)])
         elif read.called and read.name not in _ROWS_OF_NOTHING:
             raise UsageError(
                 f"{read.name}() reads what is not a table of this dataset",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import inspect
 import re
 import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import quote, urlencode
 
 import polars as pl
@@ -22,7 +25,7 @@ from harvest.errors import suggestion
 from .engine.scratch import Scratch
 from .given import NOTHING, Given, GivenDataset
 from .problems import Damaged, NotFound, Refused
-from .settings import check_settings
+from .settings import check_settings, settings_key
 
 KEPT: Final = 64
 """Answers that are kept of a state: findings, reports, counts, facets."""
@@ -33,7 +36,11 @@ NAMED: Final = 20
 LOOK_S: Final = 30.0
 """So long, what was found when a dataset's files were looked at is not looked for again."""
 
+ATTEMPTS: Final = 20
+"""Commits that may come in between, one for each time that a question is asked."""
+
 Answer = TypeVar("Answer")
+Arguments = ParamSpec("Arguments")
 
 
 class Place:
@@ -68,16 +75,9 @@ class Snapshot(Place):
     """
 
     def __init__(
-        self,
-        name: str,
-        location: Path,
-        dataset: Dataset,
-        scratch: Scratch,
-        *,
-        given: Given = NOTHING,
-        label: str = "",
+        self, place: Place, dataset: Dataset, scratch: Scratch, given: Given = NOTHING
     ) -> None:
-        super().__init__(name, location, label)
+        super().__init__(place.name, place.location, place.label)
         self.dataset = GivenDataset.of(dataset, given)
         self.scratch = scratch
         self.given = given
@@ -114,6 +114,23 @@ class Snapshot(Place):
         plugins = self.dataset.plugins
         spec = plugins.views.get(name) or plugins.reports.get(name)
         return "" if spec is None else self.given.in_words(spec)
+
+
+def kept(
+    make: Callable[Concatenate[Snapshot, Arguments], Answer],
+) -> Callable[Concatenate[Snapshot, Arguments], Answer]:
+    """A function of a state, which is asked once for its arguments; see ``Snapshot.keep``."""
+    signature = inspect.signature(make)
+
+    @functools.wraps(make)
+    def made(snapshot: Snapshot, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+        bound = signature.bind(snapshot, *args, **kwargs)
+        bound.apply_defaults()
+        others = list(bound.arguments.values())[1:]
+        key = [settings_key(each) if isinstance(each, Mapping | None) else each for each in others]
+        return snapshot.keep((make, *key), lambda: make(snapshot, *args, **kwargs))
+
+    return made
 
 
 class _Once:
@@ -169,23 +186,23 @@ class Served(Place):
             if before is not None and before[1].commit == str(dataset.manifest.token):
                 snapshot = before[1]  # the same state: what is kept of it holds
             else:
-                snapshot = Snapshot(
-                    self.name,
-                    self.location,
-                    dataset,
-                    self._scratch,
-                    given=self._given,
-                    label=self.label,
-                )
+                snapshot = Snapshot(self, dataset, self._scratch, self._given)
             self._opened = (mark, snapshot)
             return snapshot
 
     def ask(self, ask: Callable[[Snapshot], Answer]) -> Answer:
-        """What a question gives of the state in force.
+        """What a question gives of the state in force, or of the next one.
 
-        Raises DatasetChanged where a commit took away what was asked, and Damaged, with what
-        ``harvest verify`` says, where the dataset cannot be read.
+        It is asked again where a commit took away what was asked.  Raises DatasetChanged where
+        ATTEMPTS did, and Damaged, with what ``harvest verify`` says, where the dataset cannot be
+        read.
         """
+        for _ in range(ATTEMPTS):
+            with contextlib.suppress(DatasetChanged):
+                return self._ask(ask)
+        return self._ask(ask)
+
+    def _ask(self, ask: Callable[[Snapshot], Answer]) -> Answer:
         snapshot = self.current()
         try:
             return ask(snapshot)
@@ -238,16 +255,16 @@ class Served(Place):
 _PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def serve(locations: Iterable[Path], scratch: Scratch, given: Given = NOTHING) -> dict[str, Served]:
-    """The datasets of some locations, by a name for addresses: that of the file or directory.
+def serve(datasets: Iterable[tuple[Path, Given]], scratch: Scratch) -> dict[str, Served]:
+    """Datasets with their settings, by a name for addresses: that of the file or directory.
 
-    Pages show where datasets of the same name are.  Raises UsageError for given settings that do
-    not fit, and the first error where no dataset can be opened.
+    Pages show where datasets of the same name are.  Raises the first error where no dataset can be
+    opened.
     """
-    places = [each.expanduser().absolute() for each in locations]
-    names = Counter(location.name for location in places)
+    places = [(each.expanduser().absolute(), given) for each, given in datasets]
+    names = Counter(location.name for location, _ in places)
     found: dict[str, Served] = {}
-    for location in places:
+    for location, given in places:
         word = _PLAIN.sub("-", location.name).strip(".-") or "dataset"
         name, number = word, 1
         while name in found:
@@ -255,20 +272,15 @@ def serve(locations: Iterable[Path], scratch: Scratch, given: Given = NOTHING) -
             name = f"{word}-{number}"
         label = str(location) if names[location.name] > 1 else name
         found[name] = Served(name, location, scratch, given, label)
-    _check(found.values(), given)
-    return found
-
-
-def _check(served: Iterable[Served], given: Given) -> None:
-    errors, opened = [], []
-    for each in served:
+    errors = []
+    for each in found.values():
         try:
-            opened.append(each.current())
+            each.current()
         except HarvestError as error:
             errors.append(error)
-    if not opened:
+    if len(errors) == len(found):
         raise errors[0]
-    given.check(opened[0].dataset.plugins)
+    return found
 
 
 def find_served(request: Request) -> Served:

@@ -19,11 +19,11 @@ from .engine.apart import Apart
 from .engine.files import FILE, ROW, Files, files_of
 from .engine.guarded import Guarded, open_engine, quote_name
 from .engine.statements import check_condition
-from .filters import operators, where_sql
+from .filters import OPERATORS, kind_of, where_sql
 from .problems import NotFound
 from .questions import Question
 from .settings import SettingOf, settings_in_words, settings_key
-from .state import Snapshot
+from .state import Snapshot, kept
 
 MOST_ROWS: Final = 10_000
 """Rows of one answer at most; ``downloads`` gives all."""
@@ -46,12 +46,9 @@ class Table:
     last: datetime | None = None
 
 
+@kept
 def tables(snapshot: Snapshot) -> list[Table]:
     """Record types with rows, by name, and the views that the dataset can serve."""
-    return snapshot.keep("tables", lambda: _tables(snapshot))
-
-
-def _tables(snapshot: Snapshot) -> list[Table]:
     dataset, plugins = snapshot.dataset, snapshot.dataset.plugins
     types = plugins.record_types(dataset.record_types)
     held = [
@@ -119,6 +116,7 @@ def check_table(snapshot: Snapshot, table: str) -> None:
         )
 
 
+@kept
 def describe(
     snapshot: Snapshot, table: str, settings: Mapping[str, Any] | None = None
 ) -> Description:
@@ -127,17 +125,12 @@ def describe(
     Raises NotFound where nothing has this name, UsageError for settings that it does not take.
     """
     check_table(snapshot, table)
-    key = ("describe", table, settings_key(settings))
-    return snapshot.keep(key, lambda: _describe(snapshot, table, settings or {}))
-
-
-def _describe(snapshot: Snapshot, table: str, settings: Mapping[str, Any]) -> Description:
     dataset, plugins = snapshot.dataset, snapshot.dataset.plugins
     is_view = table in plugins.views
     if not is_view and settings:
         raise UsageError(f"{table} is a record type, which has no settings")
     if is_view:
-        schema = snapshot.view(table, settings).collect_schema()
+        schema = snapshot.view(table, settings or {}).collect_schema()
         declared = columns_of(plugins.views[table], plugins)
         doc = plugins.views[table].doc
     else:
@@ -148,9 +141,8 @@ def _describe(snapshot: Snapshot, table: str, settings: Mapping[str, Any]) -> De
     columns = []
     for name in listed:
         column, type_ = declared.get(name) or Column(name), _type(schema[name])
-        columns.append(
-            Described(name, type_, column.unit, column.doc, column.format, operators(type_))
-        )
+        fitting = OPERATORS[kind_of(type_)]
+        columns.append(Described(name, type_, column.unit, column.doc, column.format, fitting))
     return Description(
         name=table,
         kind="view" if is_view else "record type",

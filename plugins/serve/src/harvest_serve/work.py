@@ -12,12 +12,11 @@ import contextlib
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from starlette.requests import Request
-
-from harvest import DatasetChanged
 
 from .problems import Busy, Refused
 
@@ -35,9 +34,6 @@ TURN_S: Final = 60.0
 
 TIME_S: Final = 30.0
 """How long one question may take."""
-
-ATTEMPTS: Final = 20
-"""Commits that may come in between, one for each time that a question is asked."""
 
 _POLL_S: Final = 0.1
 
@@ -77,21 +73,17 @@ class Ticket:
                 self._stop.remove(stop)
 
 
-_ticket: ContextVar[Ticket | None] = ContextVar("ticket", default=None)
+_ticket: ContextVar[Ticket] = ContextVar("ticket", default=Ticket())  # noqa: B039 - never stopped
 
 
-@contextlib.contextmanager
-def stopping(stop: Callable[[], object]) -> Iterator[None]:
+def stopping(stop: Callable[[], object]) -> AbstractContextManager[None]:
     """Inside, ``stop`` is called from another thread when the client leaves or time is over."""
-    ticket = _ticket.get()
-    with contextlib.nullcontext() if ticket is None else ticket.stopping(stop):
-        yield
+    return _ticket.get().stopping(stop)
 
 
 def is_stopped() -> bool:
     """Whether the question that this thread answers was stopped."""
-    ticket = _ticket.get()
-    return ticket is not None and ticket.stopped
+    return _ticket.get().stopped
 
 
 class Turns:
@@ -144,29 +136,14 @@ async def answer(
 ) -> Answer:
     """What a question gives of the state in force: ``ask`` gets one snapshot, in a thread.
 
-    It is asked of the next state where a commit took files of its own away.  All that a page shows
-    is asked in one call, so that it is of one state.
+    All that a page shows is asked in one call, so that it is of one state.
     time_s: how long it may take; written: whether SQL of a user's is in it.
     Raises what it raises, Refused where its time is over, Left where the client is gone.
     """
     turns: Turns = request.app.state.turns
     return await run_in_turn(
-        turns, attempts(served, ask), request.is_disconnected, time_s=time_s, written=written
+        turns, lambda: served.ask(ask), request.is_disconnected, time_s=time_s, written=written
     )
-
-
-def attempts(served: Served, ask: Callable[[Snapshot], Answer]) -> Callable[[], Answer]:
-    """What asks the state in force, and the next one where a commit took files of it away."""
-
-    def attempt() -> Answer:
-        for _ in range(ATTEMPTS):
-            try:
-                return served.ask(ask)
-            except DatasetChanged:
-                continue
-        return served.ask(ask)
-
-    return attempt
 
 
 async def run_in_turn(

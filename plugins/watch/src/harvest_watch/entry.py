@@ -30,9 +30,7 @@ def print_entry(
     if form not in FORMS:
         raise UsageError(f"unknown form {form!r}", remedy=f"use {', '.join(FORMS)}")
     if (report is None) != (output is None):
-        raise UsageError(
-            "--report and --output belong together", remedy="write --report NAME --output FILE"
-        )
+        raise UsageError("--report and -o belong together", remedy="write --report NAME -o FILE")
     session = _checked(options)
     after = _report(session, report, output) if report and output else ()
     entry = Entry(

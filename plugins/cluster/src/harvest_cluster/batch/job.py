@@ -13,7 +13,7 @@ import attrs
 
 from harvest import UsageError
 
-from .options import Options
+from .options import Options, words_of
 
 ARRAY_TASKS: Final = 1_000
 """Most tasks of one array; Slurm's default MaxArraySize allows 1,001."""
@@ -43,10 +43,6 @@ def _argvs(commands: Iterable[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     return tuple(made)
 
 
-def _names(value: Iterable[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
 @attrs.frozen(kw_only=True)
 class Job:
     """Commands that Slurm runs, each once.
@@ -69,8 +65,8 @@ class Job:
     name: str
     commands: tuple[tuple[str, ...], ...] = attrs.field(converter=_argvs)
     options: Options = attrs.field(factory=Options)
-    after_ok: tuple[str, ...] = attrs.field(default=(), converter=_names)
-    after_any: tuple[str, ...] = attrs.field(default=(), converter=_names)
+    after_ok: tuple[str, ...] = attrs.field(default=(), converter=words_of)
+    after_any: tuple[str, ...] = attrs.field(default=(), converter=words_of)
     per_task: int = attrs.field()
     array_limit: int | None = None
     cwd: str = attrs.field(factory=lambda: str(Path.cwd()), converter=str)

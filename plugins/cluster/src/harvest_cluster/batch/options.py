@@ -67,7 +67,8 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and "\0" not in value and "\r" not in value
 
 
-def _words(value: Iterable[str]) -> tuple[str, ...]:
+def words_of(value: Iterable[str]) -> tuple[str, ...]:
+    """One text, or several."""
     return (value,) if isinstance(value, str) else tuple(value)
 
 
@@ -109,7 +110,7 @@ class Options:
         _is_free,
         "write sbatch options as --name=value, without blanks or quotes",
         default=(),
-        converter=_words,
+        converter=words_of,
     )
 
     def directives(self) -> list[str]:

@@ -22,7 +22,7 @@ import attrs
 
 from harvest.engines import available_cores
 from harvest.errors import ConfigError, HarvestError, UsageError
-from harvest.toolkit.settings import setting
+from harvest.toolkit.settings import at_least, one_of, positive, setting
 from harvest_cluster.batch import Options
 
 from .local_worker import local_workers
@@ -35,25 +35,20 @@ _LOGGERS: Final = ("distributed", "dask", "tornado", "asyncio")
 _LIBRARIES: Final = "install hpc-harvest[dask]"
 
 
-def _setting(doc: str, default: Any, **shown: Any) -> Any:
-    """A setting that ``DaskConfig`` checks itself; shown: what may be given, as people read it."""
-    return attrs.field(default=default, metadata={"doc": doc, **shown})
-
-
 @attrs.frozen(kw_only=True)
 class DaskConfig(Options):
     """Settings of the engine ``dask``."""
 
     address: str | None = setting("Address of a running scheduler, such as tls://node1:8786.")
     scheduler_file: str | None = setting("File with the address of a running scheduler.")
-    cluster: str = _setting(
+    cluster: str = setting(
         "Without an address: local (workers on this machine) or slurm (workers in Slurm jobs, by "
         "dask-jobqueue).",
         "local",
-        choices=("local", "slurm"),
+        one_of(("local", "slurm")),
     )
-    threads: int = _setting(
-        "Partitions that a worker process reads at the same time.", 1, allowed="at least 1"
+    threads: int = setting(
+        "Partitions that a worker process reads at the same time.", 1, at_least(1)
     )
     host: str | None = setting("Host name or address of this process, as the jobs' workers see it.")
     directory: str = setting(
@@ -64,27 +59,17 @@ class DaskConfig(Options):
     tls_ca: str | None = setting("File of the certificate authority, PEM.")
     tls_cert: str | None = setting("File of this user's certificate, PEM.")
     tls_key: str | None = setting("File of the certificate's key, PEM.")
-    retries: int = _setting(
-        "How often to retry a partition whose workers were lost.",
-        3,
-        allowed="at least 0",
+    retries: int = setting(
+        "How often to retry a partition whose workers were lost.", 3, at_least(0)
     )
-    timeout: float = _setting(
+    timeout: float = setting(
         "Seconds to wait for a scheduler, and for a worker when there is none. Waiting for Slurm "
         "jobs to start has no limit.",
         60.0,
-        allowed="more than 0",
+        positive,
     )
 
     def __attrs_post_init__(self) -> None:
-        if self.cluster not in ("local", "slurm"):
-            raise _unfit("cluster", self.cluster, "use local or slurm")
-        if self.threads < 1:
-            raise _unfit("threads", self.threads, "give at least 1")
-        if self.retries < 0:
-            raise _unfit("retries", self.retries, "give at least 0")
-        if not self.timeout > 0:
-            raise _unfit("timeout", self.timeout, "give seconds, more than 0")
         if self.address is not None and self.scheduler_file is not None:
             raise _unfit("scheduler_file", self.scheduler_file, "give either this or the address")
         if len({self.tls_ca is None, self.tls_cert is None, self.tls_key is None}) > 1:

@@ -22,7 +22,7 @@ import attrs
 from harvest import Bundle, Engine, Result, Work, interrupt
 from harvest.engines import Progress, Terms
 from harvest.errors import HarvestError
-from harvest_cluster.units import in_units
+from harvest_cluster import in_units
 
 from .cluster import DaskConfig, connect, library
 

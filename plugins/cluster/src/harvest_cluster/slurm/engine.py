@@ -18,11 +18,11 @@ from typing import Final
 import attrs
 
 from harvest import Bundle, Engine, Result, Work, interrupt
-from harvest.errors import ConfigError, ExitCode, HarvestError
-from harvest.toolkit.settings import setting
+from harvest.errors import ExitCode, HarvestError
+from harvest.toolkit.settings import at_least, setting
 from harvest.toolkit.texts import printable
+from harvest_cluster import in_units
 from harvest_cluster.batch import ARRAY_TASKS, PATIENCE_S, Batch, Job, Options, SlurmError, python
-from harvest_cluster.units import in_units
 
 from .array_watch import STAGE, ArrayWatch
 from .tasks import write_task
@@ -43,7 +43,9 @@ class SlurmConfig(Options):
 
     tasks_per_job: int | None = setting(
         "Partitions that one array task reads. The default gives each task 64 MiB of input, with "
-        "64 KiB added per partition, in at most 1,000 array tasks."
+        "64 KiB added per partition, in at most 1,000 array tasks.",
+        None,
+        at_least(1),
     )
     directory: str | None = setting(
         "Directory that all nodes see, for scripts, states and logs. The default is in the first "
@@ -54,17 +56,7 @@ class SlurmConfig(Options):
         "submitting.",
         True,
     )
-    retries: int = setting("How often to submit a lost array task again.", 3)
-
-    def __attrs_post_init__(self) -> None:
-        for name, least in (("tasks_per_job", 1), ("retries", 0)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise ConfigError(
-                    f"{value!r} does not fit",
-                    where=f"slurm.{name}",
-                    remedy=f"give at least {least}",
-                )
+    retries: int = setting("How often to submit a lost array task again.", 3, at_least(0))
 
 
 class Submitted(HarvestError):

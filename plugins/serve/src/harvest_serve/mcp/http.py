@@ -32,7 +32,7 @@ class Program:
         self._wanted = asyncio.Event()
         self._ready = asyncio.Event()
         self._manager: Any = None
-        # a request has one answer: there is no stream to wait for
+        # a request has one answer: no stream is waited for
         self.routes = [Route("/mcp", self, methods=["POST"])]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

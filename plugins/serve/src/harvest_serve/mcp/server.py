@@ -20,7 +20,7 @@ from harvest_serve.filters import Filter
 from harvest_serve.problems import problem_of
 from harvest_serve.questions import Question
 from harvest_serve.state import Served, Snapshot
-from harvest_serve.work import Turns, attempts, run_in_turn
+from harvest_serve.work import Turns, run_in_turn
 
 from . import answers
 
@@ -185,8 +185,9 @@ class Tools:
         written: whether SQL of who asks is in it.
         """
         try:
-            question = attempts(self._choose(dataset), ask)
-            return _to_text(await run_in_turn(self._turns, question, written=written))
+            served = self._choose(dataset)
+            given = await run_in_turn(self._turns, lambda: served.ask(ask), written=written)
+            return _to_text(given)
         except HarvestError as error:
             raise ToolError(str(error)) from error
         except Exception as error:

@@ -17,12 +17,12 @@ from harvest_serve.work import Turns
 from . import MISSING, REMEDY
 
 
-def serve_mcp(datasets: Sequence[Path], given: Given) -> int:
+def serve_mcp(datasets: Sequence[tuple[Path, Given]]) -> int:
     """Answer until standard input ends, or Ctrl-C; raises HarvestError where that cannot begin."""
     if importlib.util.find_spec("mcp") is None:
         raise UsageError(MISSING, remedy=REMEDY)
     with interrupt.orderly(), scratch() as directory:
-        served = serve(datasets, directory, given)
+        served = serve(datasets, directory)
         from .server import server  # of an optional library
 
         made, failed = server(served, Turns()), list[BaseException]()

@@ -19,12 +19,12 @@ __all__ = ["problem", "routes"]
 
 
 async def _rows(request: Request) -> Response:
-    row = number(request.query_params.get("row"), "row")
-    return await table.table(request) if not row else await table.row(request, row)
+    is_one = number(request.query_params.get("row"), "row")
+    return await (table.row if is_one else table.table)(request)
 
 
 async def _nothing(request: Request) -> Response:
-    raise NotFound("there is no such page", where=request.url.path)
+    raise NotFound("no such page", where=request.url.path)
 
 
 _OF = {

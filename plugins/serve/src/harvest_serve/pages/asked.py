@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -141,22 +141,6 @@ def add_filter(asked: Asked, column: str, value: object) -> Asked:
     new = Filter(column, "null") if value is None else Filter(column, "eq", text)
     where = asked.question.where
     return asked if new in where else asked.change(where=(*where, new))
-
-
-def operator_groups(kinds: Iterable[Sequence[str]]) -> dict[tuple[str, ...], str]:
-    """Names for sets of operators, each of which fits some types."""
-    groups: dict[tuple[str, ...], str] = {}
-    for kind in kinds:
-        fitting = tuple(kind)
-        if "contains" in fitting:
-            groups[fitting] = "text"
-        elif "lt" in fitting:
-            groups[fitting] = "numbers and times"
-        elif "eq" in fitting:
-            groups[fitting] = "yes or no"
-        else:
-            groups[fitting] = "any column"
-    return groups
 
 
 def downloads(here: Place, table: str, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

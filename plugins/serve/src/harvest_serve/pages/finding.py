@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import attrs
 from starlette.requests import Request
-from starlette.responses import Response
 
 from harvest.commands.tables import how_many
 from harvest.findings import Found
@@ -24,48 +23,44 @@ from .start import finding_items
 ROWS: Final = 50
 
 
-async def finding(request: Request) -> Response:
+@page("finding.html.j2", section="", time_s=LONG_S)
+def finding(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     """What a rule found, how certain it is, what to do next, and the evidence."""
     rule, number = request.path_params["rule"], request.path_params["number"]
-
-    def ask(snapshot: Snapshot) -> dict[str, Any]:
-        verdict = reports.findings(snapshot)
-        items = finding_items(snapshot, verdict)
-        address = snapshot.to("finding", rule, number)
-        at = next((i for i, item in enumerate(items) if item["address"] == address), None)
-        if at is None:
-            raise NotFound(
-                f"the rule {rule!r} has no finding {number} in this state of the dataset",
-                where=f"commit {snapshot.commit}",
-                remedy="see the findings at the start",
-            )
-        found = verdict.found[at]
-        evidence = found.evidence
-        given = {key: str(value) for key, value in evidence.settings.items()}
-        names = tuple(evidence.first.columns)
-        wanted = Question(settings=given, condition=evidence.where, columns=names, limit=ROWS)
-        rows, total = tables.rows(snapshot, evidence.view, wanted)
-        table, empty = page_table(rows, meanings(snapshot, evidence.view), drop_empty=True)
-        pairs = [*as_parameters(given).items(), ("condition", evidence.where)]
-        some = [*pairs, ("columns", ",".join(names))]
-        return {
-            "found": found,
-            "reports": [
-                name for name in found.rule.reports if name in snapshot.dataset.plugins.reports
-            ],
-            "counted": f"{how_many(rows.num_rows, 'row', total)} of {evidence.view}",
-            "whole": snapshot.rows(evidence.view, pairs),
-            "files": downloads(snapshot, evidence.view, some),
-            "shown": table,
-            "empty": empty,
-            "caption": f"Rows of {evidence.view} for which the rule's condition holds",
-            "command": _command(snapshot, found),
-            "others": _others(items, at),
-        }
-
-    return await page(
-        request, "finding.html.j2", ask, title=f"Finding of {rule}", section="", time_s=LONG_S
-    )
+    verdict = reports.findings(snapshot)
+    items = finding_items(snapshot, verdict)
+    address = snapshot.to("finding", rule, number)
+    at = next((i for i, item in enumerate(items) if item["address"] == address), None)
+    if at is None:
+        raise NotFound(
+            f"the rule {rule!r} has no finding {number} in this state of the dataset",
+            where=f"commit {snapshot.commit}",
+            remedy="see the findings at the start",
+        )
+    found = verdict.found[at]
+    evidence = found.evidence
+    given = {key: str(value) for key, value in evidence.settings.items()}
+    names = tuple(evidence.first.columns)
+    wanted = Question(settings=given, condition=evidence.where, columns=names, limit=ROWS)
+    rows, total = tables.rows(snapshot, evidence.view, wanted)
+    table, empty = page_table(rows, meanings(snapshot, evidence.view), drop_empty=True)
+    pairs = [*as_parameters(given).items(), ("condition", evidence.where)]
+    some = [*pairs, ("columns", ",".join(names))]
+    return {
+        "title": f"Finding of {rule}",
+        "found": found,
+        "reports": [
+            name for name in found.rule.reports if name in snapshot.dataset.plugins.reports
+        ],
+        "counted": f"{how_many(rows.num_rows, 'row', total)} of {evidence.view}",
+        "whole": snapshot.rows(evidence.view, pairs),
+        "files": downloads(snapshot, evidence.view, some),
+        "shown": table,
+        "empty": empty,
+        "caption": f"Rows of {evidence.view} for which the rule's condition holds",
+        "command": _command(snapshot, found),
+        "others": _others(items, at),
+    }
 
 
 def _command(snapshot: Snapshot, found: Found) -> str:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import polars as pl
 from starlette.requests import Request
-from starlette.responses import Response
 
 from harvest.errors import suggestion
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words
@@ -27,23 +26,21 @@ RAW: Final = 200
 COUNTS: Final = ("partitions", "read", "written", "filtered", "folded", "rejected")
 
 
-async def runs(request: Request) -> Response:
+@page("runs.html.j2", section="runs")
+def runs(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     """The runs, the last first."""
-
-    def ask(snapshot: Snapshot) -> dict[str, Any]:
-        records = snapshot.dataset.runs()
-        kept = sum(1 for each in records if each["state"] == "kept")
-        said = count_in_words(len(records), "run")
-        if kept:
-            size = bytes_in_words(snapshot.dataset.kept_bytes())
-            states = count_in_words(kept, "earlier state")
-            said += f"; {states} kept, in {size} in addition to the present one"
-        return {
-            "said": said,
-            "runs": [_listed(each) for each in reversed(records)],
-        }
-
-    return await page(request, "runs.html.j2", ask, title="Runs", section="runs")
+    records = snapshot.dataset.runs()
+    kept = sum(1 for each in records if each["state"] == "kept")
+    said = count_in_words(len(records), "run")
+    if kept:
+        size = bytes_in_words(snapshot.dataset.kept_bytes())
+        states = count_in_words(kept, "earlier state")
+        said += f"; {states} kept, in {size} in addition to the present one"
+    return {
+        "title": "Runs",
+        "said": said,
+        "runs": [_listed(each) for each in reversed(records)],
+    }
 
 
 def _listed(record: dict[str, Any]) -> dict[str, Any]:
@@ -69,23 +66,21 @@ def _listed(record: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-async def run(request: Request) -> Response:
+@page("run.html.j2", section="runs")
+def run(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     """One run: what became of its input, and all that is recorded of it."""
     name = request.path_params["run"]
-
-    def ask(snapshot: Snapshot) -> dict[str, Any]:
-        records = {each["run"]: each for each in snapshot.dataset.runs()}
-        if name not in records:
-            raise NotFound(f"no run {name!r} was committed here", remedy=suggestion(name, records))
-        record = records[name]
-        return {
-            "unreadable": record["problem"],
-            "account": record.get("account") or [],
-            "counts": COUNTS,
-            "facts": _facts(record),
-        }
-
-    return await page(request, "run.html.j2", ask, title=f"Run {name}", section="runs")
+    records = {each["run"]: each for each in snapshot.dataset.runs()}
+    if name not in records:
+        raise NotFound(f"no run {name!r} was committed here", remedy=suggestion(name, records))
+    record = records[name]
+    return {
+        "title": f"Run {name}",
+        "unreadable": record["problem"],
+        "account": record.get("account") or [],
+        "counts": COUNTS,
+        "facts": _facts(record),
+    }
 
 
 def _facts(record: dict[str, Any]) -> list[tuple[str, list[str]]]:
@@ -109,34 +104,32 @@ def _facts(record: dict[str, Any]) -> list[tuple[str, list[str]]]:
     return facts
 
 
-async def rejects(request: Request) -> Response:
+@page("rejects.html.j2", section="rejects")
+def rejects(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     """What could not be read: by input, and each with its place and reason."""
     offset = number(request.query_params.get("offset"), "offset") or 0
-
-    def ask(snapshot: Snapshot) -> dict[str, Any]:
-        accounts = snapshot.dataset.accounts().filter(pl.col("rejected") > 0)
-        inputs = (
-            accounts.group_by("origin", "source")
-            .agg(pl.col("rejected", "written").sum())
-            .sort("rejected", "origin", descending=[True, False])
-        )
-        total = int(inputs["rejected"].sum() or 0)
-        found = list(itertools.islice(snapshot.dataset.rejects(), offset, offset + REJECTS))
-        last = offset + len(found)
-        return {
-            "said": f"{count_in_words(total, 'input unit')} of "
-            f"{count_in_words(inputs.height, 'input')} could not be read."
-            if total
-            else "Every input unit was read: nothing was rejected.",
-            "by_source": inputs.head(INPUTS).to_dicts(),
-            "more_inputs": inputs.height if inputs.height > INPUTS else 0,
-            "rejects": [
-                {**each, "raw": excerpt(each["raw"].decode("utf-8", "backslashreplace"), RAW)}
-                for each in found
-            ],
-            "range": f"Rejects {offset + 1:,} to {last:,} of {total:,}",
-            "before": snapshot.to("rejects", offset=max(0, offset - REJECTS)) if offset else "",
-            "after": snapshot.to("rejects", offset=last) if last < total else "",
-        }
-
-    return await page(request, "rejects.html.j2", ask, title="Rejects", section="rejects")
+    accounts = snapshot.dataset.accounts().filter(pl.col("rejected") > 0)
+    inputs = (
+        accounts.group_by("origin", "source")
+        .agg(pl.col("rejected", "written").sum())
+        .sort("rejected", "origin", descending=[True, False])
+    )
+    total = int(inputs["rejected"].sum() or 0)
+    found = list(itertools.islice(snapshot.dataset.rejects(), offset, offset + REJECTS))
+    last = offset + len(found)
+    return {
+        "title": "Rejects",
+        "said": f"{count_in_words(total, 'input unit')} of "
+        f"{count_in_words(inputs.height, 'input')} could not be read."
+        if total
+        else "Every input unit was read: nothing was rejected.",
+        "by_source": inputs.head(INPUTS).to_dicts(),
+        "more_inputs": inputs.height if inputs.height > INPUTS else 0,
+        "rejects": [
+            {**each, "raw": excerpt(each["raw"].decode("utf-8", "backslashreplace"), RAW)}
+            for each in found
+        ],
+        "range": f"Rejects {offset + 1:,} to {last:,} of {total:,}",
+        "before": snapshot.to("rejects", offset=max(0, offset - REJECTS)) if offset else "",
+        "after": snapshot.to("rejects", offset=last) if last < total else "",
+    }

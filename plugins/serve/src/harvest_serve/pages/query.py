@@ -41,28 +41,25 @@ class Listed:
     open: bool
 
 
-async def query(request: Request) -> Response:
+@page("sql.html.j2", section="sql")
+def query(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     """A query and its result."""
-    text, about = request.query_params.get("query", ""), request.query_params.get("table", "")
-
-    def ask(snapshot: Snapshot) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            "query": text,
-            "limits": f"at most {TIME_S:.0f} s",
-            "schema": _schema(snapshot, about),
-            "examples": _examples(snapshot),
-            "problem": None,
-            "shown": None,
-        }
-        if text.strip():
-            try:
-                found |= _result(snapshot, text)
-            except (UsageError, Refused) as error:
-                found["problem"] = problem_of(error)
-        return found
-
-    written = bool(text.strip())
-    return await page(request, "sql.html.j2", ask, title="SQL", section="sql", written=written)
+    text = request.query_params.get("query", "")
+    found: dict[str, Any] = {
+        "title": "SQL",
+        "query": text,
+        "limits": f"at most {TIME_S:.0f} s",
+        "schema": _schema(snapshot, request.query_params.get("table", "")),
+        "examples": _examples(snapshot),
+        "problem": None,
+        "shown": None,
+    }
+    if text.strip():
+        try:
+            found |= _result(snapshot, text)
+        except (UsageError, Refused) as error:
+            found["problem"] = problem_of(error)
+    return found
 
 
 async def query_file(request: Request) -> Response:

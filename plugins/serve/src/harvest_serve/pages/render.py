@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import jinja2
 from markupsafe import Markup, escape
@@ -23,30 +23,35 @@ from ..work import TIME_S, answer
 EVERY_MS: Final = 10_000
 """How often a page in sight asks whether its state is in force still."""
 
+Asking: TypeAlias = Callable[[Snapshot, Request], Mapping[str, Any]]
+"""What a page shows of a state, as its request asks."""
+
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T_]\d\d:\d\d(?::\d\d)?)?")
 _WORDS: Final = re.compile(r"``?([^`\n]+)``?")
 
 
-async def page(
-    request: Request,
-    template: str,
-    ask: Callable[[Snapshot], Mapping[str, Any]],
-    *,
-    title: str,
-    section: str,
-    time_s: float = TIME_S,
-    written: bool = False,
-) -> Response:
-    """A page of the state in force; ``ask`` gives what its template shows.
+def page(
+    template: str, *, section: str, time_s: float = TIME_S
+) -> Callable[[Asking], Callable[[Request], Awaitable[Response]]]:
+    """A page of the state in force; the function gives what its template shows, and ``title``.
 
-    section: which of the pages at the top it belongs to; time_s, written: as ``answer`` has them.
+    section: which of the pages at the top it belongs to; time_s: as ``answer`` has it.
     """
 
-    def values(snapshot: Snapshot) -> dict[str, Any]:
-        return {**state_values(snapshot), **ask(snapshot)}
+    def decorate(ask: Asking) -> Callable[[Request], Awaitable[Response]]:
+        async def answered(request: Request) -> Response:
+            def values(snapshot: Snapshot) -> dict[str, Any]:
+                return {**state_values(snapshot), **ask(snapshot, request)}
 
-    found = await answer(request, find_served(request), values, time_s=time_s, written=written)
-    return respond(template, title=title, section=section, **found)
+            given = request.query_params
+            written = any(given.get(name, "").strip() for name in ("condition", "query"))
+            served = find_served(request)
+            found = await answer(request, served, values, time_s=time_s, written=written)
+            return respond(template, section=section, **found)
+
+        return answered
+
+    return decorate
 
 
 def respond(

@@ -28,48 +28,33 @@ _POLICY: Final = SANDBOX.replace("sandbox ", "sandbox allow-same-origin ")
 """The page around it may ask how high it is; a report itself runs no code that could ask."""
 
 
-async def report_list(request: Request) -> Response:
+@page("reports.html.j2", section="reports")
+def report_list(snapshot: Snapshot, _: Request) -> dict[str, Any]:
     """The reports that the dataset can serve."""
-
-    return await page(
-        request,
-        "reports.html.j2",
-        lambda snapshot: {"reports": reports.reports(snapshot)},
-        title="Reports",
-        section="reports",
-    )
+    return {"title": "Reports", "reports": reports.reports(snapshot)}
 
 
-async def report(request: Request) -> Response:
+@page("report.html.j2", section="reports", time_s=LONG_S)
+def report(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     """A report with its settings as a form."""
     name, given = request.path_params["report"], settings_of(request)
-
-    def ask(snapshot: Snapshot) -> dict[str, Any]:
-        declared = snapshot.dataset.plugins.reports
-        problem = None
-        try:
-            reports.page(snapshot, name, given)
-        except NotFound:
-            raise
-        except UsageError as error:
-            problem = problem_of(error)
-        return {
-            "name": name,
-            "doc": declared[name].doc,
-            "settings": declared_settings(offered_settings(declared[name])),
-            "problem": problem,
-            "given": given,
-            "alone": snapshot.to("report", name, "page", **as_parameters(given)),
-        }
-
-    return await page(
-        request,
-        "report.html.j2",
-        ask,
-        title=f"Report {name}",
-        section="reports",
-        time_s=LONG_S,
-    )
+    declared = snapshot.dataset.plugins.reports
+    problem = None
+    try:
+        reports.page(snapshot, name, given)
+    except NotFound:
+        raise
+    except UsageError as error:
+        problem = problem_of(error)
+    return {
+        "title": f"Report {name}",
+        "name": name,
+        "doc": declared[name].doc,
+        "settings": declared_settings(offered_settings(declared[name])),
+        "problem": problem,
+        "given": given,
+        "alone": snapshot.to("report", name, "page", **as_parameters(given)),
+    }
 
 
 async def report_page(request: Request) -> Response:

@@ -17,13 +17,13 @@ from harvest_report.values import form_of, texts_of
 
 from .. import facets, tables
 from ..downloads import frame_of
-from ..filters import WORDS
+from ..filters import OPERATORS, WORDS, kind_of
 from ..problems import NotFound, Refused, problem_of
 from ..questions import Question
 from ..settings import offered_settings
 from ..state import Place, Snapshot, find_served
 from . import asked as address
-from .asked import Asked, add_filter, asked_of, complete, operator_groups
+from .asked import Asked, add_filter, asked_of, complete
 from .render import page
 from .shown import Head, Shown, meanings, page_table
 
@@ -51,25 +51,21 @@ DOWN_FIRST: Final = ("integer", "number", "time", "date")
 
 async def table(request: Request) -> Response:
     """A page of a table's rows, with what chooses them."""
+    more = complete(request, asked_of(request))
+    if more is None:
+        return await _table(request)
+    name = request.path_params["table"]
+    return RedirectResponse(find_served(request).rows(name, more.pairs()), 303)
+
+
+@page("table.html.j2", section="tables")
+def _table(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     name, asked = request.path_params["table"], asked_of(request)
-    more = complete(request, asked)
-    if more is not None:
-        return RedirectResponse(find_served(request).rows(name, more.pairs()), 303)
-    return await page(
-        request,
-        "table.html.j2",
-        lambda snapshot: _values(snapshot, name, asked),
-        title=name,
-        section="tables",
-        written=bool(asked.condition),
-    )
-
-
-def _values(snapshot: Snapshot, name: str, asked: Asked) -> dict[str, Any]:
     plugins = snapshot.dataset.plugins
     tables.check_table(snapshot, name)
     view = plugins.views.get(name)
     found: dict[str, Any] = {
+        "title": name,
         "name": name,
         "asked": asked,
         "doc": view.doc if view else _doc(snapshot, name),
@@ -128,21 +124,21 @@ def _chips(here: Place, name: str, asked: Asked) -> list[dict[str, str]]:
 
 def _columns(described: tables.Description, wanted: Sequence[str]) -> dict[str, Any]:
     """What a form needs to know of the columns, and an example of a condition on them."""
-    kinds = operator_groups(each.operators for each in described.columns)
+    kinds = {each.name: kind_of(each.type) for each in described.columns}
     number = next((c for c in described.columns if c.type in ("number", "integer")), None)
     return {
         "columns": [
             {
                 "name": each.name,
-                "operators": kinds[tuple(each.operators)],
+                "kind": kinds[each.name],
                 "on": each.name in wanted,
             }
             for each in described.columns
         ],
         "chosen": described.columns[0].name if described.columns else "",
         "operators": {
-            kind: [(operator, WORDS[operator]) for operator in fitting]
-            for fitting, kind in kinds.items()
+            kind: [(operator, WORDS[operator]) for operator in OPERATORS[kind]]
+            for kind in dict.fromkeys(kinds.values())
         },
         "example": f"{number.name} > 1e6" if number else "",
     }
@@ -308,47 +304,39 @@ def _facet(
     }
 
 
-async def row(request: Request, number: int) -> Response:
+@page("row.html.j2", section="tables")
+def row(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     """One row with all its columns, one below the other, each with its meaning."""
     name, asked = request.path_params["table"], asked_of(request)
-
-    def ask(snapshot: Snapshot) -> dict[str, Any]:
-        described = tables.describe(snapshot, name, asked.settings)
-        one = attrs.evolve(asked.question, columns=None, offset=number - 1, limit=1)
-        found, total = tables.rows(snapshot, name, one)
-        if not found.num_rows:
-            raise NotFound(f"{name} has no row {number:,}", remedy=f"it has {total:,}")
-        known, frame = meanings(snapshot, name), frame_of(found)
-        as_people, _ = page_table(frame, known, longest=100_000)
-        exactly, _ = page_table(frame, known, exactly=True, longest=100_000)
-        by_name = {
-            head.name: (head, text, whole)
-            for head, text, whole in zip(
-                as_people.columns, as_people.rows[0], exactly.rows[0], strict=True
-            )
-        }
-        pairs = [pair for pair in asked.pairs() if pair[0] != "row"]
-        page = (number - 1) // asked.rows * asked.rows
-        at = [pair for pair in pairs if pair[0] != "offset"]
-        return {
-            "number": number,
-            "values": [
-                _value(each, *by_name[each.name], frame[each.name].dtype, known)
-                for each in described.columns
-            ],
-            "back": snapshot.rows(name, asked.change(offset=page).pairs()),
-            "before": snapshot.rows(name, [*at, ("row", str(number - 1))]) if number > 1 else "",
-            "after": snapshot.rows(name, [*at, ("row", str(number + 1))]) if number < total else "",
-        }
-
-    return await page(
-        request,
-        "row.html.j2",
-        ask,
-        title=f"Row {number:,} of {name}",
-        section="tables",
-        written=bool(asked.condition),
-    )
+    number = int(request.query_params["row"])
+    described = tables.describe(snapshot, name, asked.settings)
+    one = attrs.evolve(asked.question, columns=None, offset=number - 1, limit=1)
+    found, total = tables.rows(snapshot, name, one)
+    if not found.num_rows:
+        raise NotFound(f"{name} has no row {number:,}", remedy=f"it has {total:,}")
+    known, frame = meanings(snapshot, name), frame_of(found)
+    as_people, _ = page_table(frame, known, longest=100_000)
+    exactly, _ = page_table(frame, known, exactly=True, longest=100_000)
+    by_name = {
+        head.name: (head, text, whole)
+        for head, text, whole in zip(
+            as_people.columns, as_people.rows[0], exactly.rows[0], strict=True
+        )
+    }
+    pairs = [pair for pair in asked.pairs() if pair[0] != "row"]
+    page = (number - 1) // asked.rows * asked.rows
+    at = [pair for pair in pairs if pair[0] != "offset"]
+    return {
+        "title": f"Row {number:,} of {name}",
+        "number": number,
+        "values": [
+            _value(each, *by_name[each.name], frame[each.name].dtype, known)
+            for each in described.columns
+        ],
+        "back": snapshot.rows(name, asked.change(offset=page).pairs()),
+        "before": snapshot.rows(name, [*at, ("row", str(number - 1))]) if number > 1 else "",
+        "after": snapshot.rows(name, [*at, ("row", str(number + 1))]) if number < total else "",
+    }
 
 
 def _value(

@@ -32,11 +32,14 @@ Report = Annotated[
     ),
 ]
 Output = Annotated[
-    str | None, typer.Option(metavar="FILE|DIR", help="Write the report here: page.html, a folder.")
+    str | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE|DIR", help="Write the report here: page.html, a folder."
+    ),
 ]
 
 
-@takes_run_options(without=("limit",))
+@takes_run_options(without=("limit", "o"))
 def schedule(
     options: RunOptions,
     every: Every = "1d",
@@ -49,7 +52,7 @@ def schedule(
 
     Installs nothing. The paths are those of this installation and of this directory.
 
-    Example: harvest schedule nightly.toml --every 1d --report slurm.usage --output usage.html
+    Example: harvest schedule nightly.toml --every 1d --report slurm.usage -o usage.html
     """
     from harvest_watch.entry import print_entry  # late: help needs none of it
 
