@@ -173,7 +173,7 @@ class Recipe:
 
     @classmethod
     def load(cls, path: str | Path) -> Recipe:
-        """Read a recipe file; raise ConfigError for an error in it, UsageError if it is unreadable."""
+        """Read a recipe file; raise ConfigError for an error in it, UsageError if unreadable."""
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
