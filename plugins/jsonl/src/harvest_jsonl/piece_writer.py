@@ -72,6 +72,6 @@ class PieceWriter(PartWriter):
             spool.path.unlink()
 
     def abort(self) -> None:
-        """Close all files without finishing the piece."""
+        """Close all files, which will be deleted."""
         for output in self._outputs.values():
             output.drop()

@@ -63,7 +63,7 @@ class ParquetPartWriter(PartWriter):
         return [(self._place(name), name, file.rows) for name, file in self._files.items()]
 
     def abort(self) -> None:
-        """Close all files without writing the waiting rows."""
+        """Drop the waiting rows and close all files, which will be deleted."""
         for file in self._files.values():
             file.abort()
 

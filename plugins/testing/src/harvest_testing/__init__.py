@@ -5,8 +5,8 @@
 ``EngineConformance`` and ``ExporterConformance`` hold the tests of every promise. A plugin's test
 classes inherit them. ``SinkDriver`` takes a sink through a commit step by step.
 ``check_view`` builds a view and checks that each of its columns has a documented meaning.
-``faults_of_unknown`` finds claims of a view and its rules that values which are unknown
-(``without_column``) do not support. ``judge`` applies a rule to rows of its view.
+``faults_of_unknown`` finds claims of a view and its rules that are not justified if values are
+unknown (``without_column``). ``judge`` applies a rule to rows of its view.
 None of these needs pytest.
 """
 

@@ -1,7 +1,7 @@
 """``harvest plugins check``: check a plugin's declarations, and test its promises.
 
-By default, sources and sinks pass only the quick tests of the conformance kit
-(:mod:`harvest_testing`), which start no process. A plugin's own tests run the whole kit.
+By default, it runs only the quick tests of the conformance kit (:mod:`harvest_testing`), those of
+sources and sinks that start no process. A plugin's own tests run the whole kit.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def check_plugins(
     """Test the promises of plugins and print the results; return 1 if one is broken, else 0.
 
     names: plugins or Python files; none for all installed plugins. sample: input for the sources.
-    thorough: run the whole kit. Raises UsageError for unknown names, or options with several names.
+    thorough: run the whole kit. Raises UsageError for unknown names; both options need one name.
     """
     found = manager()
     names = [found.add_file(Path(n)).name if n.endswith(".py") else n for n in names]

@@ -31,8 +31,8 @@ def check(
 ) -> int:
     """Check a plugin's declarations, and try what it promises. Ends with 1 on a problem.
 
-    It is the quick part of the conformance kit for plugins' own tests, harvest_testing; with
-    --thorough, all of it.
+    It runs the quick tests of harvest_testing, the conformance kit for plugins' own tests. With
+    --thorough, it runs all of them.
     """
     from .check import check_plugins  # imported here, so that help starts quickly
 

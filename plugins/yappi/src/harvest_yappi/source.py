@@ -60,7 +60,7 @@ class YappiSource(Source):
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
-        """Recognise a save by its first bytes."""
+        """Recognise a saved file by its first bytes."""
         kind = format_of(path) if path.is_file() else None
         return Detection(0.9, f"the beginning of a {kind.value}") if kind else None
 

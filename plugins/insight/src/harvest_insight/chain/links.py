@@ -68,7 +68,7 @@ def links(
     candidates: int | pl.Expr = 1,
     found: bool | pl.Expr = True,
 ) -> pl.LazyFrame:
-    """Make links of one kind from a frame with the keys of both records; expressions use it."""
+    """Make links of one kind from a frame that has the key columns of both records."""
 
     def value(what: str | int | bool | pl.Expr) -> pl.Expr:
         return what if isinstance(what, pl.Expr) else pl.lit(what)

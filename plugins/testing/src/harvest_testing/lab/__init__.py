@@ -1,1 +1,1 @@
-"""Means of the kit's tests: separate processes, damaged files, odd names, process state."""
+"""Helpers of the kit's tests: separate processes, damaged files, odd names, process state."""

@@ -110,7 +110,7 @@ CORRUPTIONS: Mapping[str, Corruption] = {
         large_number,
     )
 }
-"""Kinds of damage by name; none of them may end a process."""
+"""Kinds of damage by name; none of them can kill the process that reads the file."""
 
 
 def damaged(files: Iterable[Path], every: int = 1) -> Iterator[tuple[Path, str]]:

@@ -82,7 +82,7 @@ _VALUES: Final[Mapping[str, tuple[Any, Sequence[Any]]]] = {
 
 
 def _type_of(name: str, annotation: Any) -> RecordType:
-    """Make a record type with a value column; its class is in this module, to be pickled."""
+    """Make a record type with a value column; its class is global, so that it can be pickled."""
     words = "".join(part.capitalize() for part in name.split("_"))
     body = {
         "__annotations__": {"label": str, "value": annotation | None},

@@ -99,7 +99,7 @@ class HostilePromises(SourceKit):
         return pieces
 
     def _require_alone(self, location: Path, path: Path, error: SourceError) -> None:
-        """Require that a directory is refused only if it has no readable file but the damaged."""
+        """Require that a directory with a damaged file is refused only if no other is readable."""
         if not location.is_dir():
             return
         away = path.rename(location.parent / "out of the way")

@@ -106,7 +106,7 @@ class SourceKit(Conformance):
         return Path(location)
 
     def several_files(self, location: Path | str) -> Path:
-        """Return a directory with at least two origins, copying a single file; or skip the test."""
+        """Return a directory of two origins or more, after copying one file; or skip the test."""
         folder = Path(location)
         if folder.is_file() and not self.names_matter:
             stem, dot, suffix = folder.name.partition(".")
@@ -202,7 +202,7 @@ def _copy(path: Path, target: Path, top: Path) -> None:
 
 
 def _with_member(found: Any, name: str, value: str) -> Any:
-    """Add a member to an object, or to each of a list; if it has lists of objects, to those."""
+    """Add a member to a JSON object, to each of a list, or instead to the objects in its lists."""
     if isinstance(found, list):
         return [_with_member(item, name, value) for item in found]
     if not isinstance(found, dict):

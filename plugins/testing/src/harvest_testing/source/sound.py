@@ -319,7 +319,7 @@ def _contents(pieces: list[Piece]) -> list[str]:
 def _require_planned(source: Source, file: str, inputs: set[str]) -> None:
     """Require that ``plan_files`` of a file returns the plan's partitions of the same origins.
 
-    inputs: files whose partitions must be returned, too. Ignores partitions of a missing file only.
+    inputs: files whose partitions must be returned, too. Ignores partitions of only a missing file.
     """
     with raises_nothing(
         f"plan_files() of {file!r} raised ",
