@@ -1,8 +1,8 @@
-"""Distiller's PostgreSQL, read live.
+"""Read Distiller's PostgreSQL database.
 
-One read-only transaction and a server-side cursor: the database sees one consistent moment, and
-memory holds one batch.  Every column is fetched as text and parsed as the exports are, so that a
-value of an unexpected type becomes a reject and not an error.
+One read-only transaction reads a consistent snapshot. A server-side cursor keeps only one batch in
+memory. Each column is fetched as text and parsed in the same way as the exports, so a value of an
+unexpected type becomes a reject and not an error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FROM jobs LEFT JOIN scans ON scans.id = jobs.scan_id
 ORDER BY jobs.scan_id, jobs.slurm_id NULLS LAST, jobs.elapsed NULLS LAST
 """
 
-# fixed output forms, whatever the server or the user's role is set to
+# fixed output formats, independent of the settings of the server and the user's role
 _OPTIONS: Final = "-c intervalstyle=postgres -c datestyle=ISO -c default_transaction_read_only=on"
 _DIMENSION: Final = r"^\s*(\d{1,6})(?:\.0*)?\s*$"
 _FIELDS: Final = ("scan_id", "slurm_id", "elapsed", "first", "second")
@@ -41,9 +41,10 @@ _FIELDS: Final = ("scan_id", "slurm_id", "elapsed", "first", "second")
 def read_database(
     location: str, timeout_s: int, ctx: ReadContext
 ) -> Iterator[tuple[type[DistillerJob], pa.Table]]:
-    """All jobs of the database; a unit of input is a row of the table ``jobs``.
+    """Yield all jobs of the database, in batches; a unit of input is a row of the table ``jobs``.
 
-    Raises SourceError, without secrets, when the database cannot be reached or lacks a column.
+    timeout_s: seconds to wait for a connection, unless the URI has a connect_timeout.
+    Raises SourceError, without secrets, if the database cannot be reached or lacks a column.
     """
     count = 0
     for batch in _batches(location, timeout_s):
@@ -62,7 +63,7 @@ def read_database(
 
 
 def _with_sizes(batch: list[tuple[Any, ...]], before: int) -> pl.DataFrame:
-    """The rows of a batch with their scan size, and whether their dimensions are ``odd``."""
+    """Make a frame of a batch, with scan_size, and ``odd`` for dimensions that are not numbers."""
     frame = pl.DataFrame(batch, schema=dict.fromkeys(_FIELDS, pl.String), orient="row")
     sides = [pl.col(name).str.extract(_DIMENSION).cast(pl.Int64) for name in ("first", "second")]
     some = pl.col("first").is_not_null() | pl.col("second").is_not_null()
@@ -99,7 +100,7 @@ def _batches(location: str, timeout_s: int) -> Iterator[list[tuple[Any, ...]]]:
             remedy="check that it runs, and the user, password (PGPASSWORD or ~/.pgpass) and name",
         ) from None
     except (psycopg.Error, ValueError, UnicodeError):
-        # libpq quotes the offending part of the URI, which may be the password
+        # libpq quotes the invalid part of the URI, which may be the password
         raise SourceError(
             "the location is not a valid PostgreSQL URI",
             where=where,

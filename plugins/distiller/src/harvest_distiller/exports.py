@@ -1,7 +1,7 @@
-"""Distiller's CSV exports, ``id,slurm_id,elapsed``, a file per scan size: how to recognise one.
+"""Recognise Distiller's CSV exports: columns ``id,slurm_id,elapsed``, one file per scan size.
 
-Merged with sacct's rows, as pandas does it, ``slurm_id`` is called ``Job ID``, and ``size`` says
-what the file's name does not.  An export without a header is known by its lines.
+If pandas merged an export with sacct's rows, ``slurm_id`` is called ``Job ID``, and ``size`` has
+the scan size that the file's name lacks. Lines identify an export without a header.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from harvest_toolkit.csv_header import column_names, header_line
 from harvest_toolkit.headless import Fit, Order, fitting
 
 MERGED = "Job ID"
-"""What ``slurm_id`` is called in a table merged with sacct's rows."""
+"""Name of the column ``slurm_id`` in a table merged with sacct's rows."""
 
 _BLANK = r"(?i:null|none|nan|nat|\\n|)"
 ID = r"(\d{1,18})(?:\.0*)?"
-"""A number; pandas writes those in a column with blanks as 58250603.0."""
+"""Pattern of an id; in a column with blanks, pandas writes ids as 58250603.0."""
 _EXPORT = {
     "id": ID,
     "slurm_id": rf"{ID}|{_BLANK}",
@@ -31,7 +31,7 @@ ORDERS = (
     Order(_EXPORT, ("elapsed",)),
     Order({"index": r"\d{1,18}", **_EXPORT}, ("elapsed",)),
 )
-"""Of exports without a header; the second has the index that pandas writes."""
+"""Column orders of exports without a header; the second begins with the index of pandas."""
 
 _SIZE = re.compile(r"(?<![0-9.])(\d{1,6})[_x](\d{1,6})(?![0-9])")
 
@@ -40,7 +40,7 @@ _SIZE = re.compile(r"(?<![0-9.])(\d{1,6})[_x](\d{1,6})(?![0-9])")
 class Export:
     """A recognised export.
 
-    columns: in order.  order: the known one that its lines fit, where it has no header.
+    columns: names, in order. order: the known order that its lines fit; None with a header.
     """
 
     columns: list[str]
@@ -48,9 +48,9 @@ class Export:
 
 
 def recognise(path: Path) -> Export | None:
-    """The export in a file, by its header or the order of its columns; None where it is another.
+    """Recognise an export by its header or the order of its columns; None for another file.
 
-    A nameless first column, the index that pandas writes, is called ``index``.
+    A first column without a name, which is the index of pandas, is called ``index``.
     """
     names = column_names(header_line(path))
     if names[:1] == [""]:
@@ -64,11 +64,11 @@ def recognise(path: Path) -> Export | None:
 
 
 def slurm_column(names: Sequence[str]) -> str:
-    """The column with the id of the Slurm job."""
+    """Return the name of the column with the id of the Slurm job."""
     return "slurm_id" if "slurm_id" in names or MERGED not in names else MERGED
 
 
 def size_of_name(path: Path) -> str | None:
-    """The scan size in a file name: ``128_128.csv`` and ``jobs-128x128.csv`` give 128x128."""
+    """Return the scan size in a file name: 128x128 for ``128_128.csv`` or ``jobs-128x128.csv``."""
     found = _SIZE.search(path.name)
     return f"{int(found[1])}x{int(found[2])}" if found else None

@@ -1,4 +1,4 @@
-"""What this distribution adds to harvest."""
+"""The source that this distribution offers to harvest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ harvest_api = 1
 
 @hookimpl
 def harvest_sources() -> Iterable[SourceSpec]:
-    """The source ``distiller``."""
+    """Declare the source ``distiller``."""
     return [
         SourceSpec(
             name="distiller",

@@ -1,7 +1,7 @@
-"""From texts to rows: what the CSV exports and the database have in common.
+"""Parse texts of rows, which are the same in CSV exports and in the database.
 
-Both give the id of a scan, a Slurm id and an elapsed time as text.  A batch of them is parsed by
-column; rows that do not fit come back with the reason.
+Both have a scan id, a Slurm id and an elapsed time as text. A batch of rows is parsed by column.
+Rows that do not fit are rejected with the reason.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from harvest_toolkit.frames import first_text
 from .exports import ID
 
 COLUMNS: Final = ("scan_id", "slurm_id", "elapsed")
-"""The columns of text that every row has; blank or null where there is nothing."""
+"""Text columns of each row; a missing value is blank or null."""
 
 _ELAPSED: Final = (
     r"^(-)?(?:(\d{1,6})(?:\s+days?,?\s*|-|$))?\s*(?:(\d{1,7}):(\d{2}):(\d{2})(\.\d+)?)?$"
@@ -25,9 +25,9 @@ _BLANK: Final = ["", "null", "none", "nan", "nat", "\\n"]
 
 
 def accepted(rows: pl.DataFrame, ctx: ReadContext) -> pl.DataFrame:
-    """The rows that fit, parsed; the others are rejected.
+    """Return the parsed rows that fit, and reject the others.
 
-    rows: ``COLUMNS`` as texts, ``raw``, what is kept of a reject, ``position``, and others.
+    rows: ``COLUMNS`` as texts, ``raw`` (the text of a reject), ``position``, and other columns.
     """
     parsed = _parse(rows)
     bad = parsed.filter(pl.col("reason").is_not_null())
@@ -37,10 +37,10 @@ def accepted(rows: pl.DataFrame, ctx: ReadContext) -> pl.DataFrame:
 
 
 def _parse(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with scan_id, slurm_id, elapsed_s in their types and ``reason`` where one is wrong.
+    """Convert scan_id, slurm_id and elapsed_s to their types; ``reason`` is null for valid rows.
 
-    Elapsed is ``[D days ]HH:MM:SS[.ffffff]`` as pandas and PostgreSQL write intervals, or
-    ``D-HH:MM:SS`` as Slurm does.  Other columns stay as they are.
+    Elapsed is ``[D days ]HH:MM:SS[.ffffff]``, as pandas and PostgreSQL write intervals, or
+    ``D-HH:MM:SS``, as Slurm does. Other columns stay unchanged.
     """
     stripped = {name: pl.col(name).str.strip_chars() for name in COLUMNS}
     return (
@@ -60,15 +60,15 @@ def _parse(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _elapsed(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """``elapsed_s``, null where the text is not a duration; and whether it is ``negative``."""
+    """Return ``elapsed_s``, null if the text is no duration, and whether it is ``negative``."""
     parts = text.str.extract_groups(_ELAPSED).struct
     days, hours, minutes, whole = (
         parts.field(str(index)).cast(pl.Int64, strict=False) for index in (2, 3, 4, 5)
     )
     counted = pl.sum_horizontal(days * 86_400, hours * 3_600, minutes * 60, whole)
-    # the fraction joins as text: a sum of floats may be a digit off, beyond a limit it is equal to
+    # append the fraction as text: a sum of floats may be a digit off, and exceed a limit it equals
     amount = pl.concat_str(counted, parts.field("6").fill_null("")).cast(pl.Float64, strict=False)
-    # a bare number of days needs its word: a lone number has no unit
+    # a single number must be followed by "day", since it has no unit otherwise
     has_unit = hours.is_not_null() | text.str.contains("day", literal=True)
     fits = has_unit & (minutes.fill_null(0) < 60) & (whole.fill_null(0) < 60)
     return (
@@ -78,7 +78,7 @@ def _elapsed(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
 
 
 def _reason() -> pl.Expr:
-    """What is wrong with a row; null where all is well."""
+    """Return why a row is rejected; null if the row is valid."""
     scan, slurm, elapsed = (pl.col(name) for name in COLUMNS)
     return first_text(
         (scan.is_null(), "no scan id"),

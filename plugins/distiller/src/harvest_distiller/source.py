@@ -1,4 +1,4 @@
-"""The source ``distiller``: which job processed which scan."""
+"""The source ``distiller``: jobs that Distiller started for scans, from CSV or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class DistillerSource(Source):
 
     @classmethod
     def redact(cls, location: str) -> str:
-        """The location without password: as it may be printed and stored."""
+        """Return the location without its password, so that it can be printed and stored."""
         return redact(location)
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
-        """By the header ``id,slurm_id,elapsed``."""
-        # what comes through a pipe has no ending
+        """Recognise an export by its header ``id,slurm_id,elapsed`` or by its lines."""
+        # input from a pipe has no suffix
         if not path.is_file() or path.suffix.lower() not in (".csv", ""):
             return None
         export = recognise(path)
@@ -68,7 +68,7 @@ class DistillerSource(Source):
         return Detection(0.95 if sized else 0.9, f"the header of Distiller's jobs{sized}")
 
     def plan(self) -> Iterable[Partition]:
-        """One partition per export, or one for the database, which is read in every run."""
+        """Plan one partition per export, or one for the database, which every run reads again."""
         if is_database(self.location):
             return [Partition(id="jobs", origin=redact(self.location))]
         if is_uri(self.location):
@@ -109,8 +109,8 @@ class DistillerSource(Source):
         return found
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
-        """The rows of an export, or of the whole database."""
-        from . import database, tables  # they need polars, which planning does not
+        """Yield the rows of an export, or of the whole database."""
+        from . import database, tables  # both import polars, which planning does not need
 
         if "other" in partition.options:
             ctx.read(partition.options["other"])

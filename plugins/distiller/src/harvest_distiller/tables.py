@@ -1,4 +1,4 @@
-"""Rows of Distiller's CSV exports."""
+"""Read the rows of Distiller's CSV exports."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from .records import DistillerJob
 from .rows import accepted
 
 SIZE = "size"
-"""The column of a merged table with what else the file's name says."""
+"""Name of the column with the scan size in a merged table."""
 
 _SIDES = r"^(\d{1,6})\s*[_x×]\s*(\d{1,6})$"
 
 LONGEST = 1024 * 1024
-"""Bytes of a line; a longer one is rejected by its beginning."""
+"""Maximum bytes of a line; the reject of a longer line holds only its beginning."""
 
 
 def read_export(
     path: Path, scan_size: str | None, ctx: ReadContext
 ) -> Iterator[tuple[type[DistillerJob], pl.DataFrame]]:
-    """The rows of an export; a unit of input is a line.
+    """Yield the rows of an export, in batches; a unit of input is a line.
 
-    scan_size: of all scans; None for that in the file's name.
+    scan_size: size of all scans; None to take the size from the file's name.
 
-    Raises SourceError for a file that cannot be read, or is not an export.
+    Raises SourceError if the file cannot be read or is not an export.
     """
     try:
         export = recognise(path)
@@ -59,9 +59,9 @@ def read_export(
 def _lines(
     path: Path, export: Export, size: str | None, ctx: ReadContext
 ) -> Iterator[pl.DataFrame]:
-    """The lines of an export that fit, parsed; the others are rejected.
+    """Parse the lines of an export, and reject those that do not fit.
 
-    size: of all scans; None for that in the column ``size``, where there is one.
+    size: size of all scans; None to take the size from the column ``size``, if present.
     """
     names = export.columns
     slurm = slurm_column(names)
@@ -93,7 +93,7 @@ def _lines(
             scan_size=_size() if own else pl.lit(size, pl.String),
             position=pl.Series(block.numbers, dtype=pl.Int64),
         )
-        if slurm == MERGED:  # with all of sacct's rows
+        if slurm == MERGED:  # the table also has sacct's rows of other jobs
             ours = rows.filter(pl.col("scan_id") != "")
             ctx.filtered(rows.height - ours.height, "a job that Distiller does not know")
             rows = ours
@@ -102,7 +102,7 @@ def _lines(
 
 
 def _size() -> pl.Expr:
-    """The scan size in a column: ``128x128`` from 128, as pandas writes it from 128.0 too."""
+    """Return the scan size in the column ``size``: ``128x128`` for 128, or for pandas's 128.0."""
     text = pl.col(SIZE).str.replace(r"\.0*$", "")
     side, sides = text.str.extract(r"^(\d{1,6})$"), text.str.extract_groups(_SIDES).struct
     both = [sides.field(number) for number in ("1", "2")]

@@ -1,4 +1,4 @@
-"""Locations of databases, and how to show them without their secrets."""
+"""Recognise locations of databases, and show them without secrets."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ _SCHEME = re.compile(r"postgres(?:ql)?://", re.IGNORECASE)
 _URI = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _PARAMETER = re.compile(r"([?&])([^=&#]*)=([^&#]*)")
 _SECRET_KEY = re.compile(r"password|secret", re.IGNORECASE)
-# libpq's other form, ``host=... password=...``, which is not a location here but may be tried
+# libpq's other form, ``host=... password=...``, is no valid location here, but users may try it
 _WORD = re.compile(r"(?i)(password\s*=\s*)('(?:[^'\\]|\\.)*'?|\S+)")
 HIDDEN = "***"
 
 
 def is_database(location: str) -> bool:
-    """Whether a location is the URI of a PostgreSQL."""
+    """Whether a location is the URI of a PostgreSQL database."""
     return _SCHEME.match(location.strip()) is not None
 
 
 def is_uri(location: str) -> bool:
-    """Whether a location is a URI of any kind, not a path."""
+    """Whether a location is a URI with any scheme, and not a path."""
     return _URI.match(location.strip()) is not None
 
 
 def _split(location: str) -> tuple[str, str, str | None, str]:
-    """Scheme with slashes, user, password, and the rest from the host on.
+    """Split a URI into scheme with slashes, user, password, and the rest from the host on.
 
-    The password ends at the last @ before the query, so that one with reserved characters that
-    were not percent-encoded, which is not a valid URI, still does not show.
+    The password ends at the last @ before the query. So a password with reserved characters that
+    are not percent-encoded is hidden, too, although the URI is not valid.
     """
     location = location.strip()
     found = _URI.match(location)
@@ -45,9 +45,9 @@ def _split(location: str) -> tuple[str, str, str | None, str]:
 
 
 def redact(location: str) -> str:
-    """The location without password: as it may be printed and stored.
+    """Return the location without its password, so that it can be printed and stored.
 
-    URIs of another kind lose their password too: an error shows a mistyped scheme.
+    Passwords are removed from URIs of all schemes, since an error shows a mistyped scheme.
     """
     if not is_uri(location):
         return _WORD.sub(rf"\1{HIDDEN}", location)
@@ -57,12 +57,12 @@ def redact(location: str) -> str:
 
 
 def _is_secret(parameter: re.Match[str]) -> bool:
-    """Whether a parameter's key, which may be percent-encoded too, is one of a secret."""
+    """Whether a parameter is a secret by its key, which may be percent-encoded."""
     return _SECRET_KEY.search(unquote(parameter[2])) is not None
 
 
 def secrets(location: str) -> list[str]:
-    """Every text in a URI that must not be shown, as written and decoded; longest first."""
+    """Return all secrets of a URI, both as written and percent-decoded, the longest first."""
     if not is_database(location):
         return []
     _, _, password, rest = _split(location)
@@ -71,7 +71,7 @@ def secrets(location: str) -> list[str]:
 
 
 def scrub(message: str, hidden: list[str]) -> str:
-    """A message without the given secrets, on one line."""
+    """Replace the given secrets in a message, and join its lines into one."""
     for secret in hidden:
         message = message.replace(secret, HIDDEN)
     return " ".join(message.split())

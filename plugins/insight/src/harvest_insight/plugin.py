@@ -1,4 +1,4 @@
-"""What this distribution offers to harvest."""
+"""The views and reports that this distribution offers to harvest."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ harvest_api = 1
 
 @hookimpl
 def harvest_views() -> Iterable[View]:
-    """Views across sources."""
+    """Declare the views across sources."""
     return VIEWS
 
 
 @hookimpl
 def harvest_reports() -> Iterable[ReportSpec]:
-    """Reports over every dataset."""
+    """Declare the reports over every dataset."""
     return [
         ReportSpec(
             name="run.map",

@@ -1,8 +1,8 @@
 """The report ``run.map``: what was harvested of a run's life, from where, and what is missing.
 
-Every record type states its place: a layer (job, workflow, system) and a level (job, config,
-client, scheduler, worker, process, thread, coroutine).  The map counts what the dataset holds in
-each place, and what the installed sources could bring there.
+Each record type declares its place: a layer (job, workflow, system) and a level (job, config,
+client, scheduler, worker, process, thread, coroutine). For each place, the map counts the records
+of the dataset, and the record types that installed sources declare.
 The steps of a run's life follow from the place (see ``run_map_kinds``).
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def run_map(dataset: Dataset) -> Report:
-    """The report ``run.map`` over a dataset."""
+    """Build the report ``run.map`` of a dataset."""
     bringers, broken = bringers_of(dataset)
     kinds = kinds_of(dataset, bringers)
     held = [kind for kind in kinds if kind.rows]
@@ -50,7 +50,7 @@ def run_map(dataset: Dataset) -> Report:
 
 
 def _cells(kinds: Sequence[Kind]) -> dict[tuple[str, str | int], tuple[int, int, int]]:
-    """Rows, record types held and record types known, by level and (layer or step)."""
+    """Return (level, layer or step) -> rows, record types in the dataset, record types known."""
     cells: dict[tuple[str, str | int], tuple[int, int, int]] = {}
     for kind in kinds:
         if kind.known is None:
@@ -123,7 +123,7 @@ def _places(kinds: Sequence[Kind]) -> Table:
 
 
 def _names_by_source(gone: Sequence[Kind]) -> str:
-    """``darshan: darshan.h5d, darshan.h5f; slurm: slurm.job``."""
+    """List types by source: ``darshan: darshan.h5d, darshan.h5f; slurm: slurm.job``."""
     by_source: dict[str, list[str]] = {}
     for kind in gone:
         by_source.setdefault(" or ".join(kind.bringers), []).append(kind.name)
@@ -214,7 +214,7 @@ def _missing(missing: Sequence[Kind], read: set[str]) -> Table:
                 "what": kind.known.doc.partition("\n")[0].replace("``", "") if kind.known else None,
             }
         )
-    # what a source not yet used would bring comes first: there is something to be done
+    # types of sources not yet used come first: the user can add such a source
     rows.sort(key=lambda row: not str(row["todo"]).startswith("--"))
     return _table(
         "missing",
@@ -299,7 +299,7 @@ def _table(
     columns: Sequence[Column | str],
     **more: Any,
 ) -> Table:
-    """A table of rows, whose columns hold numbers or times by their names, else texts."""
+    """Make a table; the names of columns decide between numbers, times and texts."""
     declared = tuple(Column(each) if isinstance(each, str) else each for each in columns)
     kinds: dict[str, Any] = dict.fromkeys((column.name for column in declared), pl.String)
     kinds |= dict.fromkeys(kinds.keys() & set(_NUMBERS), pl.Int64)
@@ -308,8 +308,8 @@ def _table(
 
 
 def _common(origins: pl.Series) -> str:
-    """The directory in which all origins lie, or the origin where there is one."""
-    # what the first and the last of them have in common, those between them have too
+    """Return the deepest directory that contains all origins, or a single origin itself."""
+    # a prefix of both the smallest and the largest string is a prefix of all others
     ends = origins + "/"
     first, last = (str(end).removesuffix("/") for end in (ends.min(), ends.max()))
     if first == last:

@@ -1,15 +1,14 @@
-"""Record types as the metadata map sees them: their place, their steps, and what there is of them.
+"""Record types in the metadata map: their place, their steps, and their rows in the dataset.
 
-A run's life has five steps.  A record type's place says which steps it covers (``steps_of``):
+A run's life has five steps. A record type's place decides which steps it covers (``steps_of``):
 
-1. job start: what the batch system knows and was asked for, the nodes, the mounted file systems;
+1. job start: the batch system's requests and allocations, the nodes, the mounted file systems;
 2. configuration: settings and software;
-3. set-up: client, scheduler and workers come up and find each other;
+3. set-up: client, scheduler and workers start and connect;
 4. execution: tasks are scheduled and run, data moves, code is profiled;
-5. I/O and end: what processes and threads did to files, as the system saw it, reported as they end.
+5. I/O and end: file operations of processes and threads, which the system reports when they end.
 
-Client, scheduler and workers report their set-up and the execution together, so that their types
-count in both steps.
+Client, scheduler and workers report set-up and execution together. Their types count in both.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ STEPS: Final[Mapping[int, str]] = {
 
 
 def steps_of(layer: str, level: str) -> tuple[int, ...]:
-    """The steps of a run's life that a record type of this place covers."""
+    """Return the steps of a run's life that record types of a layer and level cover."""
     if level == "job":
         return (1,)
     if level == "config":
@@ -48,9 +47,9 @@ def steps_of(layer: str, level: str) -> tuple[int, ...]:
 
 @attrs.frozen
 class Kind:
-    """A record type as the map sees it.
+    """A record type in the map, with its number of rows, number of origins, first and last time.
 
-    known: its declaration; None where no installed plugin declares it.
+    known: its declaration; None if no installed plugin declares it.
     bringers: installed sources that declare it; used: sources whose partitions hold its rows.
     """
 
@@ -65,29 +64,29 @@ class Kind:
 
     @property
     def layer(self) -> str | None:
-        """Layer of the map."""
+        """Layer in the map; None if the type is not declared."""
         return self.known.layer if self.known else None
 
     @property
     def level(self) -> str | None:
-        """Level of the map."""
+        """Level in the map; None if the type is not declared."""
         return self.known.level if self.known else None
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """Steps of a run's life."""
+        """Steps of a run's life that the type covers."""
         return steps_of(self.known.layer, self.known.level) if self.known else ()
 
     @property
     def place(self) -> tuple[int, int]:
-        """Its place in the order of layers and levels; unknown ones at the end."""
+        """Sort key: positions of layer and level; types that are not declared come last."""
         if self.known is None:
             return (len(LAYERS), len(LEVELS))
         return (LAYERS.index(self.known.layer), LEVELS.index(self.known.level))
 
 
 def bringers_of(dataset: Dataset) -> tuple[dict[str, list[str]], list[str]]:
-    """Sources by name of the record types that they declare, and sources that do not load."""
+    """Return record type -> sources that declare it, and a sentence for each broken plugin."""
     plugins = dataset.plugins
     found: dict[str, list[str]] = {}
     broken = []
@@ -112,7 +111,7 @@ def bringers_of(dataset: Dataset) -> tuple[dict[str, list[str]], list[str]]:
 
 
 def kinds_of(dataset: Dataset, bringers: Mapping[str, Sequence[str]]) -> list[Kind]:
-    """All record types that installed sources declare or the dataset holds, by place."""
+    """Return all record types that plugins declare or the dataset holds, sorted by place."""
     known = dataset.plugins.record_types()
     held = {each.record_type: each for each in dataset.holdings()}
     kinds = []

@@ -1,4 +1,4 @@
-"""The picture of the metadata map: levels by layers, and levels by steps."""
+"""The plot of the metadata map: levels by layers, and levels by steps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harvest.model import LAYERS, LEVELS
 from harvest_report import COLOURS, Plot
 
 Cells = Mapping[tuple[str, str | int], tuple[int, int, int]]
-"""By level and (layer or step): records, record types held, record types known."""
+"""(level, layer or step) -> records, record types in the dataset, record types known."""
 
 SOFT: Final = COLOURS["soft"][0]
 INK: Final = COLOURS["ink"][0]
@@ -18,7 +18,7 @@ BOX: Final = "round,pad=0,rounding_size=0.08"
 
 
 def map_plot(cells: Cells, steps: Mapping[int, str]) -> Plot:
-    """Boxes: filled where records were harvested, dashed where a source is known but none was."""
+    """Plot a box per place: filled if it has records, dashed if only a source for it is known."""
 
     def draw(figure: Any) -> None:
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=[len(LAYERS), len(steps)])
@@ -44,7 +44,7 @@ def map_plot(cells: Cells, steps: Mapping[int, str]) -> Plot:
 
 
 def _grid(axes: Any, cells: Cells, columns: Mapping[Any, str], title: str) -> None:
-    from matplotlib.patches import FancyBboxPatch  # of the extra `report`
+    from matplotlib.patches import FancyBboxPatch  # from the extra `report`
 
     for x, column in enumerate(columns):
         for y, level in enumerate(LEVELS):
@@ -78,7 +78,7 @@ def _grid(axes: Any, cells: Cells, columns: Mapping[Any, str], title: str) -> No
 
 
 def short(count: int) -> str:
-    """A count in four characters or so: 987, 5.2k, 123k, 4.5M."""
+    """Format a count in about four characters: 987, 5.2k, 123k, 4.5M."""
     value = float(count)
     for unit in ("", "k", "M", "G"):
         if value < 999.5 or unit == "G":

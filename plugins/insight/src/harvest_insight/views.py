@@ -1,4 +1,4 @@
-"""The views ``run.chain`` and ``run.lineage``; of their columns, the most important first."""
+"""Declarations of the views ``run.chain`` and ``run.lineage``, the most important columns first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harvest.columns import count, flag, named, number, path, text, time
 
 
 def _keys(missing: str) -> dict[str, Column]:
-    """The keys of the records that links tie together, by name; ``missing``: when they are null."""
+    """Make the key columns of linked records, by name; missing: when a key is null, for its doc."""
     columns = (
         text("cluster", f"Cluster of the Slurm job; {missing}, or the job was not harvested."),
         number("job_id", f"Id of the batch job, as slurm.job has it in job_id_raw; {missing}."),

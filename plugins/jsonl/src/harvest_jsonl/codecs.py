@@ -1,7 +1,7 @@
-"""Files of text that may be compressed, written as a whole and read by byte range.
+"""Plain or compressed text files, which are written as a whole and read by byte range.
 
-A compressed file may be a sequence of gzip members or zstd frames; any tool for these formats reads
-such a sequence as one text.
+A compressed file may be a sequence of gzip members or zstd frames. All tools for these formats
+read the sequence as one text.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from harvest import DatasetError
 from harvest.toolkit.plain import open_linked
 
 BLOCK_BYTES = 8 * 1024 * 1024
-"""Bytes that are read at a time, and the rest of the last line."""
+"""Bytes to read at a time; a block also includes the rest of its last line."""
 
 DEFAULT_LEVELS = {"gz": 6, "zst": 3}
 
 
 def codec_of(name: str) -> str:
-    """``gz``, ``zst`` or, for anything else, ``plain``, by a file name's ending."""
+    """Return the codec for a file name's suffix: ``gz``, ``zst`` or, for any other, ``plain``."""
     ending = name.rpartition(".")[2]
     return ending if ending in DEFAULT_LEVELS else "plain"
 
 
 class Output:
-    """A new file, compressed as one gzip member or zstd frame; equal text gives equal bytes."""
+    """A new file: plain, or one gzip member or zstd frame; equal text gives equal bytes."""
 
     def __init__(self, path: Path, codec: str, level: int | None = None):
         self._raw: IO[bytes] = path.open("wb")
@@ -49,7 +49,7 @@ class Output:
         self._stream.write(data)
 
     def close(self) -> None:
-        """Finish the file; raises OSError when that fails."""
+        """Finish and close the file; raise OSError if this fails."""
         try:
             if self._stream is not self._raw:
                 self._stream.close()
@@ -57,13 +57,13 @@ class Output:
             self._raw.close()
 
     def drop(self) -> None:
-        """Let go of a file that is thrown away: that its end cannot be written changes nothing."""
+        """Close a file that will be deleted; ignore that its end cannot be written."""
         with contextlib.suppress(OSError):
             self.close()
 
 
 class _Range(io.RawIOBase):
-    """Bytes ``start`` to ``start + size`` of a file; a file that ends before is an error."""
+    """Bytes ``start`` to ``start + size`` of a file; a shorter file raises DatasetError."""
 
     def __init__(self, path: Path, start: int, size: int):
         self._path = path
@@ -92,7 +92,7 @@ class _Range(io.RawIOBase):
 
 
 def open_range(path: Path, start: int, size: int, codec: str) -> IO[bytes]:
-    """The text in a byte range of a file; compressed, the range is whole members or frames."""
+    """Open the text of a byte range of a file, which consists of complete members or frames."""
     raw = io.BufferedReader(_Range(path, start, size), 1 << 20)
     if codec == "gz":
         return gzip.GzipFile(fileobj=raw, mode="rb")  # type: ignore[return-value]
@@ -103,6 +103,6 @@ def open_range(path: Path, start: int, size: int, codec: str) -> IO[bytes]:
 
 
 def blocks(stream: IO[bytes]) -> Iterator[bytes]:
-    """All lines of a stream in order, many at a time; the last may lack its newline."""
+    """Yield blocks of complete lines of a stream, in order; the last may lack its newline."""
     while piece := stream.read(BLOCK_BYTES):
         yield piece + stream.readline()

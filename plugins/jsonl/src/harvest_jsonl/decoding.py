@@ -1,7 +1,7 @@
-"""Rows from JSON Lines, column by column: the inverse of ``harvest.model.json.encode_lines``.
+"""Decode JSON Lines into columns: the inverse of ``harvest.model.json.encode_lines``.
 
-What is written so reads back as it was, with these limits: of keys that occur twice in one map the
-last is left, and a time within a map must lie in the years 1 to 9999.
+All values are restored, with two limits: if a key occurs twice in one map, only the last is kept,
+and a time within a map must be in the years 1 to 9999.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harvest.model.frames import polars_schema, polars_type, without_maps
 __all__ = ["decode"]
 
 TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%S%.6fZ"
-"""Times as ``harvest.model.json`` writes them."""
+"""Format of times, as ``harvest.model.json`` writes them."""
 
 
 def decode(
@@ -33,14 +33,14 @@ def decode(
     columns: Sequence[str] | None = None,
     inside: str | None = None,
 ) -> pl.DataFrame:
-    """The rows of JSON Lines as a frame of plain columns.
+    """Decode JSON Lines into a frame of plain columns.
 
-    text: whole lines, each one row; members that the record type does not have are passed over,
-        those that a line lacks are null.
-    columns: those wanted, at least one; by default all.
-    inside: member of each line that holds all columns but origin and position, if not the line.
-
-    Raises polars.exceptions.PolarsError when a line is not JSON or a value not of its type.
+    text: complete lines, one per row. Members that the record type does not have are ignored;
+        members that a line lacks are null.
+    columns: names of the columns to return, at least one; None for all.
+    inside: member of each line that holds all columns except origin and position; None if the
+        line itself holds them.
+    Raises polars.exceptions.PolarsError if a line is not JSON or a value does not fit its type.
     """
     kinds = {field.name: field.type for field in record_type.arrow_schema}
     wanted = list(kinds) if columns is None else list(columns)
@@ -72,23 +72,23 @@ def _holds_map(kind: pa.DataType) -> bool:
 
 
 def _read_type(kind: pa.DataType) -> pl.DataType:
-    """The polars type to read JSON values of a type with, before ``_value`` makes them whole."""
+    """Return the polars type with which JSON values are read, before ``_value`` converts them."""
     if pa.types.is_boolean(kind) or (pa.types.is_integer(kind) and not pa.types.is_uint64(kind)):
         return polars_type(kind)
     if pa.types.is_map(kind):
-        return pl.Struct({"": pl.String()})  # shows only which are null; see _read_maps
+        return pl.Struct({"": pl.String()})  # only shows which values are null; see _read_maps
     if _holds_map(kind):
         return pl.String()
     if pa.types.is_list(kind):
         return pl.List(_read_type(kind.value_type))
     if pa.types.is_struct(kind):
         return pl.Struct({field.name: _read_type(field.type) for field in kind})
-    # polars takes numbers into text as they are; as uint64 in a struct it cannot read all of them
+    # polars reads numbers as text unchanged; as uint64 in a struct it cannot read all values
     return pl.String()
 
 
 def _value(kind: pa.DataType, value: pl.Expr) -> pl.Expr:
-    """Values as read with ``_read_type``, made those of the type."""
+    """Convert values that were read with ``_read_type`` to their final type."""
     if _read_type(kind) == polars_type(kind):
         return value
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
@@ -110,9 +110,9 @@ def _read_maps(
     within: set[str],
     inside: str | None,
 ) -> pl.DataFrame:
-    """Fill the columns that hold maps; polars cannot read objects with keys of their own.
+    """Fill the columns that hold maps, since polars cannot read objects with arbitrary keys.
 
-    Only lines where such a column is not null are read, by orjson.
+    Parses with orjson only the lines in which at least one of these columns is not null.
     """
     present = reduce(operator.or_, (pl.col(name).is_not_null() for name in kinds))
     rows = frame.select(present).to_series().arg_true()
@@ -133,7 +133,7 @@ def _read_maps(
 
 
 def _scatter(values: pa.Array, rows: pl.Series, height: int) -> pa.Array:
-    """``values`` at the given rows of a column of ``height`` rows, nulls elsewhere."""
+    """Return a column of ``height`` rows with ``values`` at the given rows, null elsewhere."""
     if len(values) == height:
         return values
     if not len(values):
@@ -144,7 +144,7 @@ def _scatter(values: pa.Array, rows: pl.Series, height: int) -> pa.Array:
 
 
 def _converter(kind: pa.DataType) -> Callable[[Any], Any]:
-    """A function from a JSON value, as orjson gives it, to one that Arrow takes for the type."""
+    """Return a function that converts a value of orjson to one that Arrow accepts for the type."""
     make = _maker(kind)
     return make if make is _as_it_is else lambda value: None if value is None else make(value)
 

@@ -1,4 +1,4 @@
-"""``jsonl:DIR``: a directory of parts, one file for each record type in it."""
+"""``jsonl:DIR``: a directory of parts, with one file for each record type of a part."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 class JsonlDirectory(DirectorySink):
-    """Writes ``DIR/<record type>/<part>.jsonl``, one object of all columns a line."""
+    """A sink that writes ``DIR/<record type>/<part>.jsonl``, an object of all columns per line."""
 
     name = "jsonl"
     suffix: ClassVar[str] = ".jsonl"
 
     def writer(self, staging: Path, part: str) -> PartWriter:
-        """A writer of one partition."""
+        """Return a writer of one partition."""
         return _PartWriter(staging, partial(self.place, part=part))
 
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
-        """The rows of one record type, lazily."""
+        """Return the rows of one record type as a lazy frame."""
         mine = [file for file in files if file.record_type == record_type.name]
         stretches = [
             Stretch(path, 0, file.size_bytes, "plain")
@@ -43,7 +43,7 @@ class JsonlDirectory(DirectorySink):
 
 @attrs.define(eq=False)
 class _PartWriter(PartWriter):
-    """Writes each record type's lines as they come."""
+    """Writes the lines of each record type to a file, batch by batch."""
 
     _staging: Path
     _place: Callable[[str], str]

@@ -1,4 +1,4 @@
-"""Rows in the shape of the events model, as JSON Lines."""
+"""Encode rows in the shape of the events model as JSON Lines."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["encode_event_lines"]
 
 
 def encode_event_lines(record_type: RecordType, table: pa.Table) -> memoryview:
-    """JSON Lines of a table's rows in the shape of the events model, ready to be written.
+    """Encode a table's rows in the shape of the events model; return the bytes to write.
 
     Each line begins with ``{"record_type":"<name>",`` and ends with ``data``, an object.
-    Raises RecordTypeError when a column cannot play its role.
+    Raises RecordTypeError if a column's type does not fit its role.
     """
     rows = frame_of(record_type, table).select(event_columns(record_type))
     times = {name: pl.col(name).dt.strftime(TIME_FORMAT) for name in ("time", "end_time")}

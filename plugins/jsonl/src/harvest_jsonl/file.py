@@ -1,8 +1,8 @@
 """``jsonl:FILE.jsonl[.gz|.zst]``: one file of all rows in the shape of the events model.
 
-The file is the pieces of its partitions one after the other; each is a text, a gzip member or a
-zstd frame of its own.  A commit writes the next file next to it, in the state directory: new pieces
-from staging, unchanged ones as byte ranges of the present file.  Its rename finishes the commit.
+The file is the concatenation of one piece per partition: plain text, a gzip member or a zstd frame.
+A commit writes the next file in the state directory. It copies new pieces from staging, and
+unchanged ones as byte ranges of the current file. Renaming the next file finishes the commit.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ from .reading import Stretch, identity_of, scan_events
 
 
 class JsonlFile(Sink):
-    """Writes one file, ordered by source, partition and position."""
+    """A sink that writes one file, ordered by source, partition and position."""
 
     name = "jsonl"
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """Absolute path of the file; links are kept."""
         return Path(os.path.abspath(Path(self.location).expanduser()))  # noqa: PTH100 - keeps links
 
     @property
     def root(self) -> Path:
-        """The directory that the file is in."""
+        """Directory of the file."""
         return self.path.parent
 
     @property
     def state(self) -> Path:
-        """``FILE._harvest`` next to the file."""
+        """State directory ``FILE._harvest``, next to the file."""
         return self.path.with_name(self.path.name + "._harvest")
 
     def check(self) -> None:
-        """Raise UsageError when the location is a directory or a file that is not harvest's."""
+        """Raise UsageError for a directory, a name that is not UTF-8, or a file not of harvest."""
         if self.path.is_dir():
             raise UsageError(
                 "this is a directory, but its name is one of a file",
@@ -78,14 +78,14 @@ class JsonlFile(Sink):
             )
 
     def writer(self, staging: Path, part: str) -> PartWriter:
-        """A writer of one partition's piece."""
+        """Return a writer of one partition's piece."""
         level = getattr(self.config, "level", None)
         return PieceWriter(staging / self.path.name, codec_of(self.path.name), level)
 
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
-        """Write the next file in full, durably; the present one stays as it is.
+        """Write and sync the complete next file; leave the current one unchanged.
 
-        Raises DatasetError when a piece to keep is damaged.
+        Raises DatasetError if a piece to copy is damaged.
         """
         final: dict[str, list[PartFile]] = {}
         following = self._next(publication.token)
@@ -113,7 +113,7 @@ class JsonlFile(Sink):
         return attrs.evolve(file, path=self.path.name, offset=offset)
 
     def finish(self, publication: Publication) -> None:
-        """Rename the commit's file into place; remove others that were never committed."""
+        """Rename the commit's file to the location; remove files of other, unfinished commits."""
         following = self._next(publication.token)
         fault.point("file.before_rename")
         if following.exists():
@@ -128,17 +128,17 @@ class JsonlFile(Sink):
         return self.state / f"next-{token}"
 
     def held_in(self, file: PartFile) -> Path:
-        """The file that holds a piece."""
+        """Return the path of the file that holds a piece."""
         try:
             return self._holding([file])[0]
-        except DatasetError:  # it is damaged
+        except DatasetError:  # the piece is damaged
             return self.path
 
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
-        """The rows of one record type, lazily."""
+        """Return the rows of one record type as a lazy frame."""
         mine = [file for file in files if file.record_type in (record_type.name, "events")]
         present = self._holding([file for file in mine if self.kept(file) is None])
-        # one that was renamed since is the present one now
+        # a next file that has been renamed since is now the current file
         known = frozenset(identity_of(path) or identity_of(self.path) for path in present)
         codec = codec_of(self.path.name)
         stretches = []
@@ -150,15 +150,15 @@ class JsonlFile(Sink):
         return scan_events(record_type, stretches)
 
     def _holding(self, files: Sequence[PartFile]) -> list[Path]:
-        """The files that hold these pieces.
+        """Return the files that hold all of these pieces; raise DatasetError if there is none.
 
-        Between a commit and its rename that is the next one; the present one too where it has the
-        same in the same place.
+        Between a commit and its rename this is the next file. It is also the current file if that
+        has the same bytes at the same offsets.
         """
         following = sorted(self.state.glob("next-*"))
         if not following:
             return [self.path]
-        # the rename may come while it is looked for
+        # the next file may be renamed during the search
         for paths in ([self.path, *following], [self.path]):
             found = [p for p in paths if all(_copy(p, f.offset or 0, f, None) for f in files)]
             if found:
@@ -171,7 +171,7 @@ class JsonlFile(Sink):
 
 
 def _copy(source: Path, start: int, file: PartFile, out: IO[bytes] | None) -> bool:
-    """Copy a piece, or only look at it; whether it has its checksum."""
+    """Copy a piece, or only read it if ``out`` is None; return whether its checksum matches."""
     try:
         return checksum_range(source, start, file.size_bytes, out) == file.sha256
     except FileNotFoundError:

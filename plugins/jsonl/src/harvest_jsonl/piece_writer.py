@@ -1,4 +1,4 @@
-"""Writing a partition's piece of the consolidated file."""
+"""Write a partition's piece of the consolidated file."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @attrs.define(eq=False)
 class PieceWriter(PartWriter):
-    """Writes the events of one partition, all record types in one order of position.
+    """Writes the events of one partition, all record types together in order of position.
 
-    The first record type goes straight to the piece.  Only when a second one comes, or rows that
-    are not in order of position, are all lines spooled and merged at the end.
+    The first record type is written directly to the piece. ``close`` merges all lines only if there
+    is a second record type, whose lines are spooled, or if positions are out of order.
     """
 
     _piece: Path
@@ -50,7 +50,7 @@ class PieceWriter(PartWriter):
         self._spools[name] = Spool(name, path, codec)
 
     def close(self) -> Sequence[tuple[str, str, int]]:
-        """Finish the piece; there is none where nothing was written."""
+        """Finish the piece; return its name, record type and rows, or nothing without rows."""
         for output in self._outputs.values():
             output.close()
         spools = list(self._spools.values())
@@ -72,6 +72,6 @@ class PieceWriter(PartWriter):
             spool.path.unlink()
 
     def abort(self) -> None:
-        """Close all files as they are."""
+        """Close all files, which will be deleted."""
         for output in self._outputs.values():
             output.drop()

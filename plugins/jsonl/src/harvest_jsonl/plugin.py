@@ -1,4 +1,4 @@
-"""What this plugin offers."""
+"""The sink that this plugin offers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ harvest_api = 1
 SUFFIXES = tuple(
     name + compression for name in (".jsonl", ".ndjson") for compression in ("", ".gz", ".zst")
 )
-"""Endings of a location that is one file."""
+"""Suffixes of a location that is a single file."""
 
 
 @hookimpl
 def harvest_sinks() -> Iterable[SinkSpec]:
-    """The sink ``jsonl``."""
+    """Declare the sink ``jsonl``."""
     return [
         SinkSpec(
             name="jsonl",

@@ -1,4 +1,4 @@
-"""Scanning rows in JSON Lines, lazily, a block of lines at a time."""
+"""Scan rows in JSON Lines lazily, a block of lines at a time."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .decoding import decode
 
 @attrs.frozen
 class Stretch:
-    """A byte range of a file that holds whole lines.
+    """A byte range of a file that holds complete lines.
 
-    identities: what ``identity_of`` gave for the files that held the range when it was looked up,
-        if it matters.
-    renamed: what the file may be called by now.
+    identities: results of ``identity_of`` for the files that held the range when it was looked up;
+        None to skip the check.
+    renamed: path to which the file may have been renamed since.
     """
 
     path: Path
@@ -34,10 +34,10 @@ class Stretch:
     renamed: Path | None = None
 
     def blocks(self) -> Iterator[bytes]:
-        """The lines; raises DatasetChanged when the file is another one by now."""
+        """Yield blocks of lines; raise DatasetChanged if the file has been replaced."""
         path = self._place()
         with open_range(path, self.start, self.size, self.codec) as stream:
-            self._place()  # what is open now is the file that was looked up
+            self._place()  # check again: the open file is the one that was looked up
             yield from blocks(stream)
 
     def _place(self) -> Path:
@@ -52,7 +52,7 @@ class Stretch:
 
 
 def identity_of(path: Path) -> tuple[int, ...] | None:
-    """What distinguishes a file from one that took its place; None where there is none."""
+    """Return device, inode, mtime and size, which identify a file; None if it does not exist."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -61,12 +61,12 @@ def identity_of(path: Path) -> tuple[int, ...] | None:
 
 
 def scan_rows(record_type: RecordType, stretches: Sequence[Stretch]) -> pl.LazyFrame:
-    """Rows of one record type, each line an object of its columns."""
+    """Scan rows of one record type; each line is an object of its columns."""
     return _scan(record_type, stretches, pattern=None, inside=None)
 
 
 def scan_events(record_type: RecordType, stretches: Sequence[Stretch]) -> pl.LazyFrame:
-    """Rows of one record type among lines in the shape of the events model."""
+    """Scan the rows of one record type among lines in the shape of the events model."""
     start = re.escape(f'{{"record_type":"{record_type.name}",'.encode())
     pattern = re.compile(b"^" + start + b".*$", re.MULTILINE)
     return _scan(record_type, stretches, pattern=pattern, inside="data")
@@ -104,7 +104,7 @@ def _scan(
 def _decode(
     record_type: RecordType, text: bytes, columns: list[str] | None, inside: str | None, path: Path
 ) -> pl.DataFrame:
-    # a query of nothing but the number of rows still needs a column to count
+    # a query for only the number of rows needs a column to count
     wanted = columns if columns is None or columns else ["position"]
     try:
         return decode(record_type, text, columns=wanted, inside=inside)

@@ -1,4 +1,4 @@
-"""The sink ``jsonl``, which is one of two by the look of its location."""
+"""The sink ``jsonl``: a directory, a file or standard output, depending on its location."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Config:
 
 
 class JsonlSink(Sink):
-    """Writes a directory of parts, one file where the location is named like one, or ``-``.
+    """A sink that writes a directory of parts, one file, or standard output.
 
-    ``jsonl:DIR`` gives ``DIR/<record type>/<part>.jsonl``; ``jsonl:FILE.jsonl``, ``.jsonl.gz`` and
-    ``.jsonl.zst`` (or ``.ndjson``) give one file in the shape of the events model; ``jsonl:-``
-    gives its lines on standard output, as they are read.
+    ``jsonl:DIR`` writes ``DIR/<record type>/<part>.jsonl``. ``jsonl:FILE.jsonl``, ``.jsonl.gz`` and
+    ``.jsonl.zst`` (or ``.ndjson``) write one file in the shape of the events model. ``jsonl:-``
+    writes lines of the same shape to standard output, as rows are read.
     """
 
     name = "jsonl"
@@ -56,20 +56,20 @@ class JsonlSink(Sink):
 
     @property
     def root(self) -> Path:
-        """The directory, or the one that the file is in."""
+        """The directory of parts, or the directory that contains the file."""
         return self._form.root
 
     @property
     def state(self) -> Path:
-        """``DIR/_harvest`` or ``FILE._harvest``."""
+        """State directory: ``DIR/_harvest`` or ``FILE._harvest``."""
         return self._form.state
 
     def held_in(self, file: PartFile) -> Path:
-        """Where a file is, or the one that holds a piece."""
+        """Return the path of a file, or of the file that holds a piece."""
         return self._form.held_in(file)
 
     def check(self) -> None:
-        """Raise UsageError when the location cannot be written, or not with these settings."""
+        """Raise UsageError if the location cannot be written, or not with these settings."""
         name = PurePath(self.location).name
         if isinstance(self._form, JsonlDirectory) and any(
             f"{suffix}." in name for suffix in (".jsonl", ".ndjson")
@@ -89,17 +89,17 @@ class JsonlSink(Sink):
         self._form.check()
 
     def writer(self, staging: Path, part: str) -> PartWriter:
-        """A writer of one partition."""
+        """Return a writer of one partition."""
         return self._form.writer(staging, part)
 
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
-        """Make staged files readable, durably."""
+        """Publish staged files and sync them to disk."""
         return self._form.publish(publication)
 
     def finish(self, publication: Publication) -> None:
-        """Remove what the manifest no longer names."""
+        """Remove files that the manifest no longer names."""
         self._form.finish(publication)
 
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
-        """The rows of one record type, lazily."""
+        """Return the rows of one record type as a lazy frame."""
         return self._form.scan(files, record_type)

@@ -1,8 +1,8 @@
-"""Putting the events of several record types of one partition into one order.
+"""Merge the events of a partition's record types into one order.
 
-Each record type's lines lie in a spool of their own, in the shape of the events model.  Lines are
-merged by position, then by record type; where a source gave its rows in order of position, which
-is the usual case, no more than some blocks of each spool are held at a time.
+The lines of each record type are in a spool file, in the shape of the events model. They are
+merged by position, then by record type. If the source yielded its rows in order of position, as
+usual, only a few blocks of each spool are in memory at a time.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from harvest.model.json import lines_of
 
 from .codecs import blocks, open_range
 
-# the first match is the member itself: within a text, its quotes would be escaped
+# the first match is the member itself: in a text value, the quotes would be escaped
 _POSITION = r'"position":(-?[0-9]+),"data":'
 
 
 @attrs.define
 class Spool:
-    """The lines of one record type.
+    """The file with the lines of one record type.
 
-    in_order: whether their positions never go down.
+    in_order: whether positions never decrease. last: the last position written.
     """
 
     record_type: str
@@ -36,7 +36,7 @@ class Spool:
     last: int | None = None
 
     def note(self, positions: pl.Series) -> None:
-        """Take account of rows that were written."""
+        """Update number of rows and order for the positions of rows that were written."""
         if not len(positions):
             return
         self.rows += len(positions)
@@ -45,7 +45,7 @@ class Spool:
         self.last = positions[-1]
 
     def frames(self, order: int) -> Iterator[pl.DataFrame]:
-        """Columns position, order and line, block by block, sorted by position."""
+        """Yield frames with columns position, order and line, sorted by position."""
         size = self.path.stat().st_size
         with open_range(self.path, 0, size, self.codec) as stream:
             frames = (_parse(block, order) for block in blocks(stream))
@@ -57,11 +57,11 @@ class Spool:
 
 
 def merge(spools: Sequence[Spool]) -> Iterator[memoryview]:
-    """The lines of all spools by position, then record type, ready to be written."""
+    """Yield the lines of all spools, sorted by position, then record type, ready to be written."""
     ordered = sorted(spools, key=lambda spool: spool.record_type)
     lanes = [_Lane(spool.frames(order)) for order, spool in enumerate(ordered) if spool.rows]
     while lanes:
-        # below this position no lane has more to come
+        # no lane has further lines below this position
         bounds = [lane.last for lane in lanes if not lane.ended]
         bound = min(bounds) if bounds else None
         ready = [lane.take_below(bound) for lane in lanes]
@@ -75,7 +75,7 @@ def merge(spools: Sequence[Spool]) -> Iterator[memoryview]:
 
 
 class _Lane:
-    """One spool's rows that are read but not yet taken."""
+    """The rows of a spool that are read but not yet merged."""
 
     def __init__(self, frames: Iterator[pl.DataFrame]):
         self._frames = frames
@@ -102,7 +102,7 @@ class _Lane:
 
 
 def _parse(block: bytes, order: int) -> pl.DataFrame:
-    # JSON text holds no control characters, so that a line is one field
+    # JSON text has no control characters, so each line is one field
     lines = pl.read_csv(
         block, has_header=False, separator="\x01", quote_char=None, schema={"line": pl.String}
     )

@@ -1,4 +1,4 @@
-"""``jsonl:-``: rows on standard output as they are read, in the shape of the events model."""
+"""``jsonl:-``: write rows to standard output as they are read, in the shape of the events model."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 NAMES: Final = ("-", "/dev/stdout")
-"""Locations that are standard output."""
+"""Locations that mean standard output."""
 
 ROWS: Final = 4_096
-"""Rows that are made lines at a time: of many columns they take some megabytes."""
+"""Rows encoded at a time; with many columns, they take some megabytes."""
 
 _NAME: Final = "standard-output"
 
 
 class JsonlOutput(Sink):
-    """Writes each batch when it is read; it leaves no dataset."""
+    """A sink that writes each batch when it is read, and leaves no dataset."""
 
     name = "jsonl"
     streams = True
 
     @cached_property
     def root(self) -> Path:
-        """A directory for what a run needs meanwhile, gone with this object."""
+        """Temporary directory for a run's state, removed together with this object."""
         path = tempfile.mkdtemp(prefix="harvest-")
         weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
         return Path(path)
 
     def check(self) -> None:
-        """Raise UsageError where standard output is closed."""
+        """Raise UsageError if standard output is closed."""
         try:
             os.fstat(results())
         except OSError:
@@ -55,18 +55,18 @@ class JsonlOutput(Sink):
             ) from None
 
     def writer(self, staging: Path, part: str) -> PartWriter:
-        """A writer of one partition's rows."""
+        """Return a writer of one partition's rows."""
         return _Writer(staging)
 
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
-        """Nothing is committed."""
+        """Do nothing: rows are not committed."""
         return {}
 
     def finish(self, publication: Publication) -> None:
-        """Nothing is committed."""
+        """Do nothing: rows are not committed."""
 
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
-        """Raise UsageError: what was written is not kept."""
+        """Raise UsageError: rows that were written are not kept."""
         raise UsageError("rows on standard output are not kept", where=self.location)
 
 
@@ -90,4 +90,4 @@ class _Writer(PartWriter):
         return [(_NAME, name, rows) for name, rows in self._rows.items()]
 
     def abort(self) -> None:
-        """What was written is written."""
+        """Do nothing: rows that were written cannot be taken back."""

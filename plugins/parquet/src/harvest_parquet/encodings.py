@@ -1,9 +1,9 @@
-"""Which encoding pays for which column, by a sample of its values.
+"""Choose the encoding of each column by a sample of its values.
 
-Dictionaries everywhere, the writer's default, cost twice the time and a third more space where most
-values of a column differ.  So columns with few values get a dictionary; of the others, integers and
-times get deltas (positions and times shrink to almost nothing), floats are split by byte, and
-texts stay as they are, for compression does the rest and plain text is fastest to scan.
+The writer's default is a dictionary for each column. If most values differ, it takes twice the time
+and a third more space. So only columns with few values get a dictionary. Other integers and times
+are stored as deltas (positions and times shrink to almost nothing), and floats are split by byte.
+Texts stay plain: compression is enough, and plain text is fastest to scan.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ import pyarrow.compute as pc
 
 SAMPLE_ROWS = 4_096
 FEW = 1 / 4
-"""A column has few values when no more than this part of the sampled ones differ."""
+"""A column has few values if at most this fraction of the sampled values is distinct."""
 
 
 @attrs.frozen
 class Encodings:
-    """Paths of columns that get a dictionary, and the encodings of others."""
+    """Paths of columns with a dictionary, and column path -> encoding of others."""
 
     dictionary: list[str]
     other: dict[str, str]
 
     def options(self) -> dict[str, Any]:
-        """As keyword arguments of ``pyarrow.parquet.ParquetWriter``."""
+        """Return the encodings as keyword arguments of ``pyarrow.parquet.ParquetWriter``."""
         return {"use_dictionary": self.dictionary, "column_encoding": self.other}
 
 
 def choose(table: pa.Table) -> Encodings:
-    """Encodings for data like that of ``table``."""
+    """Choose encodings for data similar to that of ``table``."""
     chosen = Encodings([], {})
     for field, column in zip(table.schema, _sample(table).columns, strict=True):
         for path, values in _leaves(field.name, column.combine_chunks()):
@@ -48,7 +48,7 @@ def choose(table: pa.Table) -> Encodings:
 
 
 def _sample(table: pa.Table) -> pa.Table:
-    """Rows from all over the table."""
+    """Return about ``SAMPLE_ROWS`` rows at equal distances in the table."""
     step = max(1, table.num_rows // SAMPLE_ROWS)
     return table.take(pa.array(range(0, table.num_rows, step), pa.int64()))
 
@@ -58,7 +58,7 @@ def _few_values(values: pa.Array) -> bool:
 
 
 def _leaves(path: str, values: pa.Array) -> Iterator[tuple[str, pa.Array]]:
-    """A column, or what it nests, with its path as Parquet names it."""
+    """Yield the path in Parquet and the values of a column, or of its nested columns."""
     kind = values.type
     if pa.types.is_map(kind):
         yield from _leaves(f"{path}.key_value.key", values.keys)

@@ -1,4 +1,4 @@
-"""What this plugin offers."""
+"""The sink that this plugin offers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ harvest_api = 1
 
 @hookimpl
 def harvest_sinks() -> Iterable[SinkSpec]:
-    """The sink ``parquet``."""
+    """Declare the sink ``parquet``."""
     return [
         SinkSpec(
             name="parquet",

@@ -1,4 +1,4 @@
-"""Reading Parquet files back as lazy frames, whole or in part."""
+"""Read Parquet files as lazy frames, completely or only some of their rows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from harvest.model.frames import no_rows, plain_columns, scan_parquet
 
 
 def scan(sink: DirectorySink, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
-    """The rows of one record type; see :meth:`harvest_parquet.sink.ParquetSink.scan`."""
+    """Scan the rows of one record type; see :meth:`harvest_parquet.sink.ParquetSink.scan`."""
     wanted = [file for file in files if file.record_type == record_type.name]
     if not wanted:
         return no_rows(record_type)
-    # some files hold rows of several partitions, and not all of these need be asked for
+    # a shared file holds rows of several partitions, perhaps not all of them requested
     taken = Counter[str]()
     for file in wanted:
         taken[file.path] += file.rows

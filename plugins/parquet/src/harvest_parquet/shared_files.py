@@ -1,6 +1,6 @@
-"""Which shared files must be written again: known from the descriptions of parts alone.
+"""Find the shared files that must be written again, from the descriptions of parts only.
 
-What writes them (``sharing``) comes with Arrow, which a run without small partitions can spare.
+The module ``sharing`` writes them; it imports Arrow, which a run without small partitions avoids.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from harvest import Publication
 
 
 def broken_files(publication: Publication) -> set[str]:
-    """Paths of shared files in force that lose some of their rows, or all but are still named.
+    """Return the paths of committed shared files that lose rows, but that other parts still name.
 
-    A part that has no row of a file keeps it named, with the rows of those that left.
+    Even a part without rows in a file would keep the file, with the rows of the removed parts.
     """
     kept = Counter(publication.parts.shared_rows())
     for files in publication.parts.pick(publication.staged).values():

@@ -1,10 +1,10 @@
-"""Small partitions share Parquet files.
+"""Write the rows of small partitions into shared Parquet files.
 
-A Parquet file of a few rows is mostly its own description: a thousand small logs of ten record
-types, each in a file of its own, cost more to write, and later to open, than their rows do.  So
-the commit writes the rows of small partitions together: in the dataset's order, one file per
-record type, or several where they grow large.  When one of these partitions is replaced or leaves
-the dataset, the rows of the others are carried over into a new file.
+A Parquet file of few rows is mostly metadata. With one file per partition and record type, a
+thousand small logs of ten types cost more to write and open than their rows. So the commit writes
+the rows of small partitions together, in the dataset's order: one file per record type, or
+several if it becomes large. When one of these partitions is replaced or removed, the rows of the
+others are copied to a new file.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from .shared_files import broken_files
 from .writer import ParquetFile
 
 SHARED_BYTES: Final = 16 << 20
-"""Arrow bytes of a shared file, about."""
+"""Approximate Arrow bytes of a shared file."""
 
 HELD_BYTES: Final = 4 * SHARED_BYTES
-"""Arrow bytes that wait for their shared file to fill, over all record types."""
+"""Maximum Arrow bytes in memory that wait to be written, over all record types."""
 
 MANY_TABLES: Final = 128
-"""So many tables are copied into one while they wait."""
+"""Number of waiting tables that are joined into one."""
 
 
 def share(
@@ -47,13 +47,13 @@ def share(
     place: Callable[[str, str], str],
     options: Mapping[str, Any],
 ) -> Publication:
-    """The publication with the rows of small partitions in Parquet files, ready to be moved.
+    """Write the rows of small partitions to shared files; return the publication with these files.
 
-    folder: of the staging area, where these files are written; emptied before.
-    paths: where files in force lie; refuses anything but a plain file.
-    place: gives the path below the root of a record type and a file's stem.
+    folder: directory in staging in which to write the files; its contents are removed first.
+    paths: returns the paths of committed files; refuses anything but plain files.
+    place: returns the path below the root for a record type and a file's stem.
     options: keyword arguments of ``pyarrow.parquet.ParquetWriter``.
-    Raises DatasetError when a shared file in force, whose rows must be carried over, is damaged.
+    Raises DatasetError if a committed shared file, whose rows must be copied, is damaged.
     """
     broken = broken_files(publication)
     if folder.exists():
@@ -85,7 +85,7 @@ def share(
 
 
 def _read_shared(path: Path, file: PartFile) -> pa.Table:
-    """All rows of a shared file in force, as they were before they were written."""
+    """Read all rows of a committed shared file, with the schema they had when written."""
     data = read_plain(path, file.size_bytes)
     if hashlib.sha256(data).hexdigest() != file.sha256:
         raise DatasetError(
@@ -99,7 +99,7 @@ def _read_shared(path: Path, file: PartFile) -> pa.Table:
 
 
 def _without_ids(field: pa.Field) -> pa.Field:
-    """A field without what the Parquet reader adds to its metadata."""
+    """Remove the field id that the Parquet reader adds to a field's metadata."""
     metadata = {
         key: value for key, value in (field.metadata or {}).items() if key != b"PARQUET:field_id"
     }
@@ -108,7 +108,7 @@ def _without_ids(field: pa.Field) -> pa.Field:
 
 @attrs.frozen
 class _Member:
-    """A partition whose rows go into a shared file; its stem where it was staged in this run."""
+    """A partition whose rows go into a shared file; stem: None unless staged in this run."""
 
     key: str
     stem: str | None
@@ -116,7 +116,7 @@ class _Member:
 
 @attrs.define(eq=False)
 class _Packing:
-    """Gathers tables by record type and writes them as files."""
+    """Collects rows by record type and writes them to shared files."""
 
     _folder: Path
     _place: Callable[[str, str], str]
@@ -126,10 +126,10 @@ class _Packing:
     _written: dict[tuple[str, str], PartFile] = attrs.field(factory=dict)
 
     def add(self, member: _Member, piece: SmallRows, record_type: str) -> None:
-        """Take rows of a partition."""
+        """Add rows of a partition; write a file when enough rows wait."""
         held = self._held.get(record_type)
         if held is not None and not held.takes(piece):
-            self._flush(record_type)  # of another version of the record type
+            self._flush(record_type)  # the rows have another version of the record type
             held = None
         if held is None:
             held = self._held[record_type] = _Held(piece.table.schema)
@@ -141,7 +141,7 @@ class _Packing:
             self._flush(self._bytes.most_common(1)[0][0])
 
     def close(self) -> dict[tuple[str, str], PartFile]:
-        """Write what waits; the files of all rows by partition key and record type."""
+        """Write all waiting rows; return (partition key, record type) -> file."""
         for record_type in list(self._held):
             self._flush(record_type)
         return self._written
@@ -178,7 +178,7 @@ class _Packing:
 
 @attrs.define(eq=False)
 class _Held:
-    """Rows that wait for their shared file, and whose they are, in order."""
+    """Rows that wait for their shared file; members: partition and number of rows, in order."""
 
     schema: pa.Schema
     members: list[tuple[_Member, int]] = attrs.field(factory=list)
@@ -187,18 +187,18 @@ class _Held:
 
     @property
     def rows(self) -> pa.Table:
-        """All rows, in order; the same table, whatever pieces they came in."""
+        """All rows, in order, as a table that does not depend on the division into pieces."""
         together = concat_tables([*self._joined, *(piece.rows for piece in self._pieces)])
         for number, field in enumerate(together.schema):
             if pa.types.is_dictionary(field.type):
-                # a piece has the values of all rows of the table that it is of
+                # a piece has the dictionary of its whole table, with values it does not use
                 plain = together.column(number).cast(field.type.value_type)
                 used = plain.combine_chunks().dictionary_encode().cast(field.type)
                 together = together.set_column(number, field, used)
         return together
 
     def takes(self, piece: SmallRows) -> bool:
-        """Whether rows have these columns."""
+        """Whether the rows have the same schema."""
         if self._pieces and self._pieces[-1].table is piece.table:
             return True
         same: bool = self.schema.equals(piece.table.schema)
@@ -210,7 +210,7 @@ class _Held:
         if last is not None and last.table is piece.table and last.stop == piece.start:
             self._pieces[-1] = attrs.evolve(last, stop=piece.stop)
             return
-        # a table of few rows takes more memory for its columns than for their values
+        # the columns of a small table take more memory than their values
         if len(self._pieces) >= MANY_TABLES:
             self._joined.append(concat_tables([each.rows for each in self._pieces]))
             self._pieces.clear()
@@ -218,7 +218,7 @@ class _Held:
 
 
 def _stem(members: Sequence[_Member], content: str) -> str:
-    """A partition that is alone keeps its own stem; others share one made of keys and content."""
+    """Return the stem of a file: a single partition's own, else one of hashed keys and content."""
     if len(members) == 1 and members[0].stem is not None:
         return members[0].stem
     keys = "\0".join(member.key for member in members)

@@ -1,4 +1,4 @@
-"""The sink ``parquet``."""
+"""The sink ``parquet`` and its settings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Config:
             )
 
     def options(self) -> dict[str, Any]:
-        """As keyword arguments of ``pyarrow.parquet.ParquetWriter``."""
+        """Return the settings as keyword arguments of ``pyarrow.parquet.ParquetWriter``."""
         level = None if _LEVELS[self.compression] is None else self.level
         return {
             "version": "2.6",
@@ -50,15 +50,15 @@ class Config:
             "compression_level": level,
             "write_statistics": True,
             "write_page_index": True,
-            "write_batch_size": 16_384,  # values at once; 1,024, the default, cost a twentieth more
+            "write_batch_size": 16_384,  # values at a time; the default of 1,024 costs 5 % more
         }
 
 
 class ParquetSink(DirectorySink):
-    """Writes ``DIR/<record type>/<part>.parquet``.
+    """A sink that writes ``DIR/<record type>/<part>.parquet``.
 
-    The files carry the record type's name, version and description in their schema's metadata,
-    and each column's unit, role and description in the column's.
+    The metadata of a file's schema contains the record type's name, version and description. The
+    metadata of a column contains its unit, role and description.
     """
 
     name = "parquet"
@@ -67,7 +67,7 @@ class ParquetSink(DirectorySink):
     suffix: ClassVar[str] = ".parquet"
 
     def check(self) -> None:
-        """Raise UsageError when the location cannot be a dataset of this sink."""
+        """Raise UsageError if the location cannot be a dataset of this sink."""
         super().check()
         shown = printable(str(self.root))
         if shown != str(self.root):
@@ -78,8 +78,8 @@ class ParquetSink(DirectorySink):
             )
 
     def writer(self, staging: Path, part: str) -> PartWriter:
-        """A writer of one partition."""
-        from .writer import ParquetPartWriter  # needs Arrow's Parquet, which planning does not
+        """Return a writer of one partition."""
+        from .writer import ParquetPartWriter  # imports Arrow's Parquet, not needed for planning
 
         return ParquetPartWriter(
             staging,
@@ -89,9 +89,9 @@ class ParquetSink(DirectorySink):
         )
 
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
-        """Write the rows of small partitions together, and move all files to their place."""
+        """Write the rows of small partitions together, and move all files to their final paths."""
         if publication.small or broken_files(publication):
-            from .sharing import share  # needs Arrow's Parquet; other commits do not
+            from .sharing import share  # imports Arrow's Parquet, not needed for other commits
 
             publication = share(
                 publication,
@@ -103,11 +103,11 @@ class ParquetSink(DirectorySink):
         return super().publish(publication)
 
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
-        """The rows of one record type, lazily.
+        """Return the rows of one record type as a lazy frame.
 
-        Columns that files of an older version of the type lack are null; those of a newer version
-        that the type does not have are left out.
+        Columns that files of an older version of the type lack are null. Columns of a newer version
+        that the type does not have are omitted.
         """
-        from .scanning import scan  # needs polars, which writing does not
+        from .scanning import scan  # imports polars, not needed for writing
 
         return scan(self, files, record_type)

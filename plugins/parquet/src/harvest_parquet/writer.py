@@ -1,4 +1,4 @@
-"""Writing the rows of one partition as Parquet files, one per record type."""
+"""Write the rows of one partition to Parquet files, one per record type."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from harvest.model.arrow import size_of
 from .encodings import choose
 
 GROUP_BYTES = 32 * 1024 * 1024
-"""Arrow bytes of a row group, at most; a batch may exceed it."""
+"""Maximum Arrow bytes of a row group; a single batch may exceed it."""
 
 FEW_ROWS = 256
-"""Rows of a file that is written plainly, without a choice of encodings."""
+"""Maximum rows in the first row group of a file that is written without a choice of encodings."""
 
 HELD_BYTES = 2 * GROUP_BYTES
-"""Arrow bytes that wait for their row groups to fill, over all record types of a partition."""
+"""Maximum Arrow bytes that wait for row groups to fill, over all record types of a partition."""
 
 MANY_CHUNKS = 16
-"""More chunks than this are copied into one: writing each costs more than the copy."""
+"""More chunks than this are copied into one: writing each of them costs more than the copy."""
 
 
 @attrs.define(eq=False)
 class ParquetPartWriter(PartWriter):
-    """Gathers tables into row groups.
+    """Collects tables into row groups, and writes a file for each record type.
 
-    place: gives the path below ``staging`` of a record type's file.
+    place: returns the path of a record type's file below ``staging``.
     options: keyword arguments of ``pyarrow.parquet.ParquetWriter``.
     """
 
@@ -44,7 +44,7 @@ class ParquetPartWriter(PartWriter):
     _files: dict[str, ParquetFile] = attrs.field(factory=dict, init=False)
 
     def write(self, record_type: RecordType, table: pa.Table) -> None:
-        """Write rows, now or when their row group is full."""
+        """Add rows to the row group of their type; write the group when it is full."""
         name = record_type.name
         file = self._files.get(name)
         if file is None:
@@ -57,20 +57,20 @@ class ParquetPartWriter(PartWriter):
             max(self._files.values(), key=lambda f: f.held_bytes).flush()
 
     def close(self) -> Sequence[tuple[str, str, int]]:
-        """Write what waits and finish all files."""
+        """Write all waiting rows, finish the files, and return each one's path, type and rows."""
         for file in self._files.values():
             file.close()
         return [(self._place(name), name, file.rows) for name, file in self._files.items()]
 
     def abort(self) -> None:
-        """Close all files as they are."""
+        """Drop the waiting rows and close all files, which will be deleted."""
         for file in self._files.values():
             file.abort()
 
 
 @attrs.define(eq=False)
 class ParquetFile:
-    """One Parquet file, and the rows that wait for its next row group."""
+    """A Parquet file, and the rows that wait for its next row group."""
 
     path: Path
     schema: pa.Schema
@@ -82,18 +82,18 @@ class ParquetFile:
     _writer: pq.ParquetWriter | None = None
 
     def add(self, table: pa.Table) -> None:
-        """Have rows wait for their row group."""
+        """Add rows that wait for the next row group."""
         self._held.append(table)
         self.held_rows += table.num_rows
         self.held_bytes += size_of(table)
 
     def flush(self) -> None:
-        """Write the rows that wait as one row group."""
+        """Write the waiting rows as one row group."""
         table = self.held
         self._held, self.held_rows, self.held_bytes = [], 0, 0
         if self._writer is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # for a handful of rows, finding out what pays costs more than it saves
+            # with few rows, the choice of encodings costs more than it saves
             few = table.num_rows <= FEW_ROWS
             chosen = {"use_dictionary": False, "write_page_index": False}
             options = {**self.options, **(chosen if few else choose(table).options())}
@@ -104,24 +104,24 @@ class ParquetFile:
 
     @property
     def held(self) -> pa.Table:
-        """The rows that wait, as one table."""
+        """The waiting rows as one table."""
         if len(self._held) == 1:
             return self._held[0]
-        # one dictionary per row group, or the writer gives up its own
+        # use one dictionary per row group, since the writer drops its dictionaries otherwise
         table = pa.concat_tables([self.schema.empty_table(), *self._held]).unify_dictionaries()
         return table.combine_chunks() if len(self._held) > MANY_CHUNKS else table
 
     def close(self) -> None:
-        """Write what waits, and the file's end."""
+        """Write the waiting rows and the file's footer."""
         if self._held or self._writer is None:
             self.flush()
         assert self._writer is not None
         self._writer.close()
 
     def abort(self) -> None:
-        """Let go of the file as it is."""
+        """Drop the waiting rows and close the file, which will be deleted."""
         self._held = []
         if self._writer is not None:
-            # the file is thrown away: that its end cannot be written changes nothing
+            # the file will be deleted, so a failure to write its footer does not matter
             with contextlib.suppress(OSError):
                 self._writer.close()

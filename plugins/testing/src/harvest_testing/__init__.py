@@ -1,13 +1,13 @@
 """Tools for testing plugins.
 
-``collect`` runs a source the way the core does, in this process, and gives everything that came
-of it.  ``SourceConformance``, ``ViewConformance``, ``ReportConformance``, ``SinkConformance``,
-``EngineConformance`` and ``ExporterConformance`` are tests of all that plugins promise, to be
-inherited; ``SinkDriver`` takes a sink through a commit step by step.
-``check_view`` builds a view and wants a
-meaning for each of its columns; ``faults_of_unknown`` looks for what a view and its rules say too
-much where less is known (``without_column``); ``judge`` applies a rule to rows of its view.  None
-of it needs pytest.
+``collect`` runs a source in this process, as the core does, and returns rows, rejects and counts.
+``SourceConformance``, ``ViewConformance``, ``ReportConformance``, ``SinkConformance``,
+``EngineConformance`` and ``ExporterConformance`` hold the tests of every promise. A plugin's test
+classes inherit them. ``SinkDriver`` takes a sink through a commit step by step.
+``check_view`` builds a view and checks that each of its columns has a documented meaning.
+``faults_of_unknown`` finds claims of a view and its rules that are not justified if values are
+unknown (``without_column``). ``judge`` applies a rule to rows of its view.
+None of these needs pytest.
 """
 
 from __future__ import annotations

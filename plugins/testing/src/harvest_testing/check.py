@@ -1,7 +1,7 @@
-"""``harvest plugins check``: declarations, and what of a plugin's promises can be tried together.
+"""``harvest plugins check``: check a plugin's declarations, and test its promises.
 
-Its sources and sinks do what the conformance kit (:mod:`harvest_testing`) asks of them, as far as
-that starts no process; the kit's whole is for the plugin's own tests.
+By default, it runs only the quick tests of the conformance kit (:mod:`harvest_testing`), those of
+sources and sinks that start no process. A plugin's own tests run the whole kit.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from .source.reading import ArrowSink
 from .views import ViewConformance
 
 INDENT = " " * 9
-"""Below the first word of a line."""
+"""Indentation of continuation lines: the width of the first word and its space."""
 
 
 @attrs.frozen(kw_only=True)
 class Finding:
-    """What became of one promise.
+    """The result of testing one promise.
 
-    about: what promised it (``source greeting``); promise: in words.
+    about: the part of the plugin, for example ``source greeting``; promise: the promise in words.
     result: ``kept``, ``broken`` or ``skipped``.
-    detail: what was seen, or why it was skipped.  test: the kit's method; empty for declarations.
+    detail: what was seen, or why it was skipped. test: the kit's method; empty for declarations.
     """
 
     about: str
@@ -62,9 +62,10 @@ class Finding:
 def check_plugins(
     names: Sequence[str], sample: Path | None, *, json: bool, thorough: bool = False
 ) -> int:
-    """Try what plugins promise, and print what became of it; 1 on a problem.
+    """Test the promises of plugins and print the results; return 1 if one is broken, else 0.
 
-    thorough: all that the kit can try, instead of the quick part.
+    names: plugins or Python files; none for all installed plugins. sample: input for the sources.
+    thorough: run the whole kit. Raises UsageError for unknown names; both options need one name.
     """
     found = manager()
     names = [found.add_file(Path(n)).name if n.endswith(".py") else n for n in names]
@@ -113,7 +114,7 @@ def _sum_up(name: str, findings: list[Finding], *, reasons: bool) -> None:
 
 
 def _print_wrapped(text: str) -> None:
-    """A line, which a terminal gets broken between words."""
+    """Print a line; on a terminal, wrap it between words."""
     line = printable_line(text)
     if sys.stdout.isatty():
         width = shutil.get_terminal_size().columns
@@ -124,11 +125,11 @@ def _print_wrapped(text: str) -> None:
 def check_promises(
     plugins: PluginManager, name: str, *, sample: Path | None = None, thorough: bool = False
 ) -> Iterator[Finding]:
-    """Try the quick promises of a plugin's sources and sinks; broken ones are findings, too.
+    """Test the promises of a plugin, and yield a finding for each, whether kept or broken.
 
-    sample: a file or directory that its sources can read; without one, what needs input is skipped.
-    thorough: the slow promises, too, and those of its views, reports and engines.
-    Raises UsageError for a sample that is not there.
+    sample: a file or directory that its sources can read; None skips the tests that need input.
+    thorough: also run the slow tests, which include all of engines, views, reports and exporters.
+    Raises UsageError if the sample does not exist.
     """
     if sample is not None and not sample.exists():
         raise UsageError("no such file or directory", where=str(sample))
@@ -145,7 +146,7 @@ def check_promises(
 
 
 def try_promises(kit: Any, about: str, *, thorough: bool = False) -> Iterator[Finding]:
-    """Try each promise of a conformance object, without pytest; only quick ones unless thorough."""
+    """Run the tests of a conformance object without pytest; only quick ones unless thorough."""
     for name in dir(kit):
         test = getattr(kit, name)
         if not (name.startswith("test_") and (thorough or getattr(test, "quick", False))):
@@ -174,7 +175,7 @@ def _outcome(test: Any, given: dict[str, str], *, directory: bool) -> tuple[str,
             return "skipped", str(reason)
         except BrokenPromise as error:
             return "broken", f"{error.seen}\n{error.remedy}"
-        # whatever a stranger's plugin raises is an answer, too
+        # a plugin under test may raise anything, which is a result, too
         except Exception as error:  # noqa: BLE001
             return "broken", f"{type(error).__name__}: {error}"
     return "kept", ""
@@ -191,21 +192,21 @@ UNSAID = "an example is unknown; a test class of the plugin's own gives it"
 def _kits(
     plugins: PluginManager, name: str, sample: Path | None
 ) -> Iterator[tuple[str, Conformance]]:
-    """Of all that a plugin offers: words, and a conformance object.
+    """Yield a name and a conformance object for each source, sink and other part of a plugin.
 
-    Views, reports and exporters are tried over a dataset of the sample.
+    Views, reports and exporters are tested with a dataset of the sample.
     """
     sources = []
     for spec in owned(plugins, "sources", name):
         with contextlib.suppress(PluginError):  # reported among the declarations
             sources.append(plugins.load(spec))
-            # counts and examples are what only its author can say
+            # only the author knows the counts and examples
             body: dict[str, Any] = {"source": sources[-1], "counted": None, "examples": None}
             body["sample"] = lambda _, directory: _copied(sample, directory)
             yield f"source {spec.name}", _kit(SourceConformance, body)
     for spec in owned(plugins, "sinks", name):
         with contextlib.suppress(PluginError):
-            # a format may have its reasons for other bytes, which only its author knows
+            # a format may differ in its bytes for a reason that only the author knows
             body = {"sink": plugins.load(spec), "deterministic": False}
             for out in ("out", *(f"out{end}" for end in spec.suffixes[:1])):
                 body["location"] = lambda _, directory, out=out: directory / out
@@ -235,7 +236,7 @@ def _copied(sample: Path | None, directory: Path) -> Path:
 def _dataset_of(
     plugins: PluginManager, sources: list[Any], sample: Path | None, directory: Path, inputs: int
 ) -> Dataset:
-    """The dataset of a sample, or of two copies of it, in the kit's own sink."""
+    """Harvest ``inputs`` copies of the sample into the kit's own sink; return the dataset."""
     if sample is None or not sources:
         does_not_apply("it needs a sample that a source of the plugin reads (--sample PATH)")
     places = [copy_of(sample, directory / f"{n}" / sample.name) for n in range(inputs)]

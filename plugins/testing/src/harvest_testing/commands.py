@@ -31,10 +31,10 @@ def check(
 ) -> int:
     """Check a plugin's declarations, and try what it promises. Ends with 1 on a problem.
 
-    It is the quick part of the conformance kit for plugins' own tests, harvest_testing; with
-    --thorough, all of it.
+    It runs the quick tests of harvest_testing, the conformance kit for plugins' own tests. With
+    --thorough, it runs all of them.
     """
-    from .check import check_plugins  # late: help needs none of it
+    from .check import check_plugins  # imported here, so that help starts quickly
 
     return check_plugins(names or (), sample, json=json, thorough=thorough)
 
@@ -70,7 +70,7 @@ def new(
 
     It comes with sample data, harvest's conformance kit, and a pipeline that publishes a tag.
     """
-    from .scaffold import add_kinds, scaffold  # late: help needs none of it
+    from .scaffold import add_kinds, scaffold  # imported here, so that help starts quickly
 
     kinds = [word.strip() for text in kind or ["source"] for word in text.split(",")]
     if add:

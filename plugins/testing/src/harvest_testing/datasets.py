@@ -1,4 +1,4 @@
-"""What both views and reports promise: the same answer for the same rows, whatever is around."""
+"""Promises that views and reports share: the same rows give the same result in any environment."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ ODD = ("no such value", "", "-1", "é;1")
 
 
 class AlteredDataset(Dataset):
-    """A dataset whose frames are changed as they are read; some record types have no rows.
+    """A dataset whose frames are changed as they are read.
 
-    of: the record type whose frames are changed, all unless given.
+    of: the only record type to change; None for all. absent: a record type that appears empty.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class AlteredDataset(Dataset):
         of: str | None = None,
     ):
         super().__init__(dataset.sink, dataset.manifest, dataset.plugins)
-        self.plain = dataset  # which may be altered, too
+        self.plain = dataset  # may itself be an AlteredDataset
         self.change, self.absent, self.of = change or _as_it_is, absent, of
 
     @property
@@ -47,11 +47,11 @@ class AlteredDataset(Dataset):
 
 
 class DatasetKit(Conformance):
-    """The knobs and tests that views and reports share; an author writes ``dataset``.
+    """Parameters and tests that views and reports share; an author defines ``dataset``.
 
-    examples: setting -> a value that changes the answer, such as users type it.
-    without_effect: setting -> why no value of it changes the answer for these datasets.
-    null_says: ``record_type.column`` -> what its null says, where that is not "unknown".
+    examples: setting -> a value that changes the result, as users type it.
+    without_effect: setting -> why no value of it changes the result for these datasets.
+    null_says: ``record_type.column`` -> the meaning of its null, unless that is "unknown".
     """
 
     examples: ClassVar[Mapping[str, Any]] = {}
@@ -59,28 +59,28 @@ class DatasetKit(Conformance):
     null_says: ClassVar[Mapping[str, str]] = {}
 
     def dataset(self, directory: Path, inputs: int) -> Dataset:
-        """Harvest so many inputs, 1 or 2, into an empty directory; gives the dataset, opened.
+        """Harvest ``inputs`` inputs (1 or 2) into an empty directory; return the open dataset.
 
-        The second input has other rows than the first, which is the same in both cases.
+        The first input is the same for 1 and 2. The second input has different rows.
         """
         raise NotImplementedError(f"{type(self).__name__} needs dataset(self, directory, inputs)")
 
     def spec(self, dataset: Dataset) -> View | ReportSpec:
-        """What the plugin declares."""
+        """Return the plugin's declaration of the view or report."""
         raise NotImplementedError
 
     def lines(self, dataset: Dataset, **settings: Any) -> list[str]:
-        """The answer, line by line, for a comparison."""
+        """Return the result for some settings as lines that can be compared."""
         raise NotImplementedError
 
     def one(self, directory: Path, inputs: int = 1) -> Dataset:
-        """The dataset of one input."""
+        """Make a dataset of ``inputs`` inputs below a directory."""
         place = directory / f"inputs {inputs}"
         place.mkdir()
         return self.dataset(place, inputs)
 
     def two(self, directory: Path) -> Dataset:
-        """The dataset of two inputs, of which the first is that of ``one``."""
+        """Make a dataset of two inputs; the first is that of ``one``."""
         return self.one(directory, 2)
 
     @promise("the same rows give the same answer, in the same order, in any time zone")
@@ -88,7 +88,7 @@ class DatasetKit(Conformance):
         dataset = self.two(tmp_path)
         expected = self.lines(dataset)
         require(expected, "the answer over two inputs is empty", "harvest inputs that give some")
-        # often, for two rows that are shuffled come in one order every other time
+        # repeated, because two rows in random order are in the expected order half of the time
         for zone in ("America/St_Johns", "Pacific/Auckland") * 6:
             with elsewhere(tmp_path, zone):
                 found = self.lines(dataset)
@@ -129,7 +129,7 @@ class DatasetKit(Conformance):
             "of a group without an order, such as origin and position"
         )
         alikes = {"": _as_it_is, ", all numbers 0": _all_zero, ", all times one": _all_at_once}
-        for alike, made in alikes.items():  # where whatever rows are sorted by is a tie
+        for alike, made in alikes.items():  # equal values, so that any sort key has ties
             tied = AlteredDataset(dataset, made)
             expected = self.lines(tied)
             for words, change in (("backwards", _reversed), ("shuffled", _shuffled)):
@@ -240,7 +240,7 @@ def _all_at_once(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def copies(dataset: Dataset, times: int) -> Dataset:
-    """So many datasets as one, with the same numbers and times, and texts of their own."""
+    """Multiply the rows of a dataset: copies have equal numbers and times, but distinct texts."""
     return AlteredDataset(dataset, partial(_copied, times))
 
 

@@ -1,4 +1,4 @@
-"""What a plugin declares, and what is missing from it."""
+"""Check what a plugin declares: parts that can be imported, documentation, types, defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harvest.plugins import PluginManager
 
 
 def check_plugin(plugins: PluginManager, name: str) -> list[str]:
-    """Sentences about what is wrong with a plugin's declarations; empty when all is well."""
+    """Return the problems of a plugin's declarations, one sentence each."""
     if name in plugins.broken:
         broken = plugins.broken[name]
         return [f"{broken.cause}; {broken.remedy}"]
@@ -62,7 +62,7 @@ def _check_rule(plugins: PluginManager, rule: Rule) -> list[str]:
 
 
 def class_problems(cls: type[Source] | type[Sink]) -> list[str]:
-    """What a source or sink class leaves undeclared or undocumented, one sentence each."""
+    """Return what a source or sink class does not declare or document, one sentence each."""
     problems = []
     if inspect.isabstract(cls):
         problems.append(f"{cls.name}: it lacks {' and '.join(sorted(cls.__abstractmethods__))}")
@@ -106,7 +106,7 @@ def _record_types_of(cls: type[Source] | type[Sink]) -> Iterator[RecordType]:
 
 
 def _problems_of_defaults(cls: type[Source] | type[Sink]) -> Iterator[str]:
-    """Defaults that a user could not give as the setting's value."""
+    """Yield problems of defaults, for example one that a user could not give as the value."""
     for name, default in ((d.name, d.default) for d in attrs.fields(cls.Config)):
         if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
             if default.takes_self:
@@ -125,7 +125,7 @@ def _problems_of_defaults(cls: type[Source] | type[Sink]) -> Iterator[str]:
 
 
 def owned(plugins: PluginManager, kind: str, name: str) -> list[Any]:
-    """What a plugin declares of a kind: ``sources``, ``views`` and so on."""
+    """Return a plugin's declarations of one kind: ``sources``, ``views`` and so on."""
     return [s for s in getattr(plugins, kind).values() if plugins.owner(s).name == name]
 
 

@@ -1,4 +1,4 @@
-"""The conformance kit for exporters: a dataset is written as a whole, or nothing of it is."""
+"""The conformance kit for exporters: they write a dataset completely, or nothing."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .lab.globals import leaving_nothing, require_closed
 from .promise import Conformance, does_not_apply, promise, require
 
 ODD_TEXT = "~\"'`;,|<&\\ \t\r\n\u2028é\U0001f600"
-"""What is put behind all texts of a dataset: quotes, separators, ends of lines, wide letters."""
+"""Suffix for all texts of a dataset: quotes, separators, line ends, non-ASCII characters."""
 
 MANY = 20_000
-"""Rows of a dataset that is made large."""
+"""Minimum number of rows of the large dataset."""
 
 REPORTED = (HarvestError, OSError)
 WHOLE = (
@@ -32,12 +32,12 @@ WHOLE = (
 
 
 class ExporterConformance(Conformance):
-    """What every exporter promises, as tests that an author's class inherits.
+    """Tests of everything that an exporter promises; an author's test class inherits them.
 
-    exporter: its name.  settings: for all tests.
-    target: name of what it writes, with the ending that it wants, if any.
-    examples: setting -> a value that changes what is written.
-    without_effect: setting -> why no value of it does.
+    exporter: name of the exporter. settings: its settings in all tests.
+    target: name of the file or directory to write, with the suffix that the exporter requires.
+    examples: setting -> a value that changes the output.
+    without_effect: setting -> why no value of it changes the output.
     deterministic: whether the same dataset gives the same bytes each time.
     """
 
@@ -48,19 +48,19 @@ class ExporterConformance(Conformance):
     deterministic: ClassVar[bool] = True
 
     def dataset(self, directory: Path, inputs: int) -> Dataset:
-        """Harvest so many inputs, 1 or 2, into an empty directory; gives the dataset, opened."""
+        """Harvest ``inputs`` inputs (1 or 2) into an empty directory; return the open dataset."""
         raise NotImplementedError(f"{type(self).__name__} needs dataset(self, directory, inputs)")
 
     def rows_of(self, target: Path, record_type: str) -> int:
-        """How many rows of a type an export holds, by the format's own tools."""
+        """Count the rows of a record type in an export, with the format's own tools."""
         does_not_apply(
             "a method rows_of(self, target, record_type) would count rows by the format's own tools"
         )
 
     def write(self, dataset: Dataset, target: Path, **more: Any) -> list[Path]:
-        """Export as ``harvest export`` does; gives the files that the exporter names.
+        """Export as ``harvest export`` does; return the files that the exporter names.
 
-        Of one that says in words what it did, those below the target.
+        If the exporter returns a text instead of paths, return all files below the target.
         """
         named = dataset.export(self.exporter, target, **{**self.settings, **more})
         return sorted(_files_of(target)) if named.text else named
@@ -118,7 +118,7 @@ class ExporterConformance(Conformance):
         self._require_rows(dataset, large, times)
         for words, change in (("equal values", _alike), ("odd texts", partial(_ending, ODD_TEXT))):
             place = target.with_name(f"{words} {target.name}")
-            with contextlib.suppress(*REPORTED):  # which a format may have no way to write
+            with contextlib.suppress(*REPORTED):  # a format may be unable to represent them
                 self.write(AlteredDataset(dataset, change), place)
                 self._require_rows(dataset, place, 1, f", with {words},")
 
@@ -147,13 +147,13 @@ class ExporterConformance(Conformance):
         )
 
     def _complete(self, found: Mapping[str, bytes], whole: Mapping[str, bytes]) -> bool:
-        """Whether an export is all there; of one that holds the time, names and sizes are."""
+        """Compare an export with a complete one; only names and sizes unless ``deterministic``."""
         if self.deterministic:
             return found == whole
         return {n: len(d) for n, d in found.items()} == {n: len(d) for n, d in whole.items()}
 
     def _prepared(self, directory: Path, inputs: int = 1) -> tuple[Dataset, Path]:
-        """The dataset, and a target in a directory that is empty."""
+        """Return the dataset, and a target path in an empty directory."""
         (directory / "inputs").mkdir(parents=True)
         (directory / "target").mkdir()
         return self.dataset(directory / "inputs", inputs), directory / "target" / self.target
@@ -175,12 +175,12 @@ def _names(paths: Any) -> str:
 
 
 def _ending(end: str, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """All texts with something behind them."""
+    """Append a suffix to all texts."""
     return frame.with_columns(pl.selectors.string() + end)
 
 
 def _alike(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """All rows with the values of the first, each at a position of its own."""
+    """Give all rows the values of the first row, with distinct positions."""
     kind = frame.collect_schema()["position"]
     number = pl.int_range(1, pl.len() + 1).cast(kind).alias("position")
     return frame.with_columns(pl.exclude("position").first(), number)

@@ -1,4 +1,4 @@
-"""What this distribution brings besides a library: the commands that check and begin plugins."""
+"""Declarations of this distribution: the commands that check and begin plugins."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from harvest import Command, hookimpl
 
 @hookimpl
 def harvest_commands() -> list[Command]:
-    """Commands below ``harvest plugins``."""
+    """Declare the commands below ``harvest plugins``."""
     return [
         Command(
             name="plugins check",

@@ -1,7 +1,7 @@
-"""Promises: what a plugin is held to, said so that its author knows what to do when one is broken.
+"""Promises that a plugin must keep, and errors that tell its author what to do if one is broken.
 
-A test of the kit is a method marked with :func:`promise`.  It needs no pytest: a broken promise is
-an AssertionError, one that does not apply is unittest's SkipTest, and pytest knows both.
+A test of the kit is a method marked with :func:`promise`. It needs no pytest: a broken promise is
+an AssertionError, and one that does not apply is unittest's SkipTest. pytest understands both.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Conformance:
-    """Base of the kit's classes: promises as test methods."""
+    """Base of the kit's classes, whose test methods are promises."""
 
     settings: ClassVar[Mapping[str, Any]] = {}
 
     def choices(self) -> dict[str, list[str]]:
-        """Values of a parameter that give a promise several tests."""
+        """Return parameter -> values: a promise with that parameter has one test for each value."""
         return {}
 
     def made(self, kind: str, location: Path | str, **more: Any) -> Any:
-        """The class under test for a location, configured as a run would.
+        """Make an instance of the class under test for a location, configured as in a run.
 
-        kind: ``source`` or ``sink``, the attribute that names the class.
+        kind: ``source`` or ``sink``, the attribute that holds the class. more: further settings.
         """
         cls = getattr(self, kind, None)
         if cls is None:
@@ -41,16 +41,16 @@ class Conformance:
             raise BrokenPromise(str(error), "mend `settings` of the test class") from error
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
-        """Give pytest one test for each of them."""
+        """Make one test in pytest for each value of ``choices``."""
         for parameter, values in self.choices().items():
             if parameter in metafunc.fixturenames:
                 metafunc.parametrize(parameter, values)
 
 
 class BrokenPromise(AssertionError):
-    """A plugin does not do what plugins promise.
+    """Raised when a plugin does not keep a promise.
 
-    promise: in words; seen: what happened instead; remedy: what its author can do.
+    promise: the promise in words. seen: what happened instead. remedy: what the author can do.
     """
 
     def __init__(self, seen: str, remedy: str, promise: str = ""):
@@ -70,7 +70,7 @@ def _indent(text: str) -> str:
 def promise(text: str, *, quick: bool = False) -> Callable[[F], F]:
     """Mark a method of the kit as the test of a promise.
 
-    quick: it starts no process and takes a moment, so ``harvest plugins check`` runs it too.
+    quick: the test starts no process and takes little time, so ``harvest plugins check`` runs it.
     """
 
     def decorate(function: F) -> F:
@@ -91,13 +91,13 @@ def promise(text: str, *, quick: bool = False) -> Callable[[F], F]:
 
 
 def broken(seen: str, remedy: str) -> NoReturn:
-    """End a test: its promise is broken."""
+    """End a test because its promise is broken; raises BrokenPromise."""
     __tracebackhide__ = True
     raise BrokenPromise(seen, remedy)
 
 
 def require(holds: object, seen: str, remedy: str) -> None:
-    """End a test unless something holds."""
+    """Raise BrokenPromise unless a condition holds."""
     __tracebackhide__ = True
     if not holds:
         raise BrokenPromise(seen, remedy)
@@ -107,9 +107,9 @@ def require(holds: object, seen: str, remedy: str) -> None:
 def raises_nothing(
     doing: str, remedy: str, *, but: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
-    """End a test where something is raised in this block: a plugin may raise anything.
+    """Raise BrokenPromise if the block raises anything, since a plugin may raise any exception.
 
-    doing: begins the words for it, as ``plan() raised ``; but: errors that are passed on.
+    doing: begins the message, for example ``plan() raised ``. but: exceptions to pass on unchanged.
     """
     __tracebackhide__ = True
     passed: tuple[type[Exception], ...] = (BrokenPromise, unittest.SkipTest, *but)
@@ -122,6 +122,6 @@ def raises_nothing(
 
 
 def does_not_apply(reason: str) -> NoReturn:
-    """End a test that has nothing to test here."""
+    """Skip a test that does not apply here; raises SkipTest."""
     __tracebackhide__ = True
     raise unittest.SkipTest(reason)

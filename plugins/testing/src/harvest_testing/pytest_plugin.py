@@ -1,8 +1,7 @@
-"""The kit in pytest: failures in words.
+"""The kit's plugin for pytest, which shows a broken promise as text instead of the kit's code.
 
-Every pytest run with this package installed imports it, so it imports neither pyarrow nor numpy.
-A promise that is broken is shown as its author wants to read it: what was promised, what was seen,
-what to do; not as the kit's own code.
+The text says what was promised, what was seen, and what the plugin's author can do. Every pytest
+run with this package installed imports this module, so it imports neither pyarrow nor numpy.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from .promise import BrokenPromise
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show a broken promise as its text, and below it what the plugin raised, if anything."""
+    """Show the text of a broken promise, then the traceback of the plugin's own error, if any."""
     report = yield
     error = call.excinfo.value if call.excinfo is not None else None
     if isinstance(error, BrokenPromise) and report.failed:

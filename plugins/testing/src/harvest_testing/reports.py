@@ -1,4 +1,4 @@
-"""Reports: the same words and tables for the same rows, whatever is around."""
+"""The conformance kit for reports: the same rows give the same texts and tables."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .datasets import DatasetKit
 
 
 class ReportConformance(DatasetKit):
-    """What every report promises, as tests that an author's class inherits.
+    """Tests of everything that a report promises; an author's test class inherits them.
 
-    report: its name.
+    report: name of the report.
     """
 
     report: ClassVar[str]

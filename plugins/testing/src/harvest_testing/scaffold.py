@@ -1,7 +1,7 @@
-"""A new plugin: a complete project that installs and passes its own checks untouched.
+"""Write a new plugin: a complete project that installs and passes its own checks unchanged.
 
-A file of the project is one template, or several put one below the other: of every kind of plugin
-there is a module, its tests, and a hook that is added to ``plugin.py``.
+Each file of the project is made from a template. Each kind of plugin has a module, its tests, and
+a hook that is appended to ``plugin.py``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harvest import UsageError
 from harvest.plugins import PluginManager, manager
 
 NAME_LENGTH = 32
-"""Characters of the longest name, with which the generated lines are not too long."""
+"""Maximum characters of a name: with longer names, generated lines would be too long."""
 
 _PROJECT = {
     "pyproject.toml": "pyproject.toml.txt",
@@ -48,7 +48,7 @@ _OF_A_KIND = {
         "tests/conftest.py": "conftest.py.txt",
     },
 }
-"""Of each kind of plugin: the files of the project, and their templates."""
+"""For each kind of plugin: path of a project file -> its template."""
 
 KINDS = tuple(_OF_A_KIND)
 
@@ -56,13 +56,13 @@ KINDS = tuple(_OF_A_KIND)
 def scaffold(
     name: str, kinds: Iterable[str], parent: Path, *, columnar: bool = False, url: str = ""
 ) -> list[Path]:
-    """Write the project ``harvest-NAME`` below ``parent``; gives the files written.
+    """Write the project ``harvest-NAME`` below ``parent``; return the files written.
 
-    name: of the plugin, in lower case with dashes.
-    kinds: what it offers: source, sink, view, report.
+    name: name of the plugin, in lower case with dashes.
+    kinds: kinds of plugin that the project offers: source, sink, view, report.
     columnar: the source reads many lines at a time and yields Arrow data.
-    url: where the project is at home, for its package page.
-    Raises UsageError for a name that cannot be had, an unknown kind, or a directory that exists.
+    url: address of the project, for its package page.
+    Raises UsageError for an invalid or taken name, an unknown kind, or an existing directory.
     """
     chosen = _known(kinds, columnar)
     root = parent / f"harvest-{name}"
@@ -85,9 +85,9 @@ def scaffold(
 def add_kinds(
     name: str, kinds: Iterable[str], parent: Path, *, columnar: bool = False
 ) -> list[Path]:
-    """Add what a plugin offers to the project ``harvest-NAME``; gives the files written.
+    """Add kinds of plugin to the existing project ``harvest-NAME``; return the files written.
 
-    Raises UsageError where the project is absent, or it has one of these kinds.
+    Raises UsageError if the project does not exist or already has one of these kinds.
     """
     chosen = _known(kinds, columnar)
     words = _words(name, chosen, "")
@@ -101,7 +101,7 @@ def add_kinds(
     texts = _parts(root, chosen, words, columnar)
     shared = root / "tests" / "conftest.py"
     if shared.exists():
-        texts.pop(shared, None)  # of the view or report that is there
+        texts.pop(shared, None)  # the existing view or report already has it
     present = [path for path in texts if path.exists()]
     present += [plugin for kind in chosen if f"def harvest_{kind}s(" in text]
     if present:
@@ -111,7 +111,7 @@ def add_kinds(
 
 
 def _known(kinds: Iterable[str], columnar: bool) -> list[str]:
-    """The kinds in the order of ``KINDS``, each once."""
+    """Return the kinds in the order of ``KINDS``, each once; raise UsageError for others."""
     asked = list(kinds)
     for kind in asked:
         if kind not in KINDS:
@@ -122,7 +122,7 @@ def _known(kinds: Iterable[str], columnar: bool) -> list[str]:
 
 
 def _words(name: str, kinds: list[str], url: str) -> dict[str, str]:
-    """What the templates put in."""
+    """Return the values of the templates' placeholders; raise UsageError for a bad name or URL."""
     word = name.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or len(name) > NAME_LENGTH:
         raise UsageError(
@@ -152,9 +152,9 @@ def _words(name: str, kinds: list[str], url: str) -> dict[str, str]:
 
 
 def version_bounds(running: str) -> str:
-    """The versions of harvest that a plugin begun with this one works with.
+    """Return the requirement on harvest's version for a plugin begun with this version.
 
-    From its minor version on, or from itself before its release, to the next major version.
+    It allows this minor version (for a pre-release, this version) up to the next major version.
     """
     public = running.partition("+")[0]
     major, minor = public.split(".")[:2]
@@ -163,7 +163,7 @@ def version_bounds(running: str) -> str:
 
 
 def _require_free(name: str, word: str, found: PluginManager) -> None:
-    """Raise UsageError for a name that a plugin of harvest's own, or an installed one, has."""
+    """Raise UsageError for the name of an installed plugin or of one of harvest's own plugins."""
     ours = re.compile(r"hpc-harvest-([a-z0-9-]+)")
     matches = (ours.match(requirement) for requirement in requires("hpc-harvest") or ())
     holders = {match[1]: match[0] for match in matches if match}
@@ -180,7 +180,7 @@ def _require_free(name: str, word: str, found: PluginManager) -> None:
 
 
 def _with_hooks(module: str, kinds: list[str], words: Mapping[str, str]) -> str:
-    """A plugin's module with a hook more for each of these kinds, and what the hooks import."""
+    """Append a hook for each kind to the text of ``plugin.py``, and add the imports they need."""
     if "view" in kinds:
         views = f"\n\nfrom {words['package']}.views import VIEWS"
         module = re.sub(r"(?m)^import harvest$", rf"\g<0>{views}", module, count=1)
@@ -189,7 +189,7 @@ def _with_hooks(module: str, kinds: list[str], words: Mapping[str, str]) -> str:
 
 
 def _parts(root: Path, kinds: list[str], words: dict[str, str], columnar: bool) -> dict[Path, str]:
-    """The files that the kinds have: path -> text."""
+    """Render the files of the kinds: path -> text."""
     texts = {}
     for kind in kinds:
         more = dict(words)

@@ -1,8 +1,8 @@
-"""Unknown is not zero: what views and rules say where a value of the input is unknown.
+"""Unknown is not zero: check what views and rules claim if a value of the input is unknown.
 
-A dataset is altered so that less of it is known: a column that may be null is null throughout, a
-worker reported nothing, a job still runs.  Then nothing that was counted is 0, and no rule
-concludes more than it did, or that there is nothing to conclude.
+A dataset is altered so that less is known: a nullable column is null in all rows, a worker
+reported nothing, or a job still runs. Then no number may become 0. No rule may conclude more than
+before, or find no problem where it found one.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .datasets import AlteredDataset
 
 
 def without_column(dataset: Dataset, record_type: str, column: str) -> Dataset:
-    """The dataset in which a column is null in all rows of a record type."""
+    """Return a dataset in which a column is null in all rows of a record type."""
     return AlteredDataset(dataset, partial(_null, column), of=record_type)
 
 
 def without_each_column(
     dataset: Dataset, record_types: Iterable[str]
 ) -> Iterator[tuple[str, Dataset]]:
-    """The dataset without one column that may be null at a time, and the column's full name."""
+    """Yield, for each nullable column, its full name and the dataset without its values."""
     kinds = dataset.plugins.record_types()
     for name in record_types:
         for column in kinds[name].columns:
@@ -46,13 +46,13 @@ def faults_of_unknown(
     thresholds: Mapping[str, Mapping[str, Any]] | None = None,
     **settings: Any,
 ) -> list[str]:
-    """Sentences on what a view, and the rules that look at it, say too much.
+    """Return unsupported claims of a view and of its rules, one sentence each.
 
-    known: a dataset; less: the same of which less is known.
+    known: a dataset; less: the same dataset with fewer known values.
     key: columns of the view that identify a row.
-    thresholds: of its rules, by rule and name, where a small dataset would not reach the declared
-        ones.  settings: of the view, for its rules, too.
-    A view or rule that refuses with words says nothing too much.
+    thresholds: rule -> name -> value, lower than declared if a small dataset would not reach them.
+    settings: settings of the view, also used for its rules.
+    A view that refuses with a DatasetError or UsageError makes no unsupported claim.
     """
     return [
         *_faults_of_view(known, less, view, key, settings),
@@ -66,7 +66,7 @@ def _null(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _once(known: Dataset, question: tuple[object, ...], ask: Callable[[], Any]) -> Any:
-    """The answer of the dataset that is compared with many others, asked for once."""
+    """Return the cached answer of a dataset that is compared with many others."""
     answers = _ANSWERS.setdefault(known, {})
     if repr(question) not in answers:
         answers[repr(question)] = ask()
@@ -89,7 +89,7 @@ def _faults_of_view(
     columns = known.describe(view, **settings).columns
     nullable = {c.name for c in columns if "null" in str(c.doc).lower()}
     for name, kind in before.schema.items():
-        if kind == pl.Boolean and name in nullable:  # others may say what is known
+        if kind == pl.Boolean and name in nullable:  # others may say whether a value is known
             denied = both.filter(pl.col(name), ~pl.col(f"{name} of less"))
             if not denied.is_empty():
                 where = ", ".join(f"{k} = {denied[k][0]!r}" for k in key)
@@ -97,7 +97,7 @@ def _faults_of_view(
 
 
 def faults_of_zeros(before: pl.DataFrame, after: pl.DataFrame, key: Sequence[str]) -> Iterator[str]:
-    """Sentences on numbers that become 0, in rows of the same key."""
+    """Yield a sentence for each column in which a number becomes 0, comparing rows by key."""
     both = _side_by_side(before, after, key)
     for name, kind in before.schema.items():
         if kind.is_numeric() and name not in key:

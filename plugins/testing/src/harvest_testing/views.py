@@ -1,4 +1,4 @@
-"""Views: what a view gives is what it declares, for whatever dataset."""
+"""The conformance kit for views: their rows match the declaration for any dataset."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .unknown import faults_of_unknown, without_each_column
 
 
 def check_view(dataset: Dataset, name: str, /, **settings: Any) -> pl.DataFrame:
-    """The rows of a view of a dataset, whose columns have a declared meaning each.
+    """Build a view of a dataset, and check its columns; return its rows.
 
-    Raises BrokenPromise that names the columns without one, or of another type than the lazy frame
-    says.
+    Raises BrokenPromise if a column has no declared meaning, or if a column's type differs from
+    that of the lazy frame.
     """
     lazy = dataset.view(name, **settings)
     frame = lazy.collect()
@@ -43,7 +43,7 @@ def check_view(dataset: Dataset, name: str, /, **settings: Any) -> pl.DataFrame:
 
 _OF_TEXTS: Final = ("id", "path")
 _UNITS: Final = {"bytes": "bytes", "seconds": "s", "duration": "s", "share": "1"}
-"""The unit of values that are shown in these formats."""
+"""Format -> unit of the values shown in that format."""
 
 _ENDINGS: Final = {
     "_per_s": "bytes/s",
@@ -54,17 +54,17 @@ _ENDINGS: Final = {
     "_share": "1",
     "_percent": "%",
 }
-"""The unit that the end of a column's name promises."""
+"""Suffix of a column's name -> unit of its values."""
 
 
 def faults_of_columns(
     dataset: Dataset, name: str, ways: Iterable[Mapping[str, Any]] = ({},)
 ) -> list[str]:
-    """Sentences on the columns of a view, whose settings are given in some ways.
+    """Return the faults of a view's columns, one sentence each; ways: settings to build it with.
 
-    Each column of the rows has a meaning (``check_view``) and a place in the order; what is
-    declared is given, once; formats and units fit the values; where values are missing, a
-    meaning of the view's own says so.
+    Each column has a meaning (``check_view``) and is declared exactly once, and each declared
+    column is present. Formats and units fit the values. A doc that the view itself gives mentions
+    null if values are missing.
     """
     view = dataset.plugins.view(name)
     declared = dataset.plugins.load_part(view, view.columns, f"the columns of {name}")
@@ -91,7 +91,7 @@ def faults_of_columns(
 
 
 def _is_of_kind(given: pl.DataType, kind: pl.DataType) -> bool:
-    """Whether a column has its kind's type, or a time another zone, or a count fewer bits."""
+    """Whether a type fits the declared one; times may differ in zone, integers in width."""
     if kind == pl.Int64 and given.is_integer():
         return given != pl.UInt64
     return given == kind or (given.is_temporal() and kind.is_temporal())
@@ -114,9 +114,9 @@ def _faults_of_format(column: Column, kind: pl.DataType) -> Iterator[str]:
 
 
 class ViewConformance(DatasetKit):
-    """What every view promises, as tests that an author's class inherits.
+    """Tests of everything that a view promises; an author's test class inherits them.
 
-    view: its name.  key: columns that identify a row.
+    view: name of the view. key: columns that identify a row.
     """
 
     view: ClassVar[str]
@@ -187,7 +187,7 @@ class ViewConformance(DatasetKit):
 
 
 class _Read(Exception):
-    """Rows were asked for."""
+    """Raised when a view reads rows."""
 
 
 def _read_alarm(frame: pl.LazyFrame) -> pl.LazyFrame:

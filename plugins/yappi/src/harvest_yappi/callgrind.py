@@ -1,8 +1,8 @@
-"""Yappi's callgrind text.
+"""Parse Yappi's callgrind text.
 
-A header; then for every function lines ``fl=(N) FILE`` and ``fn=(N) NAME FILE:LINE``; then for
-every function a block of ``fl=(N)``, ``fn=(N)``, a line ``LINE MICROSECONDS`` of its own time, and
-for each function it called ``cfl=(M)``, ``cfn=(M)``, ``calls=COUNT 0`` and ``0 MICROSECONDS``.
+The text begins with a header. For each function, two lines define its number: ``fl=(N) FILE`` and
+``fn=(N) NAME FILE:LINE``. Then each has a block: ``fl=(N)``, ``fn=(N)``, ``LINE MICROSECONDS`` (own
+time), and for each callee ``cfl=(M)``, ``cfn=(M)``, ``calls=COUNT 0`` and ``0 MICROSECONDS``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HEADER: Final = ("version:", "creator:", "cmd:", "part:", "events:")
 
 @attrs.define
 class Subject:
-    """A function.  line: of its definition in the save; own_us: None without a block."""
+    """A function. line: line in the saved file that defines it. own_us: None without a block."""
 
     line: int
     name: str
@@ -36,7 +36,7 @@ class Subject:
 
 @attrs.define
 class Edge:
-    """Calls of one function by another, both by their numbers in the save."""
+    """Calls of one function by another; caller and callee are their numbers in the saved file."""
 
     line: int
     caller: int
@@ -47,7 +47,7 @@ class Edge:
 
 @attrs.define
 class Profile:
-    """A whole save.  unnamed: called functions without a name, which old versions do not write."""
+    """A saved profile. unnamed: number of callees without a name, which old versions omit."""
 
     pid: int | None = None
     unnamed: int = 0
@@ -57,7 +57,7 @@ class Profile:
 
 @attrs.define
 class _Reader:
-    """The state between lines: which block they belong to."""
+    """The parser and its state: the current block, the current callee and its calls."""
 
     reject: Callable[[int, str, str], None]
     profile: Profile = attrs.field(factory=Profile)
@@ -85,7 +85,7 @@ class _Reader:
             self.reject(number, text, "not a line of Yappi's callgrind format")
 
     def drop_calls(self) -> None:
-        """Reject calls without a cost."""
+        """Reject a line of calls that no cost follows."""
         if self.calls is not None:
             line, count = self.calls
             self.reject(line, f"calls={count}", "the cost of these calls is missing")
@@ -103,7 +103,7 @@ class _Reader:
             self.profile.functions[number] = self._define(line, number, rest)
         elif word == "fn" and number not in self.profile.functions:
             self.reject(line, text, f"function {number} is not defined")
-            self.current = self.callee = None  # what follows belongs to no function
+            self.current = self.callee = None  # the lines that follow belong to no function
         elif word == "fn":
             self.current, self.callee = number, None
         elif word == "cfn":
@@ -117,7 +117,7 @@ class _Reader:
         place = _PLACE.fullmatch(rest)
         if place is None:
             return Subject(line, rest, module)
-        # names and files may both hold blanks: the file is known from its own line
+        # names and files may both contain blanks, so take the file from its own line
         if module is not None and place[1].endswith(f" {module}"):
             name = place[1][: -len(module) - 1]
         else:
@@ -141,9 +141,9 @@ class _Reader:
 
 
 def parse_callgrind(lines: Iterable[str], reject: Callable[[int, str, str], None]) -> Profile:
-    """The profile in the lines of a save.
+    """Parse the lines of a saved file.
 
-    reject: called with number, text and reason of each line that cannot be used.
+    reject: called with line number, text and reason for each line that cannot be used.
     """
     reader = _Reader(reject)
     for number, line in enumerate(lines, start=1):

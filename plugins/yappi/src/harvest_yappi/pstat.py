@@ -1,4 +1,4 @@
-"""Pstat files: the marshalled dict of cProfile, which Yappi also saves."""
+"""Read pstat files: the marshalled dict of cProfile, which Yappi can save, too."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 
 
 class UnreadableError(Exception):
-    """A pstat file that cannot be read; the text says why."""
+    """Raised for a pstat file that cannot be read; its text is the reason."""
 
 
 def read_pstat(path: Path, scratch: Path, *, memory: int, seconds: int) -> Iterator[list[Any]]:
-    """The rows of :mod:`.unmarshal`, which runs as a separate process.
+    """Yield the rows of a pstat file, which :mod:`.unmarshal` reads in a separate process.
 
-    scratch: a directory for its output; memory, seconds: its limits.
+    scratch: a directory for its output; memory, seconds: its limits in bytes and CPU seconds.
 
-    Raises UnreadableError when the file is not a pstat, or its reader crashes or exceeds a limit.
+    Raises UnreadableError if the file is not a pstat, or the process crashes or exceeds a limit.
     """
     output = scratch / "pstat.jsonl"
     program = Path(__file__).with_name("unmarshal.py")

@@ -1,4 +1,4 @@
-"""The source ``yappi``: one save is one partition."""
+"""The source ``yappi``, with one partition per saved file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LARGEST = 16 << 20
 
 
 class _Place(NamedTuple):
-    """The place and name of a function."""
+    """Module, line and name of a function."""
 
     module: str | None
     lineno: int | None
@@ -52,7 +52,7 @@ class YappiConfig:
 
 
 class YappiSource(Source):
-    """Yappi saves: a file, or a directory with saves at any depth."""
+    """Reads files that Yappi saved or printed: one file, or all below a directory."""
 
     name: ClassVar[str] = "yappi"
     record_types: ClassVar[tuple[type[Record], ...]] = (Function, Call, Thread)
@@ -60,12 +60,12 @@ class YappiSource(Source):
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
-        """Recognise a save by its first bytes."""
+        """Recognise a saved file by its first bytes."""
         kind = format_of(path) if path.is_file() else None
         return Detection(0.9, f"the beginning of a {kind.value}") if kind else None
 
     def plan(self) -> Iterable[Partition]:
-        """One partition per save."""
+        """Plan one partition per saved file; raise SourceError if there is none."""
         path = input_path(self.location)
         if not path.is_dir():
             if not may_be(path, lambda file: format_of(file) is not Format.YSTAT):
@@ -81,12 +81,12 @@ class YappiSource(Source):
         return saves
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
-        """One partition per save among some files."""
+        """Plan one partition per saved file among some files."""
         path = input_path(self.location)
         return _saves(path, files) if path.is_dir() else None
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Record]:
-        """The rows of one save; its unreadable parts become rejects."""
+        """Yield the rows of one saved file; unreadable parts become rejects."""
         path = partition.path
         kind = format_of(path)
         if kind is Format.CALLGRIND:
@@ -134,11 +134,11 @@ class YappiSource(Source):
 
     def _callgrind_function(self, profile: Profile, number: int, sums: _EdgeSums) -> Function:
         subject = profile.functions[number]
-        # the time of its callers in it, and its own time and that of its callees: where a caller
-        # or a callee was not profiled, one of the two is too small
+        # total time, by two sums: its time in all callers' calls, and own time plus callees' time;
+        # a sum is too small if a caller or a callee was not profiled
         below = (subject.own_us or 0) + sums.below_us[number]
         count = sums.calls[number] or None
-        # without an own cost and without callers it is unknown
+        # without an own cost and without callers, the total is unknown
         known = subject.own_us is not None or count is not None
         total = max(sums.above_us[number], below) / 1e6 if known else None
         own = None if subject.own_us is None else subject.own_us / 1e6
@@ -160,7 +160,7 @@ class YappiSource(Source):
                 if what == "bad":
                     ctx.reject(values[0], values[1], position=number, record_type="yappi.function")
                 elif what == "function":
-                    # pstats puts primitive calls first, Yappi all calls
+                    # pstats writes primitive calls first, Yappi all calls first
                     *place, first, second, own, total = values
                     yield self._function(
                         _Place(*place),
@@ -205,9 +205,9 @@ class YappiSource(Source):
 
 @attrs.frozen
 class _EdgeSums:
-    """Sums over the edges of a callgrind save, by the number of the function.
+    """Sums over the edges of a callgrind file, by the number of the function.
 
-    calls: of it.  above_us: time of its callers in it.  below_us: its time in others.
+    calls: calls of the function. above_us: time of these calls. below_us: time in its callees.
     """
 
     calls: Counter[int] = attrs.field(factory=Counter)
@@ -219,7 +219,7 @@ def _edge_sums(profile: Profile) -> _EdgeSums:
     sums = _EdgeSums()
     for edge in profile.edges:
         sums.calls[edge.callee] += edge.calls
-        if edge.caller != edge.callee:  # a recursion's time is in its own already
+        if edge.caller != edge.callee:  # the time of a recursion is part of the own time already
             sums.below_us[edge.caller] += edge.us
             sums.above_us[edge.callee] += edge.us
     return sums
@@ -271,14 +271,14 @@ def _reject_whole(path: Path, reason: str, ctx: ReadContext) -> None:
 
 
 def _saves(folder: Path, files: Iterable[Path]) -> Iterator[Partition]:
-    """The saves among the files below a directory, including pickles, which are refused."""
+    """Yield a partition for each saved file below a directory, also for pickles, to reject them."""
     for path in files:
         if may_be(path, format_of):
             yield file_partition(path, id=path.relative_to(folder).as_posix())
 
 
 def kind_of(module: str | None, lineno: int | None) -> str | None:
-    """``function`` or ``coroutine``; None without a source file that fits."""
+    """Return ``function`` or ``coroutine``; None if no source file has a definition there."""
     if module is None or lineno is None or not module.endswith(".py"):
         return None
     return _definitions(module).get(lineno)
@@ -292,7 +292,7 @@ def _definitions(module: str) -> dict[int, str]:
             return {}
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        # the file of another machine or another version: unknown
+        # the file is of another machine or Python version, so its kinds are unknown
         return {}
     found = {}
     for node in ast.walk(tree):

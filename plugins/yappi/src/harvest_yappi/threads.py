@@ -1,6 +1,6 @@
-"""Printed thread tables.
+"""Parse printed thread tables.
 
-No save of Yappi has threads; ``get_thread_stats().print_all(out=file)`` prints them.
+No file that Yappi saves contains threads; ``get_thread_stats().print_all(out=file)`` prints them.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _NUMBERS: Final = re.compile(r"(-?\d{1,18}) (?:(\d{1,18}) )?(\d{1,18}\.\d{1,18})
 
 @attrs.frozen
 class Unreadable:
-    """A line of a table that is not a row."""
+    """A line within a table that is not a row."""
 
     line: int
     text: str
 
 
 def parse_threads(lines: Iterable[str]) -> Iterator[Thread | Unreadable]:
-    """The rows of all thread tables in a text; a table ends at an empty line.
+    """Yield the rows of all thread tables in a text; a table ends at an empty line.
 
-    ``thread`` is None for greenlets.
+    A row's ``thread`` is None for greenlets.
     """
     inside = with_thread = False
     for number, raw in enumerate(lines, start=1):
@@ -43,7 +43,7 @@ def parse_threads(lines: Iterable[str]) -> Iterator[Thread | Unreadable]:
         elif not text:
             inside = False
         elif inside:
-            # from the right, because a name may contain blanks and numbers
+            # split from the right, since a name may contain blanks and numbers
             name, *numbers = text.rsplit(None, 4 if with_thread else 3)
             found = _NUMBERS.fullmatch(" ".join(numbers))
             if found is None or (found[2] is not None) != with_thread:

@@ -1,12 +1,12 @@
-"""Read a pstat file: run as a program of its own, for marshal can crash on hostile bytes.
+"""Read a pstat file in a separate program, since marshal can crash on damaged or hostile bytes.
 
     python unmarshal.py FILE OUTPUT MEMORY_BYTES SECONDS
 
-It limits itself, reads FILE, checks every value's type, and writes to OUTPUT one JSON array a line:
-``["function", module, line, name, a, b, own, total]``, ``["call", caller's module, line, name,
-callee's module, line, name, a, b, own, total]``, or ``["bad", what, why]``.  a and b are the two
-numbers of calls.  It imports nothing of harvest, to start fast.  A file that is not a pstat
-ends it with status 3 and a line on stderr.
+The program limits its memory and CPU time, reads FILE and checks the type of each value. It writes
+one JSON array per line to OUTPUT: ``["function", module, line, name, a, b, own, total]``,
+``["call", caller's module, line, name, callee's module, line, name, a, b, own, total]`` or
+``["bad", text, reason]``. a and b are the two numbers of calls. It imports nothing of harvest, to
+start fast. If FILE is not a pstat, it exits with status 3 and a line on stderr.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import Any
 
 
 def main(path: str, output: str, memory: int, seconds: int) -> None:
-    """Read ``path`` and write what it holds to ``output``."""
+    """Read a pstat file and write its rows to ``output``; limits in bytes and CPU seconds."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with open(path, "rb") as file:  # noqa: PTH123
         data = file.read()
     try:
-        # of our own making or not: nothing that marshal makes is run
+        # safe for files of others, too: no code that marshal loads is run
         stats = marshal.loads(data)  # noqa: S302
     except (ValueError, EOFError, TypeError) as error:
         fail(f"not a pstat file: {error}")
@@ -39,13 +39,13 @@ def main(path: str, output: str, memory: int, seconds: int) -> None:
 
 
 def fail(reason: str) -> Any:
-    """End the program with a reason."""
+    """Print a reason and exit with status 3."""
     print(reason, file=sys.stderr)
     raise SystemExit(3)
 
 
 def rows(stats: dict[Any, Any]) -> Iterator[list[Any]]:
-    """The functions and calls of a profile, or what is wrong with them."""
+    """Yield the functions and calls of a profile, or a ``bad`` row for each invalid one."""
     for key, value in stats.items():
         function = place(key)
         if function is None:
@@ -67,7 +67,7 @@ def rows(stats: dict[Any, Any]) -> Iterator[list[Any]]:
 
 
 def place(key: Any) -> list[Any] | None:
-    """File, line and name, or None."""
+    """Return file, line and name of a function's key; None if the key is invalid."""
     if not (isinstance(key, tuple) and len(key) == 3):
         return None
     module, line, name = key
@@ -77,7 +77,7 @@ def place(key: Any) -> list[Any] | None:
 
 
 def costs(values: Any) -> list[Any] | None:
-    """Two counts and two times, or None."""
+    """Return two counts and two times as a list; None if a value is invalid."""
     if len(values) != 4 or not (count(values[0]) and count(values[1])):
         return None
     for time in values[2:]:
@@ -87,20 +87,20 @@ def costs(values: Any) -> list[Any] | None:
 
 
 def count(value: Any) -> bool:
-    """Whether a value is a whole number of at most 64 bits."""
+    """Whether a value is an integer that fits into 64 bits."""
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
 
 
 def plain(text: str) -> str:
-    """Text that every encoding takes."""
+    """Escape surrogates, so that the text can be encoded."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def short(value: Any) -> str:
-    """A value for a message, not too long."""
+    """Format a value for a message, in at most 2,000 characters."""
     try:
         return plain(repr(value)[:2000])
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits; deep nesting
+    except (ValueError, RecursionError) as error:  # thousands of digits, or deep nesting
         return f"a {type(value).__name__} that cannot be shown: {error}"
 
 

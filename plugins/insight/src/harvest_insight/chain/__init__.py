@@ -1,7 +1,7 @@
-"""The chain across sources: which job ran what, which process wrote which log, which file it is.
+"""The chain across sources, from batch job to run, process, log and file.
 
-No source knows another.  What ties their records together are ids that several of them wrote down
-(a job's id, a process's id), places (a log within a run's directory, a path) and times.  Each tie
-is a *link*, a row of the view ``run.chain``, that names how it was made and how sure it is;
-``run.lineage`` follows the links from each file to its job.
+No source knows another. Their records are connected by ids that several of them recorded (of a
+job, of a process), by paths (a log within a run's directory) and by times. Each connection is a
+*link*, a row of the view ``run.chain``, which says how the link was made and how sure it is.
+The view ``run.lineage`` follows the links from each file to its job.
 """

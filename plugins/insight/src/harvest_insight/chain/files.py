@@ -16,17 +16,17 @@ _ENTRY: Final = ("path", "inode", "generation", "create_time", "scan_time")
 
 
 def files_of_logs(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
-    """Links ``log to file``: the names that a log gives its records."""
+    """Yield the links ``log to file``, from the file names that a log records."""
     files = rows(dataset, "darshan.file", "record_id", "path", "origin")
     files = files.rename({"origin": "log"})
     yield links(files, "log to file", how="name record of the log", sure=CERTAIN)
 
 
 def entries_of_files(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
-    """Links ``file to entry``: the same path, in each scan that lists it.
+    """Yield the links ``file to entry``: to the same path in each scan that lists it.
 
-    An entry that was made after the last log with this path ended may be another file of the
-    name: such a link is possible, not likely.
+    An entry created after the end of the last log with this path may be another file of that
+    name. The link is then possible, otherwise likely.
     """
     if "gpfs.file" not in dataset or "darshan.file" not in dataset:
         return

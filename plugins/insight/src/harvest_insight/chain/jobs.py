@@ -1,4 +1,4 @@
-"""Links between batch jobs and what ran in them: Dask runs, and programs with Darshan logs."""
+"""Links from batch jobs to the Dask runs, and programs with Darshan logs, that ran in them."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from .runs import Runs
 
 JOB_VARIABLES: Final = ("SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID")
-"""Variables in which a batch system gives a job its id."""
+"""Environment variables in which a batch system passes its id to a job."""
 
 JOB_OUTPUT: Final = r"(?:^|/)(?:(\d+)\.[^/]*\.(?:OU|ER)|[^/]*\.[oe](\d+)|slurm-(\d+)[^/]*)$"
-"""Names of the files that take a job's output: PBS's ``1873179.host.OU`` and ``name.o1873179``,
-Slurm's ``slurm-1873179.out``."""
+"""Pattern for names of a job's output files: PBS's ``1873179.host.OU`` and ``name.o1873179``,
+Slurm's ``slurm-1873179.out``. One of its groups is the job's id."""
 
 _SLACK: Final = pl.duration(minutes=5)
-"""By how much the clocks of a job and of what ran in it may differ."""
+"""Maximum difference between the clocks of a job and of the programs that ran in it."""
 
 
 def jobs_of_runs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFrame]:
-    """Links ``job to run``.
+    """Yield the links ``job to run``.
 
-    A run is its job's where both know the job's id: from a process's environment, from the name
-    of the file that took the job's output, or from a Darshan log within the run.  Where no record
-    of a run has an id, it is the job's that had its hosts at its time.
+    A run belongs to the job whose id it recorded: in a process's environment, in the name of the
+    job's output file, or in a Darshan log within the run. A run without a job's id belongs to the
+    job that had its hosts at its time.
     """
     known = _job_ids(dataset, runs)
     jobs = _jobs(dataset)
@@ -59,9 +59,9 @@ def jobs_of_runs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFrame]:
 
 
 def jobs_of_logs(dataset: DatasetReader, placed: pl.DataFrame) -> Iterator[pl.LazyFrame]:
-    """Links ``job to log``: Darshan's logs outside of Dask runs, by the job's id in the log.
+    """Yield the links ``job to log`` of Darshan logs outside Dask runs, by the job's id in the log.
 
-    placed: logs (column log) within Dask runs, whose job the run's link names.
+    placed: logs (column log) within Dask runs, which a link ``job to run`` covers.
     """
     logs = (
         _logs(dataset)
@@ -86,13 +86,13 @@ def _jobs(dataset: DatasetReader) -> pl.LazyFrame:
 
 
 def _logs(dataset: DatasetReader) -> pl.LazyFrame:
-    """Darshan's logs with a job's id: without a batch system, it has the process's in its place."""
+    """Return the Darshan logs with a job's id; without a batch system, this is the process id."""
     logs = rows(dataset, "darshan.job", "job_id", "pid", "start_time", "end_time", "origin")
     return logs.filter(pl.col("job_id") != pl.col("pid").fill_null(-1)).rename({"origin": "log"})
 
 
 def _job_ids(dataset: DatasetReader, runs: Runs) -> pl.DataFrame:
-    """Ids of jobs that records of runs hold: run, job_id, how; each once, the surest way first."""
+    """Return run, job_id and how for ids found in runs, each pair once with the surest way."""
     variables = rows(dataset, "run.environment", "name", "value", "origin")
     found = [
         variables.filter(pl.col("name").is_in(JOB_VARIABLES)).select(
@@ -128,10 +128,10 @@ def _job_ids(dataset: DatasetReader, runs: Runs) -> pl.DataFrame:
 
 
 def _fitting(left: pl.LazyFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:
-    """Each row with the jobs of its id; the runs of a requeued job are one, from first to last."""
+    """Join rows with jobs by job_id; a requeued job is one row, from its first to its last run."""
     whole = jobs.group_by("cluster", "job_id").agg(
         pl.col("start_time").min(),
-        # a run without an end goes on
+        # a job with an unfinished run has no end
         pl.when(pl.col("end_time").null_count() == 0)
         .then(pl.col("end_time").max())
         .alias("end_time"),
@@ -140,14 +140,14 @@ def _fitting(left: pl.LazyFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _at_once(first: str, last: str) -> pl.Expr:
-    """Whether a job's time and another overlap; a missing end goes on for ever."""
+    """Return whether a job overlaps with an interval; a job without an end still runs."""
     ends = pl.col("end_time").is_null() | (pl.col(first) <= pl.col("end_time") + _SLACK)
     begins = pl.coalesce(last, first) >= pl.col("start_time") - _SLACK
     return ends & begins
 
 
 def _by_host_and_time(runs: pl.DataFrame, hosts: pl.DataFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:
-    """Links of runs to the jobs that had all their known hosts at their time."""
+    """Link runs to the jobs that had all known hosts of the run at its time."""
     timed = runs.drop_nulls("first_time")
     near = (
         jobs.drop_nulls(["start_time", "node_list"])

@@ -1,4 +1,4 @@
-"""The views ``run.chain``, every link across sources, and ``run.lineage``, which follows them."""
+"""The views ``run.chain``, all links across sources, and ``run.lineage``, which follows them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def chain(dataset: DatasetReader) -> pl.LazyFrame:
-    """One row per link; ``harvest_insight.views`` has what the columns mean."""
+    """Build one row per link; ``harvest_insight.views`` documents the columns."""
     runs = runs_of(dataset)
     return links_together(
         *jobs_of_runs(dataset, runs),
@@ -30,10 +30,10 @@ def chain(dataset: DatasetReader) -> pl.LazyFrame:
 
 
 def lineage(dataset: DatasetReader) -> pl.LazyFrame:
-    """One row per file of a Darshan log, with the links of ``run.chain`` followed to its job.
+    """Build one row per file of a Darshan log, following the links of ``run.chain`` to its job.
 
-    Where several jobs or processes fit a log, their columns are null: the links of ``run.chain``
-    name the candidates.
+    If several jobs or processes match a log, their columns are null. The links of ``run.chain``
+    list the candidates.
     """
     runs = runs_of(dataset)
     near = links_together(
@@ -63,7 +63,7 @@ def lineage(dataset: DatasetReader) -> pl.LazyFrame:
 
 
 def _owners(links: pl.DataFrame) -> pl.DataFrame:
-    """For each log its process, run and job, with how sure the links to them are."""
+    """Return process, run and job of each log, and how sure the links to them are."""
 
     def kind(*names: str) -> pl.DataFrame:
         return links.filter(pl.col("link").is_in(names))
@@ -71,7 +71,7 @@ def _owners(links: pl.DataFrame) -> pl.DataFrame:
     logs = kind("process to log", "run to log").select(
         "log", "run", "process", "host", "pid", of_log="sure"
     )
-    # a log may be of several processes' records only where these are one process
+    # several links of one log are records of the same process
     logs = logs.unique("log", keep="first", maintain_order=True)
     of_runs = kind("job to run").select("run", "cluster", "job_id", of_job="sure")
     once = of_runs.filter(pl.len().over("run") == 1)
@@ -81,7 +81,7 @@ def _owners(links: pl.DataFrame) -> pl.DataFrame:
 
 
 def _least(*columns: str) -> pl.Expr:
-    """The least sure of some links; null where there is none."""
+    """Return the least sure of the links in some columns; null if all are null."""
     return pl.coalesce(
         pl.when(pl.any_horizontal(pl.col(name) == word for name in columns)).then(pl.lit(word))
         for word in reversed(SURE)

@@ -1,4 +1,4 @@
-"""A link: two records of different sources that belong together."""
+"""Links: pairs of records of different sources that belong together."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from harvest import DatasetReader
 
 CERTAIN: Final = "certain"
-"""Both records hold the same id, or one lies within the other."""
+"""Both records hold the same id, or one is within the other's directory."""
 LIKELY: Final = "likely"
-"""They fit by place and time, and nothing else does."""
+"""The records match by place and time, and there is no other candidate."""
 POSSIBLE: Final = "possible"
-"""They fit, and so do others."""
+"""The records match, and other candidates do, too."""
 SURE: Final = (CERTAIN, LIKELY, POSSIBLE)
-"""The surest first."""
+"""All values of the column ``sure``, the surest first."""
 
 _KEYS: Final = (
     *("cluster", "job_id", "run", "process", "host", "pid", "log", "record_id", "path"),
@@ -35,7 +35,7 @@ _TYPES: Final[dict[str, pl.DataType]] = {
 
 
 def schema(*columns: str) -> dict[str, pl.DataType]:
-    """Types of columns, which have the same in all records: texts but for numbers and times."""
+    """Return column -> type; a column has the same type in all record types, text by default."""
     time, text = pl.Datetime("us", "UTC"), pl.String()
     return {name: time if name.endswith("_time") else _TYPES.get(name, text) for name in columns}
 
@@ -53,10 +53,10 @@ _ENDS: Final[dict[str, tuple[str, ...]]] = {
     "Distiller to job": ("scan_id", "cluster", "job_id"),
     "job to file": ("cluster", "job_id", "scan_number", "scan_id", "path"),
 }
-"""The keys of the two records that each kind of link ties."""
+"""Kind of link -> key columns of the two records that it connects."""
 
 _LINK: Final = schema("link", "how", "sure", "candidates", "found", *_KEYS)
-"""Columns of a link: how it was made, and the keys of the two records it ties."""
+"""Columns of a link and their types: how it was made, and the keys of the two records."""
 
 
 def links(
@@ -68,7 +68,7 @@ def links(
     candidates: int | pl.Expr = 1,
     found: bool | pl.Expr = True,
 ) -> pl.LazyFrame:
-    """Links of one kind from a frame that has the keys of their ends as columns, by their names."""
+    """Make links of one kind from a frame that has the key columns of both records."""
 
     def value(what: str | int | bool | pl.Expr) -> pl.Expr:
         return what if isinstance(what, pl.Expr) else pl.lit(what)
@@ -86,31 +86,31 @@ def links(
 
 
 def links_together(*some: pl.LazyFrame) -> pl.LazyFrame:
-    """Links of several kinds, or none, as one frame."""
+    """Concatenate links of any number of kinds into one frame."""
     return pl.concat([pl.LazyFrame(schema=_LINK), *some])
 
 
 def by_candidates(surest: str) -> pl.Expr:
-    """How sure a link is by the column ``candidates``: possible where several fit."""
+    """Return ``surest`` if the column ``candidates`` is 1, and ``possible`` if there are more."""
     return pl.when(pl.col("candidates") > 1).then(pl.lit(POSSIBLE)).otherwise(pl.lit(surest))
 
 
 def rows(dataset: DatasetReader, record_type: str, *columns: str) -> pl.LazyFrame:
-    """Columns of a record type; no rows where the dataset has none of them."""
+    """Return columns of a record type; an empty frame if the dataset does not have the type."""
     if record_type not in dataset:
         return pl.LazyFrame(schema=schema(*columns))
     return typed(dataset[record_type], *columns)
 
 
 def typed(frame: pl.LazyFrame, *columns: str) -> pl.LazyFrame:
-    """Some columns of a frame, with their types."""
+    """Select columns of a frame, cast to the types of ``schema``."""
     return frame.select(pl.col(name).cast(kind) for name, kind in schema(*columns).items())
 
 
 def nearest_above(directories: pl.Series, known: Iterable[str]) -> pl.DataFrame:
-    """For each directory the nearest of some known ones that is it or lies above it.
+    """Find for each directory the nearest known directory that is the same or a parent.
 
-    Columns directory and run; run is null where none does.
+    Returns the columns directory and run; run is null if there is none.
     """
     wanted = set(known)
     found: dict[str, str | None] = {}

@@ -1,4 +1,4 @@
-"""Links of the microscope: scan, Distiller's job, Slurm job, and the files it wrote."""
+"""Links of the microscope: from scan to Distiller to Slurm job to the files that the job wrote."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 _FILE: Final = ("scan_number", "distiller_id", "kind", "path", "modify_time")
 _JOB: Final = ("cluster", "job_id_raw", "start_time", "end_time")
 _LATE: Final = pl.duration(minutes=1)
-"""By how much the clock of a file system may be behind Slurm's."""
+"""Maximum time from a job's end to the modification of its file, since clocks differ."""
 
 
 def scans_and_jobs(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
-    """Links ``scan to Distiller``, ``Distiller to job`` and ``job to file``.
+    """Yield the links ``scan to Distiller``, ``Distiller to job`` and ``job to file``.
 
-    The name of a processed file holds both the microscope's number of the scan and Distiller's id
-    of it; Distiller holds the Slurm job's id.  A file is a job's where it is of the job's scan
-    and was last written while the job ran.
+    The name of a processed file holds both the microscope's number and Distiller's id of the scan.
+    Distiller records the Slurm job's id. A file belongs to a job if it is of the job's scan and
+    was last modified while the job ran.
     """
     files = rows(dataset, "ncem.data_file", *_FILE).filter(
         pl.col("kind") == "h5", pl.col("distiller_id") > 0
@@ -55,7 +55,7 @@ def _scans(files: pl.LazyFrame, started: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _jobs_of(started: pl.LazyFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:
-    """The Slurm jobs that Distiller names, once for each cluster that has the id."""
+    """Return the Slurm jobs that Distiller names, one row for each cluster that has the id."""
     whole = jobs.group_by("cluster", job_id="job_id_raw").agg(
         pl.col("start_time").min(), pl.col("end_time").max()
     )

@@ -1,4 +1,4 @@
-"""Dask runs, their processes and the processes' Darshan logs."""
+"""Links of Dask runs to their processes, and of processes to their Darshan logs."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _PROCESS: Final = ("address", "role", "host", "pid", "start_time", "last_time", 
 
 @attrs.frozen(eq=False)
 class Runs:
-    """The Dask runs of a dataset.
+    """The Dask runs of a dataset, as frames.
 
-    frame: run, first_time, last_time; hosts: run, host; logs: log, run, for Darshan's logs that
-    lie within a run's directory.
-    ties: the view ``dask.workers_processes``; processes: ``dask.process``, with run.
+    frame: columns run, first_time, last_time. hosts: run, host. logs: log, run, for Darshan logs
+    within a run's directory.
+    ties: the view ``dask.workers_processes``. processes: ``dask.process`` with the column run.
     """
 
     frame: pl.DataFrame
@@ -41,7 +41,7 @@ class Runs:
 
 
 def runs_of(dataset: DatasetReader) -> Runs:
-    """What the dataset holds of Dask runs; empty where it holds none."""
+    """Collect the Dask runs of a dataset; the frames are empty if it has none."""
     if "dask.run_summary" in dataset.views():
         found = typed(dataset.view("dask.run_summary"), *_SUMMARY).collect()
         ties = typed(dataset.view("dask.workers_processes"), *_TIES).collect()
@@ -71,11 +71,11 @@ def _logs_within(dataset: DatasetReader, runs: pl.Series) -> pl.DataFrame:
 
 
 def processes_and_logs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFrame]:
-    """Links ``run to process`` and ``process to log``.
+    """Yield the links ``run to process``, ``process to log`` and ``run to log``.
 
-    A captured process recorded its host and process id; a worker that did not is tied to a
-    process by the threads that ran its tasks (the view ``dask.workers_processes``).  Logs that
-    lie within a run and are of none of its known processes are linked to the run itself.
+    A captured process recorded its host and process id. Any other worker is linked to a process
+    by the threads that ran its tasks (the view ``dask.workers_processes``). Logs within a run that
+    belong to none of its known processes are linked to the run itself.
     """
     captured = runs.processes.select("run", "host", "pid", process="address").lazy()
     yield links(captured, "run to process", how="the process's own record", sure=CERTAIN)
@@ -103,7 +103,7 @@ def processes_and_logs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFr
 
 
 def _logs_of_processes(dataset: DatasetReader, runs: Runs) -> pl.DataFrame:
-    """Logs of captured processes: those of the same host and process id, at the same time."""
+    """Find the logs of captured processes: same host and process id, at the same time."""
     logs = (
         rows(dataset, "darshan.job", "hostname", "pid", "start_time", "end_time", "origin")
         .rename({"origin": "log", "start_time": "began", "end_time": "ended"})

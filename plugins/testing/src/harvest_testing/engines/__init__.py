@@ -1,4 +1,4 @@
-"""The conformance kit for engines: what each of them does as the engine ``local`` does it."""
+"""The conformance kit for engines: each must give the same dataset as the engine ``local``."""
 
 from .kit import EngineConformance
 

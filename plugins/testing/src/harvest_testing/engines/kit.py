@@ -1,4 +1,4 @@
-"""The promises of engines: each run is tried in a process of its own."""
+"""The promises of engines; each run takes place in a separate process."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from harvest_testing.lab.process import in_process
 from harvest_testing.promise import Conformance, broken, does_not_apply, promise, require
 
 LINES: Final = Path(__file__).with_name("lines.py")
-"""The plugin that reads and writes."""
+"""The plugin with the kit's source and sink."""
 
 OURS: Final = ("standard streams", "random numbers (random.seed)", "processes that it has started")
-"""What these runs may change of the process: that of multiprocessing stays to its end."""
+"""Process state that a run may change: multiprocessing keeps its changes until the process ends."""
 
 SMALL = 200
-"""Files of few lines, which are read together."""
+"""Number of files with few lines, which are read together."""
 
 LARGE = (64 << 20) + 1
-"""Bytes of a file that an engine gives out alone, if it gives anything out alone."""
+"""Size in bytes of a file that an engine hands out alone, if it hands out any file alone."""
 
 LOSSES, APART = 5, 6
-"""Workers that are lost one after the other, and files from one of them to the next."""
+"""Number of workers that are lost one after the other, and number of files from loss to loss."""
 
 ATTEMPTS = 40
-"""How often a partition whose workers die may be tried."""
+"""Attempts that a partition whose workers die may not reach."""
 
 KEPT = "let run() raise what Bundle.read raises, and give each of its results"
 PREPARED = "call prepare() of each bundle in run(), in the order of work.bundles, once"
@@ -49,12 +49,12 @@ LOST = (
 
 @attrs.frozen(kw_only=True)
 class Trial:
-    """How a run ended.
+    """The result of a run in a separate process.
 
-    status: of its process; None where it had to be ended, negative where a signal did it.
-    error: class, text, place, remedy and exit code of what it raised; None where it committed.
-    said: what it printed as output.  changed: what of the whole process is not as it was.
-    errors: what the process printed.
+    status: exit status of the process: negative for a signal, None if it was killed at the limit.
+    error: class, text, place, remedy and exit code of the error raised; None if there was none.
+    said: standard output of the run. changed: names of process state that the run changed.
+    errors: everything that the process printed.
     """
 
     status: int | None = 0
@@ -65,12 +65,12 @@ class Trial:
 
     @property
     def committed(self) -> bool:
-        """Whether the run did what it was to do."""
+        """Whether the run ended without an error."""
         return self.status == 0 and self.error is None
 
     @property
     def words(self) -> str:
-        """How it ended."""
+        """How the run ended, as a clause for messages."""
         if self.status is None:
             return "the run never ends"
         if self.committed:
@@ -81,12 +81,12 @@ class Trial:
 
 
 class EngineConformance(Conformance):
-    """What every engine promises, as tests that an author's class inherits.
+    """Tests of everything that an engine promises; an author's test class inherits them.
 
-    engine: the class under test, importable by its module's name, here and in workers.
-    settings: key -> value of its settings, for all tests.
-    workers: how many it gets.
-    limit_s: seconds that a run may take.
+    engine: the class under test, which this process and workers can import by its module's name.
+    settings: the engine's settings (key -> value) in all tests.
+    workers: number of workers.
+    limit_s: maximum duration of a run in seconds.
     """
 
     engine: ClassVar[type[harvest.Engine]]
@@ -94,9 +94,9 @@ class EngineConformance(Conformance):
     limit_s: ClassVar[float] = 600
 
     def run(self, inputs: Path, out: Path, **how: Any) -> Trial:
-        """Harvest by the engine under test, in a process that is left as it was.
+        """Harvest with the engine under test, and require that it leaves its process unchanged.
 
-        how: arguments of ``harvest.run``.
+        how: further arguments of ``harvest.run``.
         """
         if getattr(self, "engine", None) is None:
             broken(f"{type(self).__name__} has no engine", "set engine = YourEngine in the class")
@@ -118,7 +118,7 @@ class EngineConformance(Conformance):
         return trial
 
     def by_local(self, inputs: Path, out: Path, **how: Any) -> Trial:
-        """What the engine ``local`` makes of it."""
+        """Harvest the same inputs with the engine ``local``, for comparison."""
         return self._tried(None, inputs, out, {"workers": 1, **how})
 
     def _tried(
@@ -127,12 +127,12 @@ class EngineConformance(Conformance):
         scratch = inputs.parent / ("reference" if engine is None else "mine")
         scratch.mkdir(exist_ok=True)
         task = (_run, engine, inputs, out, how, scratch / "run.pid")
-        # names in a dataset are made of the paths that are given
+        # a dataset's file names depend on the given paths, so both runs use relative ones
         ended = in_process(*task, scratch=scratch, limit_s=self.limit_s, cwd=inputs.parent)
         return attrs.evolve(ended.result or Trial(status=ended.status), errors=ended.errors)
 
     def require_local(self, inputs: Path, out: Path) -> None:
-        """The dataset is the one of the engine ``local``, and nothing is left next to it."""
+        """Require that the dataset and its staging area equal those of the engine ``local``."""
         there = inputs.parent / "local"
         if not there.exists():
             local = self.by_local(inputs, there)
@@ -166,7 +166,7 @@ class EngineConformance(Conformance):
             self._require_prepared(inputs)
             if trial.error is None:
                 break
-            # the next run may go on; one that replaces workers does so to the end
+            # a failed run may be continued by the next; an engine that replaces workers must finish
             require(trial.error[0] != "PluginError", trial.words, LOST)
             about = f"{LOSSES} workers were lost, with results in between, and {trial.words}"
             done = len(_named(tmp_path, "died"))
@@ -188,7 +188,7 @@ class EngineConformance(Conformance):
         require(trial.error is not None and trial.error[0] != "PluginError", trial.words, LOST)
 
     def _require_prepared(self, inputs: Path) -> None:
-        """All was prepared by the process of the run, once and in the order of the plan."""
+        """Require that the run's process prepared each partition once, in the plan's order."""
         run = (inputs.parent / "mine" / "run.pid").read_text()
         made = [each for each in _journal(inputs.parent) if each[0] == "prepared"]
         others = [name for _, process, name in made if process != run]
@@ -198,7 +198,7 @@ class EngineConformance(Conformance):
         require(names == sorted(set(names)), about, PREPARED)
 
     def _require_lost(self, folder: Path) -> None:
-        """Workers died, and not the run's own process."""
+        """Skip the test if the run's own process died: the engine has no workers to lose."""
         died = {process for what, process, _ in _journal(folder) if what == "died"}
         if (folder / "mine" / "run.pid").read_text() in died:
             does_not_apply("it reads in the run's own process, so that no worker can be lost")
@@ -222,7 +222,7 @@ class EngineConformance(Conformance):
 
 
 class _Declared:
-    """A plugin that is one engine."""
+    """A plugin that offers one engine."""
 
     harvest_api = 1
 
@@ -242,9 +242,9 @@ def _plugins(engine: type[harvest.Engine] | None) -> PluginManager:
 def _run(
     engine: type[harvest.Engine] | None, inputs: Path, out: Path, how: Mapping[str, Any], pid: Path
 ) -> Trial:
-    """Harvest a directory of text files in this process, whose number a file gets."""
+    """Harvest a directory of text files in this process; write its id to the file ``pid``."""
     pid.write_text(str(os.getpid()))
-    importlib.import_module("polars")  # it sets a variable of the environment
+    importlib.import_module("polars")  # its import sets an environment variable
     interrupt.install()
     plugins = _plugins(engine)
     name = "local" if engine is None else engine.name
@@ -266,7 +266,7 @@ def _run(
 
 
 def _contents(out: Path) -> dict[str, Any]:
-    """Everything that a dataset holds: files, rejects, and what is accounted for each partition."""
+    """Return a dataset's files, rejects, accounts of partitions, and entries left in staging."""
     plugins = _plugins(None)
     plugins.add_file(LINES)
     dataset = harvest.open(out, plugins=plugins)
@@ -279,7 +279,7 @@ def _contents(out: Path) -> dict[str, Any]:
 
 
 def _inputs(folder: Path, texts: Mapping[str, str], *, large: bool = True) -> Path:
-    """A directory of files; behind the text of a large one is a hole."""
+    """Write files into a new directory; large ones are extended with a hole after the text."""
     inputs = folder / "inputs"
     inputs.mkdir()
     for name, text in texts.items():
@@ -290,7 +290,7 @@ def _inputs(folder: Path, texts: Mapping[str, str], *, large: bool = True) -> Pa
 
 
 def _journal(folder: Path) -> list[tuple[str, str, str]]:
-    """What was done, with the process and the file's name."""
+    """Read the journal: (event, process id, file name) for each line."""
     path = folder / "journal"
     lines = path.read_text().splitlines() if path.exists() else []
     return [(what, process, bytes.fromhex(name).decode("utf-8", "replace"))
@@ -298,5 +298,5 @@ def _journal(folder: Path) -> list[tuple[str, str, str]]:
 
 
 def _named(folder: Path, what: str) -> list[str]:
-    """The files to which that was done."""
+    """Return the names of the files that have an event in the journal."""
     return [name for done, _, name in _journal(folder) if done == what]

@@ -1,10 +1,10 @@
-"""What the kit for engines harvests: lines, some of which do something to the process that reads.
+"""The plugin of the kit for engines: text files, some of whose lines act on the reading process.
 
-A run takes this file as a plugin by its path, so that a worker anywhere can find it.  A line
-``bad`` is rejected, ``break`` is a defect of the source; ``pause S`` takes so long.
-``die PATH N`` kills the first N processes that read it.
-Next to the inputs, ``journal`` gets a line for what is done: ``prepared`` and ``begun`` with the
-process and the input, ``died`` of one that kills itself.
+A run loads this file as a plugin by its path, so that a worker anywhere can find it. A line
+``bad`` is rejected, ``break`` raises an error in the source, and ``pause S`` sleeps S seconds.
+``die PATH N`` kills the first N processes that read it; the file PATH counts them.
+The file ``journal`` next to the input directory gets a line for each event: ``prepared``, ``begun``
+or ``died``, with the process id and the name of the input.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harvest import Partition, ReadContext, Record, field
 from harvest_testing.source.reading import ArrowSink
 
 READ = 1 << 20
-"""Letters that are read of a file: the rest of a large one is a hole."""
+"""Maximum characters to read from a file: the rest of a large file is a hole."""
 
 
 @harvest.record("conformance.work", layer="workflow", level="client")
@@ -31,18 +31,18 @@ class WorkLine(Record):
 
 
 class WorkSource(harvest.Source):
-    """Lines of text files."""
+    """Reads text files line by line."""
 
     name = "conformance-work"
     record_types = (WorkLine,)
 
     def prepare(self, partition: Partition) -> Partition:
-        """The partition as it is."""
+        """Record the call in the journal; return the partition unchanged."""
         note(partition, "prepared")
         return partition
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[WorkLine]:
-        """A row per line."""
+        """Yield a row for each line, and act on lines that are commands."""
         note(partition, "begun")
         with partition.path.open() as file:
             text = file.read(READ).partition("\0")[0]
@@ -57,20 +57,20 @@ class WorkSource(harvest.Source):
 
 
 class WorkSink(ArrowSink):
-    """Files of Arrow."""
+    """Writes Arrow files."""
 
     name = "conformance-work"
 
 
 def note(partition: Partition, what: str) -> None:
-    """Write a line into the journal."""
+    """Append an event to the journal."""
     words = f"{what} {os.getpid()} {os.fsencode(partition.path.name).hex()}\n"
     with partition.path.parent.with_name("journal").open("a") as journal:
         journal.write(words)
 
 
 class _Defect(Exception):
-    """What sources raise that were never sent to another process: no pickle takes it."""
+    """An error that cannot be pickled, as a source may raise that never ran in another process."""
 
     def __init__(self, whose: str, what: str) -> None:
         super().__init__(f"{whose} {what}")

@@ -1,1 +1,1 @@
-"""What the kit experiments with: processes, damaged bytes, odd names."""
+"""Helpers of the kit's tests: separate processes, damaged files, odd names, process state."""

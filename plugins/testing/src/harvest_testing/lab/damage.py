@@ -1,7 +1,7 @@
 """Damage that files suffer: cut short, zeroed after a crash, in another encoding, concatenated.
 
-Each kind of damage is a function from a file's bytes to some damaged contents, each with words
-that say what was done.  They are the same in every run.
+Each kind of damage is a function of a file's bytes. It yields pairs of a description of the damage
+and the damaged content, which are the same in every run.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import TypeAlias
 
 Corruption: TypeAlias = Callable[[bytes], Iterator[tuple[str, bytes]]]
-"""From a file's content to (what was done, damaged content)."""
+"""A function from a file's content to pairs (description of the damage, damaged content)."""
 
 _LONG = 1 << 20
 _TRIED = 8
 
 UNEVEN = b"9007199254740993"
-"""2**53 + 1, the first whole number that a float cannot hold."""
+"""2**53 + 1, the smallest positive integer that a float cannot represent."""
 
 
 def truncated(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """The writer died, or the disk was full."""
+    """Cut the file short, as when the writer died or the disk was full."""
     size = len(data)
     for end in sorted({1, size // 3, size // 2, size * 9 // 10, size - 1}):
         if 0 < end < size:
@@ -32,7 +32,7 @@ def truncated(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def flipped(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """A bit changed in storage or memory."""
+    """Flip one bit, as faulty storage or memory does."""
     chance = random.Random(4711)  # noqa: S311 - the same damage in every run
     for _ in range(min(8, len(data))):
         at, bit = chance.randrange(len(data)), chance.randrange(8)
@@ -42,7 +42,7 @@ def flipped(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def zeroed(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """A block that the file system never wrote, and space that was only reserved."""
+    """Put zero bytes where the file system never wrote a block, or only reserved space."""
     size = len(data)
     third = size // 3
     yield f"bytes {third} to {2 * third} are zero", data[:third] + bytes(third) + data[2 * third :]
@@ -51,7 +51,7 @@ def zeroed(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def garbage(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Bytes of something else."""
+    """Put random bytes instead of the content, after it, or into its middle."""
     noise = random.Random(815).randbytes(2048)  # noqa: S311 - the same damage in every run
     middle = len(data) // 2
     yield "random bytes instead", noise
@@ -60,13 +60,13 @@ def garbage(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def long_line(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """A line without end."""
+    """Insert a line of 1 MiB."""
     end = data.find(b"\n", len(data) // 2) + 1
     yield f"a line of {_LONG} bytes at byte {end}", data[:end] + b"x" * _LONG + b"\n" + data[end:]
 
 
 def other_encoding(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Text from another system."""
+    """Change the encoding or line ends, as in text from another system."""
     for at in sorted({len(data) * part // 8 for part in (1, 3, 4, 6, 7)}):
         yield f"bytes that are not UTF-8 at byte {at}", data[:at] + b"\xe9\xff" + data[at:]
     yield "line ends of another system", data.replace(b"\n", b"\r\n")
@@ -81,14 +81,14 @@ def other_encoding(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def repeated(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Two copies in one file, whole or in part."""
+    """Repeat the content or its second half, or leave out the first half."""
     yield "the whole content twice", data + data
     yield "the second half twice", data + data[len(data) // 2 :]
     yield "the first half left out", data[len(data) // 2 :]
 
 
 def large_number(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """A number that fits no integer, no fraction, or neither."""
+    """Replace a number by one that a float cannot represent, or that no integer type can hold."""
     found = list(re.finditer(rb"[0-9]+", data))
     for number in found[:: max(1, len(found) // 5)][:5]:
         for digits in (UNEVEN, b"9" * 30, b"1" + b"0" * 400):
@@ -110,11 +110,11 @@ CORRUPTIONS: Mapping[str, Corruption] = {
         large_number,
     )
 }
-"""Kinds of damage by name: all but what may end a process."""
+"""Kinds of damage by name; none of them can kill the process that reads the file."""
 
 
 def damaged(files: Iterable[Path], every: int = 1) -> Iterator[tuple[Path, str]]:
-    """The first file of each ending, damaged in one way after the other, and mended at the end."""
+    """Damage one file per suffix in every n-th way; yield (path, damage); restore it at the end."""
     for path in {path.suffix: path for path in reversed(list(files))}.values():
         data, times = path.read_bytes(), path.stat()
         ways = [*truncated(data), *repeated(data), *garbage(data), *other_encoding(data)]

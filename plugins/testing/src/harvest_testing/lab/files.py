@@ -1,4 +1,4 @@
-"""Files of a directory, names that nobody expects, and the steps by which files change."""
+"""List files, make odd names, and interrupt code at one of its file operations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ODD = (
 
 
 def odd_names(directory: Path) -> Iterator[str]:
-    """Those of them that the file system of a directory takes; each directory is made."""
+    """Make a subdirectory for each odd name that the file system accepts; yield the names."""
     for name in ODD:
         with contextlib.suppress(OSError, UnicodeEncodeError):
             (directory / name).mkdir()
@@ -35,13 +35,13 @@ def odd_names(directory: Path) -> Iterator[str]:
 
 
 def differing(one: dict[str, Any], other: dict[str, Any]) -> str:
-    """Names of what one side alone has, or has otherwise."""
+    """Return the keys whose values differ or that only one side has, as text."""
     names = one.keys() | other.keys()
     return ", ".join(sorted(n for n in names if one.get(n, ...) != other.get(n, ...)))
 
 
 def files_below(directory: Path, *, but: Path | None = None) -> dict[str, bytes]:
-    """Path and content of all files below a directory, leaving out those below ``but``."""
+    """Return relative path -> content of all files below a directory, but not below ``but``."""
     return {
         str(path.relative_to(directory)): path.read_bytes()
         for path in sorted(directory.rglob("*"))
@@ -50,16 +50,16 @@ def files_below(directory: Path, *, but: Path | None = None) -> dict[str, bytes]
 
 
 STEPS = ("rename", "replace", "remove", "unlink", "rmdir", "mkdir", "link", "symlink", "truncate")
-"""Functions of ``os`` by which files change their places."""
+"""Functions of ``os`` that create, move, remove or truncate files: the operations counted."""
 
 
 class CutShort(BaseException):
-    """A step was not taken."""
+    """Ends a block before one of its file operations."""
 
 
 @contextlib.contextmanager
 def cut_short(at: int) -> Iterator[list[str]]:
-    """End a block before a step by which it changes files, counted from 1; gives the steps."""
+    """End the block before file operation number ``at``, from 1; yield the operations so far."""
     steps: list[str] = []
 
     def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

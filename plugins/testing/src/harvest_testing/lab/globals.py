@@ -1,7 +1,7 @@
-"""What belongs to the whole process, and who changed it.
+"""State of the whole process, and how it changes.
 
-A plugin shares its process with others and with the user's program.  It must leave alone what is
-everyone's: environment, working directory, locale, random numbers, signal handlers, limits.
+A plugin shares its process with others and with the user's program. It must not change shared
+state: environment, working directory, locale, random numbers, signal handlers, limits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from harvest_testing.promise import require
 
 
 def _without_flags(context: decimal.Context) -> Any:
-    """How decimals are computed, without what has happened to some."""
+    """Return the settings of a decimal context without its flags, which any computation sets."""
     settled = (context.prec, context.rounding, context.Emin, context.Emax)
     return settled, context.capitals, context.clamp, dict(context.traps)
 
@@ -52,7 +52,7 @@ _SETTLED: dict[str, Callable[[], Any]] = {
     "standard streams": lambda: [id(sys.stdin), id(sys.stdout), id(sys.stderr)],
     "the working umask": lambda: Path("/proc/self/status").read_text().partition("Umask:")[2][:6],
 }
-"""What not even the first use, with its imports, may change."""
+"""State that not even the first use, with its imports, may change: name -> function to read it."""
 
 _LATER: dict[str, Callable[[], Any]] = {
     "warnings filters": lambda: list(warnings.filters),
@@ -64,23 +64,23 @@ _LATER: dict[str, Callable[[], Any]] = {
     "processes that it has started": lambda: child_processes(),
     "threads": lambda: sorted(t.name for t in threading.enumerate()),
 }
-"""What libraries may set up when they are first imported, and nobody may change after that."""
+"""State that libraries may change at their first import, but nobody after that."""
 
 
 def snapshot(*, later: bool = False) -> dict[str, Any]:
-    """The state of the process by name; ``later`` adds what libraries set up at first import."""
+    """Read the process's state by name; ``later`` adds state that first imports may change."""
     probes = _SETTLED | _LATER if later else _SETTLED
     return {name: probe() for name, probe in probes.items()}
 
 
 def changes(before: dict[str, Any]) -> list[str]:
-    """Names of what has changed since a snapshot."""
+    """Return the names of state that has changed since a snapshot."""
     now = snapshot(later=any(name in before for name in _LATER))
     return [name for name, value in before.items() if now[name] != value]
 
 
 def child_processes() -> list[str]:
-    """The ids of processes that threads of this one have started and that are still there."""
+    """Return the ids of this process's children that still exist, of all its threads."""
     found: list[str] = []
     for path in Path("/proc/self/task").glob("*/children"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended
@@ -89,7 +89,7 @@ def child_processes() -> list[str]:
 
 
 def open_files(below: Path) -> list[str]:
-    """Files and directories below a directory that this process holds open."""
+    """Return files and directories below a directory that this process holds open."""
     prefix = os.fsencode(below) + b"/"
     held = []
     for entry in os.listdir(b"/proc/self/fd"):  # noqa: PTH208 - names as bytes
@@ -102,7 +102,7 @@ def open_files(below: Path) -> list[str]:
 
 @contextlib.contextmanager
 def at_home_in(directory: Path) -> Iterator[None]:
-    """Home, the place of temporary files and the working directory are an empty one, made here."""
+    """Make a directory, and use it as home, temporary and working directory in the block."""
     directory.mkdir()
     places = dict.fromkeys(("HOME", "TMPDIR", "XDG_CACHE_HOME"), str(directory))
     with (
@@ -115,7 +115,7 @@ def at_home_in(directory: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def leaving_nothing(directory: Path, remedy: str) -> Iterator[None]:
-    """End a test where a block prints, or leaves a file at home, which is below a directory."""
+    """Require that the block prints nothing and leaves no file in its home, ``directory/home``."""
     home, said = directory / "home", io.StringIO()
     with at_home_in(home), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         yield
@@ -127,20 +127,20 @@ def leaving_nothing(directory: Path, remedy: str) -> Iterator[None]:
 
 
 def require_closed(directory: Path) -> None:
-    """End a test where files below a directory are open."""
+    """Require that no file below a directory is open."""
     held = open_files(directory)
     require(not held, f"left open: {held[:3]}", "open files in a `with` block, and close them")
 
 
 def require_unchanged(before: dict[str, Any], doing: str) -> None:
-    """End a test where something is not as in a snapshot; doing: begins the words."""
+    """Require that the process's state equals a snapshot; ``doing`` begins the message."""
     changed = changes(before)
     require(not changed, f"{doing} changes {', '.join(changed)}", "leave it, or put it back")
 
 
 @contextlib.contextmanager
 def elsewhere(directory: Path, zone: str) -> Iterator[None]:
-    """Work in another directory and time zone, within this process."""
+    """Run the block in another working directory and time zone, within this process."""
     place, before = Path.cwd(), os.environ.get("TZ")
     os.chdir(directory)
     os.environ["TZ"] = zone

@@ -1,7 +1,7 @@
-"""Work that the kit does in a process of its own: another place, another zone, a kill.
+"""Run a function in a separate process: in another directory or time zone, or to be killed.
 
-The parent sends a function of a module and its arguments as a pickle, which is the way a source
-and its partitions travel to workers, and gets the result back as a pickle.
+The parent sends a function of a module and its arguments as a pickle, as sources and partitions
+travel to workers. The result comes back as a pickle.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import attrs
 
 @attrs.frozen
 class Ended:
-    """How a process ended.
+    """The result of a process.
 
-    status: negative: by that signal; None: it had to be ended.  errors: what it printed.
+    status: negative for a signal, None if killed at the limit. errors: standard output and error.
     """
 
     status: int | None
@@ -38,17 +38,17 @@ def in_process(
     environment: Mapping[str, str] | None = None,
     limit_s: float | None = None,
 ) -> Ended:
-    """Call a module's function in a new interpreter, with nothing of this one but ``sys.path``.
+    """Call a module's function in a new interpreter, with this one's ``sys.path`` and environment.
 
-    scratch: an existing directory for what goes to and fro.
-    limit_s: seconds that it may take; then it is ended, with all that it has started.
-    Raises whatever pickle raises for arguments that cannot travel.
+    scratch: an existing directory for the pickles. environment: variables to add or replace.
+    limit_s: time limit in seconds, after which the process and its children are killed.
+    Raises any error of pickle for arguments that cannot be pickled.
     """
     task, answer, said = (scratch / f"{name}.pickle" for name in ("task", "answer", "said"))
     task.write_bytes(pickle.dumps((function, arguments)))
     answer.unlink(missing_ok=True)
     paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
-    # its output goes to a file: what it has started may hold a pipe open after its end
+    # output goes to a file: a child of the process could hold a pipe open after its end
     with said.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "harvest_testing.lab.process", str(task), str(answer)],

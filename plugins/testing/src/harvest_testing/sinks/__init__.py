@@ -1,7 +1,7 @@
-"""The conformance kit for sinks: what is committed is there, whole, whatever happens.
+"""The conformance kit for sinks: committed rows are complete, even after a crash.
 
-``SinkConformance`` is tests that an author's class inherits; ``SinkDriver`` takes a sink through a
-commit step by step.
+An author's test class inherits the tests of ``SinkConformance``. ``SinkDriver`` takes a sink
+through a commit step by step.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ __all__ = ["SinkConformance", "SinkDriver"]
 
 
 class SinkConformance(RowPromises, CommitPromises):
-    """What every sink promises, as tests that an author's class inherits.
+    """Tests of everything that a sink promises; an author's test class inherits them.
 
-    The knobs are those of :class:`harvest_testing.sinks.kit.SinkKit`.  A promise that the format
-    cannot keep is taken out by a test method of the same name.
+    Its parameters are those of :class:`harvest_testing.sinks.kit.SinkKit`. If the format cannot
+    keep a promise, override the test method of that name.
     """

@@ -1,4 +1,4 @@
-"""Promises about commits: all of one is there, or nothing, whatever happens while it is made."""
+"""Promises about commits: a commit is complete or has no effect, even if it is interrupted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .values import LINE, OTHER, lines
 
 
 class CommitPromises(SinkKit):
-    """The tests that take commits step by step."""
+    """Tests that run commits step by step."""
 
     @promise("a partition can be replaced and taken out; the others stay", quick=True)
     def test_parts_are_replaced_and_removed(self, tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ class CommitPromises(SinkKit):
         for at in count(1):
             publication = driver.stage({"a": [(LINE, new)], "b": [(LINE, new)]})
             with cut_short(at) as steps:
-                driver.sink.publish(publication)  # and the manifest is never renamed
+                driver.sink.publish(publication)  # the manifest is never renamed
             when = f"where publish() ends at step {at}, {steps[-1:]}"
             self.require_rows(driver, LINE, old, after=when)
             driver.recover(token)
@@ -78,7 +78,7 @@ class CommitPromises(SinkKit):
             driver.commit({"b": [(LINE, new)]})
             driver.commit({"a": None})
             token = f"commit-{driver.commits}"
-            driver.sink.publish(driver.stage({"b": [(LINE, a)]}))  # and it is given up
+            driver.sink.publish(driver.stage({"b": [(LINE, a)]}))  # then abandoned
             driver.recover(token)
             self._require_natively_found(driver, new, c)
 
@@ -119,12 +119,12 @@ class CommitPromises(SinkKit):
         )
 
     def _names_after(self, driver: SinkDriver, commits: int) -> list[str]:
-        """Names of all files after some commits that replace all rows, and some given up."""
+        """Run commits that replace all rows, each followed by an abandoned one; list the files."""
         for _ in range(commits):
             rows = lines(LINE, 1, text=f"of commit {driver.commits}")
             changes = {key: [(LINE, rows), (OTHER, lines(OTHER, 1))] for key in "ab"}
             driver.commit(changes)
             token = f"commit-{driver.commits}"
-            driver.sink.publish(driver.stage(changes))  # and the manifest is never renamed
+            driver.sink.publish(driver.stage(changes))  # the manifest is never renamed
             driver.recover(token)
         return list(files_below(driver.sink.root, but=driver.sink.state / "staging"))

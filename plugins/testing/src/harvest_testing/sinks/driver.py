@@ -1,11 +1,11 @@
-"""Drive a sink by hand, step by step, the way a run's commit does.
+"""Drive a sink by hand, step by step, as a run's commit does.
 
     driver = SinkDriver(MySink(str(tmp_path / "out")))
     driver.commit({"first": [(kind, table)], "second": [(kind, other)]})
-    driver.commit({"first": None})                      # takes the partition out again
+    driver.commit({"first": None})                      # removes the partition
     driver.scan(kind).collect()
 
-For trying what a kill leaves behind, ``stage``, ``publish`` and ``finish`` can be called alone.
+To test what remains after a kill, call ``stage``, ``publish`` and ``finish`` separately.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ Rows: TypeAlias = tuple[RecordType, pa.Table]
 
 
 def part_stem(key: str, state: str) -> str:
-    """A stem for a part's files as the core makes it: words, key, state of the input."""
+    """Make the stem of a part's file names, as the core does: key, and hashes of key and state."""
     return f"{key}-{_digest(key)[:16]}-{_digest(state)[:12]}"
 
 
 @attrs.define
 class SinkDriver:
-    """A sink, and the files of its manifest in force.
+    """A sink, and the files of its current manifest.
 
-    files: partition key -> committed files.
-    small_bytes: Arrow bytes up to which a sink that shares files is given a partition's rows to
-        write them together with others; 0 has each written by a writer of its own.
-    stem: gives a part's stem from its key and the state of its input.
+    files: partition key -> committed files. commits: number of commits staged.
+    small_bytes: maximum Arrow bytes of a partition whose rows a sink that shares files writes
+        together with others; 0 writes each partition with a writer of its own.
+    stem: returns a part's stem for its key and the state of its input.
     """
 
     sink: Sink
@@ -56,7 +56,7 @@ class SinkDriver:
     def commit(
         self, partitions: Mapping[str, Iterable[tuple[RecordType, pa.Table]] | None]
     ) -> Publication:
-        """Stage, publish and finish new rows for some partitions; None takes one out."""
+        """Stage, publish and finish new rows of some partitions; None removes a partition."""
         publication = self.stage(partitions)
         self.publish(publication)
         return self.finish(publication)
@@ -64,7 +64,7 @@ class SinkDriver:
     def stage(
         self, partitions: Mapping[str, Iterable[tuple[RecordType, pa.Table]] | None]
     ) -> Publication:
-        """Write the rows into staging; gives what a commit of them would change."""
+        """Write the rows into staging; return the publication that would commit them."""
         self.sink.check()
         self.commits += 1
         token = f"commit-{self.commits}"
@@ -96,27 +96,27 @@ class SinkDriver:
         )
 
     def publish(self, publication: Publication) -> None:
-        """Publish, and put the new manifest in force."""
+        """Publish, and make the new manifest the current one."""
         final = self.sink.publish(publication)
         self.files = {key: tuple(final.get(key, files)) for key, files in publication.parts.items()}
 
     def finish(self, publication: Publication) -> Publication:
-        """Finish a commit whose manifest is in force."""
+        """Finish a commit whose manifest is the current one."""
         publication = attrs.evolve(publication, parts=self.files)
         self.sink.finish(publication)
         return publication
 
     def recover(self, token: str = "") -> None:
-        """What the next run does first: finish the commit that the manifest in force is of."""
+        """Recover as the next run does first: finish the commit of the current manifest."""
         self.sink.finish(Publication(parts=self.files, staged={}, old=self.files, token=token))
 
     def scan(self, kind: RecordType) -> pl.LazyFrame:
-        """All committed rows of a record type."""
+        """Scan all committed rows of a record type."""
         return self.sink.scan(files_with(kind, self.files), kind)
 
 
 def files_with(kind: RecordType, files: Mapping[str, Iterable[PartFile]]) -> list[PartFile]:
-    """Those of the parts' files that may hold rows of a record type."""
+    """Return the files of all parts that may hold rows of a record type."""
     every = (file for of_part in files.values() for file in of_part)
     return [file for file in every if file.record_type in (kind.name, "events")]
 
@@ -129,7 +129,7 @@ def _by_record_type(rows: Iterable[Rows]) -> dict[str, pa.Table]:
 
 
 def _unwritten(name: str, rows: pa.Table) -> PartFile:
-    """What stands for few rows until the sink writes them."""
+    """Describe rows of a small partition that the sink has not written yet."""
     number = rows.num_rows
     about = {"size_bytes": size_of(rows), "sha256": "", "first_row": 0, "file_rows": number}
     return PartFile(path=f"{name}.arrow", record_type=name, rows=number, **about)

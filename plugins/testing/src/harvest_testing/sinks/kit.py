@@ -1,4 +1,4 @@
-"""What an author declares to the kit about a sink, and what its tests are made of."""
+"""The parameters that an author declares about a sink, and helpers of the tests."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 REPORTED = (HarvestError, OSError)
-"""Errors that the core passes on to the user; any other looks like a defect."""
+"""Errors that the core reports to the user; any other looks like a defect."""
 
 
 class SinkKit(Conformance):
-    """The knobs of the kit for sinks; an author sets ``sink``.
+    """The parameters of the kit for sinks; an author sets ``sink``.
 
     sink: the class under test.
-    settings: key -> value of its settings, for all tests.
+    settings: the sink's settings (key -> value) in all tests.
     kinds: names of the kinds of values that the sink can hold (``harvest_testing.sinks.values``).
-    deterministic: whether equal rows give equal bytes in what it publishes; staged files always do.
+    deterministic: whether equal rows give equal published bytes; staged files must always be equal.
     """
 
     sink: ClassVar[type[Sink]]
@@ -46,13 +46,13 @@ class SinkKit(Conformance):
     deterministic: ClassVar[bool] = True
 
     def location(self, directory: Path) -> Path | str:
-        """Where to write, below an existing empty directory."""
+        """Return the location to write, below an existing empty directory."""
         return directory / "out"
 
     def read_natively(self, location: Path | str, record_type: RecordType) -> pl.DataFrame:
-        """The rows of a type as other tools for the format find them, without harvest's manifest.
+        """Read the rows of a type as other tools of the format do, without harvest's manifest.
 
-        Their order does not matter.  It is asked for types that have rows.
+        The order of rows does not matter. The tests call this only for types that have rows.
         """
         does_not_apply(
             "a test class of its own must define read_natively(self, location, record_type), "
@@ -60,13 +60,13 @@ class SinkKit(Conformance):
         )
 
     def choices(self) -> dict[str, list[str]]:
-        """One test for every kind of value."""
+        """Make one test for each kind of value."""
         return {"kind": list(self.kinds)}
 
-    # --- what tests are made of -------------------------------------------------------------------
+    # --- helpers of the tests ---------------------------------------------------------------------
 
     def open(self, directory: Path) -> Sink:
-        """The sink in a directory, configured as a run would; ends the test where it cannot be."""
+        """Make the sink in a directory, configured as in a run; skip the test if it refuses."""
         directory.mkdir(parents=True, exist_ok=True)
         sink: Sink = self.configured(self.location(directory))
         try:
@@ -76,18 +76,18 @@ class SinkKit(Conformance):
         return sink
 
     def configured(self, location: Path | str) -> Sink:
-        """The sink for a location, whatever it is."""
+        """Make the sink for a location, without checking the location."""
         sink: Sink = self.made("sink", location)
         return sink
 
     def driver(self, directory: Path) -> SinkDriver:
-        """A driver of the sink in a directory."""
+        """Make a driver of the sink in a directory."""
         return SinkDriver(self.open(directory))
 
     def drivers(self, directory: Path) -> Iterator[SinkDriver]:
-        """A driver for each way that rows take: through writers, and of small partitions together.
+        """Yield a driver for each way to write rows: with a writer each, and in shared files.
 
-        Each has a directory of its own, which is the parent of its location.
+        Each driver has its own directory, the parent of its location.
         """
         yield attrs.evolve(self.driver(directory / "apart"), small_bytes=0)
         if self.sink.shares_files:
@@ -96,7 +96,7 @@ class SinkKit(Conformance):
     def require_rows(
         self, driver: SinkDriver, kind: RecordType, *tables: pa.Table, after: str
     ) -> None:
-        """The committed rows of a type are those of the tables, in order."""
+        """Require that the committed rows of a type are those of the tables, in order."""
         self.require_scan(driver.sink, driver.files, kind, *tables, after=after)
 
     def require_scan(
@@ -107,7 +107,7 @@ class SinkKit(Conformance):
         *tables: pa.Table,
         after: str,
     ) -> None:
-        """What ``scan`` gives for the files of a manifest is what the tables hold."""
+        """Require that ``scan`` of a manifest's files returns the rows of the tables, in order."""
         expected = pl.concat(
             [frame_of(kind, table) for table in (kind.arrow_schema.empty_table(), *tables)]
         )
@@ -120,7 +120,7 @@ class SinkKit(Conformance):
                 assert_frame_equal(found, expected, check_exact=True)
                 nested = [n for n, kind in expected.schema.items() if kind.is_nested()]
                 one, other = (repr(frame.select(nested).rows()) for frame in (found, expected))
-                if one != other:  # as a structure of nulls is from null, for all that polars says
+                if one != other:  # polars takes a structure of nulls and a null as equal
                     raise AssertionError(f"{one[:200]}, not {other[:200]}")
             except AssertionError as error:
                 raise BrokenPromise(

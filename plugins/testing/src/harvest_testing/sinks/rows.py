@@ -1,4 +1,4 @@
-"""Promises about rows: all of them come back as they were, and lie nowhere but in the location."""
+"""Promises about rows: all are read as they were written, and only the location holds them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from .kit import REPORTED, SinkKit
 from .values import KINDS, LATER, LINE, NAMES, OTHER, lines, names, table_with
 
 PLAIN = ("text", "boolean", "integer", "id", "number", "time")
-"""Kinds of values that every format has some way to write, which is compared."""
+"""Kinds of values that every format can write; the format's own tools must read them."""
 
 
 class RowPromises(SinkKit):
-    """The tests that write rows and read them."""
+    """Tests that write rows and read them."""
 
     @promise("settings are declared and documented", quick=True)
     def test_settings_are_declared(self) -> None:
@@ -54,7 +54,7 @@ class RowPromises(SinkKit):
             self.require_scan(
                 driver.sink, {"b": driver.files["b"]}, LINE, third, after="of one part"
             )
-            # pieces of other tables, each with texts of its own, and pieces without rows
+            # slices of several tables, each with a dictionary of its own, and slices without rows
             apart = [one, lines(LINE, 3, 4, origin="/in/b"), two]
             pieces, last = pa.concat_tables(apart).slice(1, 4), lines(LINE, 9)
             empty = [(LINE, lines(LINE)), (OTHER, lines(OTHER))]
@@ -100,7 +100,7 @@ class RowPromises(SinkKit):
     def _written(
         self, directory: Path, rows: list[tuple[RecordType, pa.Table]]
     ) -> dict[str, object]:
-        """Checksums of what is staged, and the files that are published from it."""
+        """Commit rows; return checksums of the staged files, and bytes of the published ones."""
         driver = self.driver(directory)
         publication = driver.stage({"a": rows})
         found: dict[str, object] = {
@@ -137,7 +137,7 @@ class RowPromises(SinkKit):
             try:
                 sink.check()
             except REPORTED:
-                continue  # refused in words, before anything is written
+                continue  # refused with a message, before anything is written
             driver = SinkDriver(sink)
             driver.commit({"a": [(LINE, lines(LINE, 1, 2))]})
             require(
@@ -211,7 +211,7 @@ class RowPromises(SinkKit):
 
 
 def _plain(kind: object, value: Any) -> str:
-    """A value as text of its type, which formats without that type write as text or number, too."""
+    """Convert a value, also one that a format stores as text or number, to text of its own type."""
     if value is None:
         return "null"
     if kind is datetime:

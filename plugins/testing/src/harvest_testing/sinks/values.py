@@ -1,4 +1,4 @@
-"""A record type for every kind of value that the model has, with the values that go wrong."""
+"""A record type for each kind of value of the model, with values that are often written wrong."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _VALUES: Final[Mapping[str, tuple[Any, Sequence[Any]]]] = {
 
 
 def _type_of(name: str, annotation: Any) -> RecordType:
-    """A record type of one column of values, kept in this module so that it can be pickled."""
+    """Make a record type with a value column; its class is global, so that it can be pickled."""
     words = "".join(part.capitalize() for part in name.split("_"))
     body = {
         "__annotations__": {"label": str, "value": annotation | None},
@@ -100,11 +100,11 @@ def _type_of(name: str, annotation: Any) -> RecordType:
 KINDS: Final[Mapping[str, RecordType]] = {
     name: _type_of(name, annotation) for name, (annotation, _) in _VALUES.items()
 }
-"""Record type by kind of value."""
+"""Kind of value -> record type."""
 
 
 def table_with(kind: str) -> pa.Table:
-    """Rows with all values of a kind that go wrong, with nulls among them."""
+    """Make rows with all test values of a kind, and nulls."""
     values = [None, *_VALUES[kind][1], None]
     cls: Any = KINDS[kind].cls
     extra: Sequence[dict[str, str] | None] = ({"a key": "a value"}, None, {})
@@ -125,7 +125,7 @@ class Line(Record):
 
 @record("conformance.other", layer="job", level="job")
 class Other(Record):
-    """Something else of the same input."""
+    """A record of another type from the same input."""
 
     text: int = field(doc="A column of the same name and another type.")
 
@@ -154,7 +154,7 @@ NAMES = record_type(Names)
 
 
 def lines(kind: RecordType, *positions: int, text: str = "line", origin: str = "/in") -> pa.Table:
-    """Rows of ``LINE``, ``LATER`` or ``OTHER`` at these positions."""
+    """Make rows of ``LINE``, ``LATER`` or ``OTHER`` at the given positions."""
     rows: list[Record] = []
     for position in positions:
         made: Record = Line(time=_TIMES[2], text=text)
@@ -167,7 +167,7 @@ def lines(kind: RecordType, *positions: int, text: str = "line", origin: str = "
 
 
 def names() -> pa.Table:
-    """Rows of ``NAMES``."""
+    """Make rows of ``NAMES``."""
     rows = [
         Names(zLast=f"z{n}", Value=n, value2=-n, select="x", aFirst=None, origin="/in", position=n)
         for n in (1, 2, 3)

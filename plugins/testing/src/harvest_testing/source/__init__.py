@@ -1,4 +1,4 @@
-"""The conformance kit for sources, as one class to derive from."""
+"""The conformance kit for sources: one base class for an author's tests."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .sound import ReadingPromises
 
 
 class SourceConformance(ReadingPromises, InputPromises, HostilePromises, ProcessPromises):
-    """What every source promises, as tests that an author's class inherits.
+    """Tests of everything that a source promises; an author's test class inherits them.
 
-    The knobs are those of :class:`harvest_testing.source.kit.SourceKit`.  A promise that the
-    format cannot keep is taken out by a test method of the same name.
+    Its parameters are those of :class:`harvest_testing.source.kit.SourceKit`. If the format cannot
+    keep a promise, override the test method of that name.
     """

@@ -18,10 +18,10 @@ from .kit import SourceKit, copy_of, files_of, is_input, mended
 from .reading import REJECTS, Piece, all_lines, planned, read_all, require_same, rows_as_lines
 
 REPLACED = "\ufffd"
-"""What decoders put where bytes are not text, unless they are asked not to."""
+"""The character that lenient decoders put instead of bytes that are not text."""
 ROUNDED = str(int(float(UNEVEN)))
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
-"""Beginnings of files of gzip, bzip2, xz and zstd."""
+"""First bytes of gzip, bzip2, xz and zstd files."""
 
 LOST = (
     "count every unit with ctx.read(), and reject what is none; or raise harvest.SourceError where "
@@ -51,15 +51,15 @@ NOISE = (
     b'"',
     b"no line\r of \x0b\x0c\x1c\x1d\x1e yours \xc2\x85\xe2\x80\xa8\xe2\x80\xa9 at all",
 )
-"""Lines of no format: with blanks at both ends, longer than what is often cut, with a quote, with
-all that is a line's end elsewhere."""
+"""Lines of no format: with blanks at both ends, longer than common limits, with a quote, with
+all characters that other systems take as a line's end."""
 
 RAW_LIMIT = 64 * 1024
-"""Bytes of a rejected unit that the core keeps."""
+"""Maximum bytes of a rejected unit that the core keeps."""
 
 
 class HostilePromises(SourceKit):
-    """The tests that give the source what it should not get."""
+    """Tests that give the source invalid input."""
 
     @promise("damaged input becomes rows and rejects; nothing is lost, nothing breaks", quick=True)
     def test_corrupt_input_becomes_rejects(self, tmp_path: Path, corruption: str) -> None:
@@ -99,7 +99,7 @@ class HostilePromises(SourceKit):
         return pieces
 
     def _require_alone(self, location: Path, path: Path, error: SourceError) -> None:
-        """A directory may be refused for a damaged file only if there is nothing else to read."""
+        """Require that a directory with a damaged file is refused only if no other is readable."""
         if not location.is_dir():
             return
         away = path.rename(location.parent / "out of the way")
@@ -186,7 +186,7 @@ class HostilePromises(SourceKit):
         return self.make_files(directory)
 
     def _files(self, location: Path) -> list[Path]:
-        """Files of the sample that are read line by line: each is the origin of a partition."""
+        """Return the files of the sample that are read line by line: the partitions' origins."""
         origins = dict.fromkeys(p.origin for p in self.partitions(self.open(location)))
         return [path for path in map(Path, origins) if path.is_file()]
 
@@ -201,7 +201,7 @@ def _rejects(pieces: Sequence[Piece]) -> list[Reject]:
 
 
 def _by_number(pieces: Sequence[Piece], leave_out: int | None = None) -> list[str]:
-    """Rows and rejects, each behind the number of its line."""
+    """Return rows and rejects as text, each after its line number and a colon."""
     found = []
     for piece in pieces:
         for name, table in piece.found.tables.items() if piece.found else ():
@@ -214,13 +214,13 @@ def _by_number(pieces: Sequence[Piece], leave_out: int | None = None) -> list[st
 
 
 def _moved(lines: Sequence[str], below: int) -> list[str]:
-    """The same where a line more lies below a number."""
+    """Renumber lines of ``_by_number`` for a line inserted after line ``below``."""
     pairs = (line.partition(": ")[::2] for line in lines)
     return sorted(f"{int(n) + (int(n) > below)}: {text}" for n, text in pairs)
 
 
 def _require_raw(about: str, lines: Sequence[bytes], reject: Reject) -> None:
-    """What is kept of a line is the line: whole, but for its end."""
+    """Require that a reject holds its whole line, except for the line end."""
     raw, line = reject.raw.rstrip(b"\r\n"), lines[(reject.position or 1) - 1].rstrip(b"\r\n")
     require(
         raw in (line[:RAW_LIMIT], line.removeprefix(b"\xef\xbb\xbf")),
@@ -231,7 +231,7 @@ def _require_raw(about: str, lines: Sequence[bytes], reject: Reject) -> None:
 
 
 def _require_raw_kept(path: Path, data: bytes, pieces: list[Piece]) -> None:
-    """The text of a reject that has the letters of its line is that line."""
+    """Require that a reject with the letters of its line holds exactly that line."""
     lines = data.split(b"\n")
     for reject in _rejects(pieces):
         number = reject.position if reject.origin == printable(str(path)) else None
@@ -242,7 +242,7 @@ def _require_raw_kept(path: Path, data: bytes, pieces: list[Piece]) -> None:
 
 
 def _require_cut_seen(path: Path, pieces: list[Piece]) -> None:
-    """A compressed file that was cut short never ends as a whole one does."""
+    """Require that a truncated compressed file gives an error, a reject or a note."""
     with path.open("rb") as file:
         packed = file.read(6).startswith(PACKED)
     require(
@@ -253,7 +253,7 @@ def _require_cut_seen(path: Path, pieces: list[Piece]) -> None:
 
 
 def _require_values_kept(data: bytes, pieces: list[Piece]) -> None:
-    """What could not be read was not made to fit: no replaced characters, no rounded numbers."""
+    """Require that no value was altered: no replacement characters, no rounded numbers."""
     wrong = set()
     if REPLACED.encode() not in data and b"ufffd" not in data.lower():
         wrong.add(REPLACED)
@@ -272,7 +272,7 @@ def _require_values_kept(data: bytes, pieces: list[Piece]) -> None:
 
 
 def damaged_copies(location: Path | str, directory: Path) -> Iterator[Path]:
-    """Copies of a sample below a directory, if it has files, each damaged in another way."""
+    """Yield copies of a sample below a directory, each with different damage to one file."""
     top = Path(location)
     for number, _ in enumerate(damaged(files_of(top), every=7)):
         yield copy_of(top, directory / f"damaged {number}" / top.name)

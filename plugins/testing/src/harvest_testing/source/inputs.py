@@ -1,4 +1,4 @@
-"""Promises about inputs: all are named and reported, wherever they lie and whatever their names."""
+"""Promises about inputs: each is planned and reported, with any name and at any path."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PLANNED = (
 
 
 class InputPromises(SourceKit):
-    """The tests of what belongs to a partition, and of where it lies."""
+    """Tests of the inputs of partitions, and of their paths."""
 
     @promise("a partition names every file that its rows come from", quick=True)
     def test_inputs_are_complete(self, tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ class InputPromises(SourceKit):
         return {(p.partition.origin, p.partition.id): (p.partition, all_lines([p])) for p in pieces}
 
     def _require_reported(self, path: Path, before: list[str], piece: Piece) -> None:
-        """What cannot be opened is reported: by a reject or an error where it costs rows."""
+        """Require a report of an unreadable file: a reject or an error if rows are lost."""
         after = all_lines([piece])
         new = sorted(set(after) - set(before))
         if self.existence_is_a_row or any(line.startswith(REJECTS) for line in new):
@@ -101,11 +101,11 @@ class InputPromises(SourceKit):
             named = [p.partition for p in pieces if is_input(path, p.partition)]
             mine = {(p.origin, p.id): before[p.origin, p.id] for p in named}
             others = {key: lines for key, lines in before.items() if key not in mine}
-            for target in (path.name, "nowhere"):  # a link to itself, or to nothing
+            for target in (path.name, "nowhere"):  # a link to itself, and a broken link
                 with mended(path):
                     path.unlink()
                     path.symlink_to(target)
-                    for partition in named:  # which was planned when it was there
+                    for partition in named:  # planned while the file existed
                         known = mine[partition.origin, partition.id]
                         self._require_reported(path, known, read_piece(source, partition))
                     about = f"{path.name} is a link to {target}"
@@ -119,7 +119,7 @@ class InputPromises(SourceKit):
         mine: Mapping[_Key, list[str]],
         others: Mapping[_Key, list[str]],
     ) -> None:
-        """mine, others: what comes of partitions that a file is an input of, and of others."""
+        """Compare lines of partitions of an unreadable file (mine), and of all others (others)."""
         try:
             pieces = read_all(self.open(location))
         except SourceError as error:
@@ -144,7 +144,7 @@ class InputPromises(SourceKit):
             if Path(origin).is_file() and all(p.partition.inputs == (origin,) for p in mine):
                 try:
                     found = read_all(self.open(origin))
-                except SourceError:  # it may read directories alone
+                except SourceError:  # it may read only directories
                     continue
                 alone, among = ([_amounts(piece) for piece in some] for some in (found, mine))
                 remedy = "let harvest.toolkit.files.input_path make the location a path"
@@ -189,7 +189,7 @@ class InputPromises(SourceKit):
                 partitions = self.partitions(source)
                 _require_asked_alike(source, way, [root / f.relative_to(above)
                                                    for f in files_of(location)])  # fmt: skip
-            # where it resolves links, all of it has the other path
+            # if the source resolves links, all its paths begin with the other directory
             place = root if plan_lines(partitions, root) == expected else above
             found = plan_lines(partitions, place)
             remedy = "make ids of names below harvest.toolkit.files.input_path(self.location)"
@@ -220,7 +220,7 @@ class InputPromises(SourceKit):
 
 
 def _amounts(piece: Piece) -> str:
-    """How many rows and rejects come of a partition, or that it is refused."""
+    """Describe the number of rows and rejects of a partition, or its refusal."""
     if piece.found is None:
         return f"refused: {piece.refused}"
     rows = {name: table.num_rows for name, table in piece.found.tables.items()}
@@ -228,7 +228,7 @@ def _amounts(piece: Piece) -> str:
 
 
 def _require_asked_alike(source: Source, way: str, files: list[Path]) -> None:
-    """``plan_files`` of all files gives what ``plan`` does."""
+    """Require that ``plan_files`` of all files returns the same partitions as ``plan``."""
     plan, given = list(source.plan()), source.plan_files(files)
     some = plan if given is None else list(given)
     others = [p.id for p in some if p not in plan] + [p.id for p in plan if p not in some]
@@ -240,7 +240,7 @@ def _require_asked_alike(source: Source, way: str, files: list[Path]) -> None:
 
 
 def _other_byte(data: bytes) -> Iterator[bytes]:
-    """A content of the same size, with another digit or letter near its end and its middle."""
+    """Yield contents of the same size with another letter or digit, near the end or middle."""
     found = [at for at, byte in enumerate(data) if chr(byte).isascii() and chr(byte).isalnum()]
     for at in dict.fromkeys(found[-1:] + found[len(found) // 2 :][:1]):
         other = b"7" if data[at : at + 1] != b"7" else b"8"

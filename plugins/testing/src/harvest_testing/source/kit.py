@@ -1,4 +1,4 @@
-"""What an author declares to the kit about a source, and what its tests are made of."""
+"""The parameters that an author declares about a source, and helpers of the tests."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from .reading import Piece, planned, read_all, require_sound
 DELIMITERS = (b"\t", b"|", b";", b",")
 
 LONG_AGO = 1_000_000_000
-"""A time of files, in seconds since 1970: that of no file that a test makes."""
+"""An old file time, in seconds since 1970, which no file made by a test has."""
 
 
 class SourceKit(Conformance):
-    """The knobs of the kit for sources; an author sets ``source`` and writes ``sample``.
+    """The parameters of the kit for sources; an author sets ``source`` and defines ``sample``.
 
-    source: the class under test, importable by its module's name.
-    settings: key -> value of its settings, for all tests.
-    units: how many input units the sample holds, counted by hand; None where that says nothing.
-    corruptions: kinds of damage by name; leave out what your format cannot distinguish from data.
+    source: the class under test, which can be imported by its module's name.
+    settings: the source's settings (key -> value) in all tests.
+    units: number of input units in the sample, counted by hand; None to skip the comparison.
+    corruptions: kinds of damage by name; leave out those your format cannot distinguish from data.
     blocks: ``"package.module:CONSTANT"`` or ``"package.module:function.parameter"`` (a keyword)
-        -> values: sizes of your reader's blocks; with each the rows must be the same.
-    partition_setting: a setting that changes how inputs are cut into partitions, with values.
-    header_lines: for a format of lines, each a unit that its number identifies: how many lines
-        come before the first of them; None for any other format.
-    counted: reason -> how many units of the sample are filtered or merged for it; one that only
-        other input has counts 0.  None where the class knows no sample.
-    examples: setting -> a value that changes what comes of the sample; None as above.
-    without_effect: setting -> why no value of it changes what comes of the sample.
-    names_matter: True where a file's name is part of its format, so that tests leave it alone.
-    existence_is_a_row: True where that a file exists is a row, with its times, whatever is in it.
+        -> sizes of your reader's blocks; the rows must be the same with each size.
+    partition_setting: (setting, values) of a setting that divides inputs into partitions.
+    header_lines: number of lines before the first unit, for formats in which each line is a unit
+        and the line number is its position; None for any other format.
+    counted: reason -> number of the sample's units that are filtered or merged for this reason;
+        0 for a reason that does not occur in the sample. None if the sample is unknown.
+    examples: setting -> a value that changes the result of reading the sample; None as above.
+    without_effect: setting -> why no value of it changes the result.
+    names_matter: True if a file's name is part of its format, so that tests keep the name.
+    existence_is_a_row: True if each file gives a row with its times, whatever its content.
     """
 
     source: ClassVar[type[Source]]
@@ -56,20 +56,20 @@ class SourceKit(Conformance):
     existence_is_a_row: ClassVar[bool] = False
 
     def sample(self, directory: Path) -> Path | str:
-        """Write a small sound input below an empty directory; gives the location to read.
+        """Write a small valid input below an empty directory; return the location to read.
 
-        The more kinds of rows and rejects it has, the more the tests see.
+        The more kinds of rows and rejects the input has, the more the tests cover.
         """
         raise NotImplementedError(f"{type(self).__name__} needs a method sample(self, directory)")
 
     def holds_nothing(self, path: Path, data: bytes) -> bool:
-        """Whether a damaged file's content has no unit by your format (a header alone, say)."""
+        """Whether a damaged file's content has no unit, for example only a header."""
         return not data.strip(b" \t\r\n")
 
     def add_field(self, path: Path, data: bytes, name: str, value: str) -> bytes | None:
-        """A file's content with one field more in its units; None where fields have no names.
+        """Add a field to each unit of a file's content; return None if fields have no names.
 
-        By default, objects of JSON, or of JSON on each line, and columns under a header get one.
+        The default handles JSON, JSON on each line, and delimited columns under a header line.
         """
         if self.header_lines == 1:
             return _with_column(data, name.encode(), value.encode())
@@ -82,31 +82,31 @@ class SourceKit(Conformance):
         return None
 
     def choices(self) -> dict[str, list[str]]:
-        """One test for every kind of damage."""
+        """Make one test for each kind of damage."""
         return {"corruption": list(self.corruptions)}
 
-    # --- what tests are made of -------------------------------------------------------------------
+    # --- helpers of the tests ---------------------------------------------------------------------
 
     def open(self, location: Path | str, **more: Any) -> Source:
-        """The source for a location, configured as a run would."""
+        """Make the source for a location, configured as in a run; more: further settings."""
         source: Source = self.made("source", location, **more)
         return source
 
     def make(self, directory: Path, name: str = "sample") -> Path | str:
-        """A fresh sample below a directory; gives its location."""
+        """Write a new sample below a directory; return its location."""
         place = directory / name
         place.mkdir()
         return self.sample(place)
 
     def make_files(self, directory: Path) -> Path:
-        """A fresh sample that is a file or directory; ends the test where it is not one."""
+        """Write a new sample; return its path; skip the test if it is no file or directory."""
         location = self.make(directory)
         if not Path(location).exists():
             does_not_apply(f"the location {location!r} is not a file")
         return Path(location)
 
     def several_files(self, location: Path | str) -> Path:
-        """A sample of several files; one of a single file is given another, and is a directory."""
+        """Return a directory of two origins or more, after copying one file; or skip the test."""
         folder = Path(location)
         if folder.is_file() and not self.names_matter:
             stem, dot, suffix = folder.name.partition(".")
@@ -120,17 +120,17 @@ class SourceKit(Conformance):
         return folder
 
     def read(self, location: Path | str, **more: Any) -> list[Piece]:
-        """Everything at a location, checked to be sound."""
+        """Read everything at a location, and check each piece."""
         return self.checked(read_all(self.open(location, **more)))
 
     def checked(self, pieces: list[Piece]) -> list[Piece]:
-        """The pieces, after looking at each."""
+        """Check each piece with ``require_sound``; return the pieces."""
         for piece in pieces:
             require_sound(piece)
         return pieces
 
     def partitions(self, source: Source) -> list[Partition]:
-        """What the source plans for the sample, which must be something."""
+        """Plan the sample; require partitions, each with an id of its own."""
         try:
             partitions = planned(source)
         except SourceError as error:
@@ -142,7 +142,7 @@ class SourceKit(Conformance):
 
 
 def files_of(location: Path | str) -> list[Path]:
-    """All files of a sample, in the order of their names; each once, whatever links lead to it."""
+    """Return all files of a sample, sorted by path; a file that links lead to appears once."""
     top = Path(location)
     if not top.is_dir():
         return [top] if top.exists() else []
@@ -161,7 +161,7 @@ def files_of(location: Path | str) -> list[Path]:
 
 @contextlib.contextmanager
 def mended(path: Path) -> Iterator[bytes]:
-    """A file's content, which it has again in the end, with its times."""
+    """Yield a file's content, and restore content and times after the block."""
     data, times = path.read_bytes(), path.stat()
     try:
         yield data
@@ -172,15 +172,15 @@ def mended(path: Path) -> Iterator[bytes]:
 
 
 def is_input(path: Path, partition: Partition) -> bool:
-    """Whether a partition names a file, by whichever path: links may lead to it, too."""
+    """Whether a file is an input of a partition, possibly by another path through links."""
     real = os.path.realpath(path)
     return any(os.path.realpath(name) == real for name in partition.inputs)
 
 
 def copy_of(location: Path, target: Path) -> Path:
-    """The sample once more at another path, with the same times and links, made in another order.
+    """Copy the sample to another path with its times and links, creating files in reverse order.
 
-    A link to a place within the sample leads to the same place within the copy.
+    A link to a path within the sample leads to the same path within the copy.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     _copy(location, target, location)
@@ -202,7 +202,7 @@ def _copy(path: Path, target: Path, top: Path) -> None:
 
 
 def _with_member(found: Any, name: str, value: str) -> Any:
-    """An object, or each of a list, with a member more; where it has lists of them, these."""
+    """Add a member to a JSON object, to each of a list, or instead to the objects in its lists."""
     if isinstance(found, list):
         return [_with_member(item, name, value) for item in found]
     if not isinstance(found, dict):

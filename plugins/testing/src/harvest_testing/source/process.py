@@ -1,4 +1,4 @@
-"""Promises about the process: nothing global is changed or relied on."""
+"""Promises about the process: a source neither changes global state nor depends on it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .reading import (
 )
 
 SEEDS = ("4711", "12")
-"""Of hashes, by which sets have another order; with one alone, two things come in one by chance."""
+"""Hash seeds, which change the order of sets; one seed alone may not reorder two items."""
 
 SAME = (
     "rely on nothing that differs between machines: zone, locale, environment, order of sets; nor "
@@ -44,7 +44,7 @@ SAME = (
 
 
 class ProcessPromises(SourceKit):
-    """The tests in which it matters which process reads, and where."""
+    """Tests that read in other processes and environments."""
 
     @promise("environment, locale, random numbers and similar state stay as they are", quick=True)
     def test_no_global_state(self, tmp_path: Path) -> None:
@@ -142,24 +142,24 @@ class ProcessPromises(SourceKit):
 
 
 def _state_of(location: Path | str) -> dict[str, tuple[int, bytes]]:
-    """When each file of a location was changed, and its content."""
+    """Return modification time and content of each file of a location."""
     return {str(p): (p.stat().st_mtime_ns, p.read_bytes()) for p in files_of(location)}
 
 
 def _read_here(
     source: Source, partitions: list[Partition], *, batch_rows: int | None = None
 ) -> list[str]:
-    """All that is read and planned, in its order."""
-    # what is read in a process that has planned nothing is what a worker reads
+    """Read partitions, then plan; return rows, rejects and partitions as lines, in order."""
+    # read before planning, as a worker does, which has planned nothing
     read = in_order(read_all(source, partitions, batch_rows=batch_rows))
     return read + plan_lines(planned(source))
 
 
 def _read_there(packed: bytes, turned: bool) -> tuple[list[list[str]], list[str]]:
-    """The same where little is set in the environment; and what changes in the process.
+    """Call ``_read_here`` with a minimal environment; also return names of changed process state.
 
-    packed: pickled sources with their partitions, so the source is imported here.
-    turned: one after the other from the last to the first, in batches of one row.
+    packed: pickled sources with their partitions, so that this process imports the source.
+    turned: read from the last to the first, in batches of one row.
     """
     locale.setlocale(locale.LC_ALL, "C")
     for name in os.environ.keys() - {"HOME", "LC_ALL", "PATH", "PYTHONPATH", "TMPDIR", "TZ"}:

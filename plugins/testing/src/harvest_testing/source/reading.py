@@ -1,7 +1,7 @@
-"""Reading partitions one by one, and what must hold for whatever comes of one.
+"""Read partitions one by one, and check what every result must fulfil.
 
-Two readings are the same when their lines are: rows, rejects, counts and notes, with the sample's
-own path left out, so that a copy of the sample at another place gives the same lines.
+To compare two readings, their rows, rejects, counts and notes are written as lines. The lines omit
+the sample's own path, so that a copy of the sample elsewhere gives the same lines.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from harvest.toolkit.texts import printable
 from harvest_testing.promise import BrokenPromise, broken, require
 
 REJECTS = ("reject ", "refused ")
-"""How lines of what was found begin that say what could not be read."""
+"""Prefixes of the lines that report unreadable input."""
 
 SHOWN, WIDTH = 4, 300
-"""How many lines a difference shows, and how much of each."""
+"""Maximum number of lines that a difference shows, and characters of each."""
 
 RAISES = (
     "raise harvest.SourceError where a partition cannot be read at all, and ctx.reject() the units "
@@ -52,7 +52,7 @@ DECLARED = (
 
 @attrs.frozen
 class Piece:
-    """What came of one partition: rows and rejects, or the error that refused it as a whole."""
+    """The result of one partition: rows and rejects, or the error that refused all of it."""
 
     partition: Partition
     found: Collected | None
@@ -60,12 +60,12 @@ class Piece:
 
     @property
     def is_accounted(self) -> bool:
-        """Whether it gave a row, a reject, a note, or an error."""
+        """Whether the partition gave a row, a reject, a note, or an error."""
         return self.found is None or bool(self.found.accounted or self.found.notes)
 
 
 def planned(source: Source) -> list[Partition]:
-    """The partitions of a location; raises SourceError where there is nothing to read."""
+    """Plan and prepare the partitions of a location; raise SourceError if there is no input."""
     try:
         with contained():
             plan = list(source.plan())
@@ -89,7 +89,7 @@ def planned(source: Source) -> list[Partition]:
 
 
 def read_piece(source: Source, partition: Partition, *, batch_rows: int | None = None) -> Piece:
-    """One partition, read as the core does; SourceError and OSError refuse it as a whole."""
+    """Read one partition as the core does; a SourceError or OSError refuses all of it."""
     try:
         with contained():
             return Piece(partition, collect_partition(source, partition, batch_rows=batch_rows))
@@ -105,7 +105,7 @@ def read_piece(source: Source, partition: Partition, *, batch_rows: int | None =
 def read_all(
     source: Source, partitions: Iterable[Partition] | None = None, *, batch_rows: int | None = None
 ) -> list[Piece]:
-    """Some partitions, or all that the location has; batch_rows: as in ``harvest.tables``."""
+    """Read the given partitions, or all of the location; batch_rows: as in ``harvest.tables``."""
     some = planned(source) if partitions is None else partitions
     return [read_piece(source, partition, batch_rows=batch_rows) for partition in some]
 
@@ -117,13 +117,13 @@ def _break_promise(doing: str, error: Exception) -> NoReturn:
 
 
 def left_out(pieces: Iterable[Piece]) -> Counter[str]:
-    """How many units are filtered or merged, by reason."""
+    """Count filtered and merged units by reason."""
     founds = (piece.found for piece in pieces if piece.found is not None)
     return sum((found.filtered + found.folded for found in founds), Counter())
 
 
 def plan_lines(partitions: Iterable[Partition], root: Path | None = None) -> list[str]:
-    """Partitions, one line each, without what their place decides."""
+    """Describe partitions, one line each, with the path ``root`` replaced by ``<sample>``."""
     return [
         f"{without_place((p.id, p.origin, p.inputs, p.start, p.stop, p.size_bytes), root)!r} "
         f"{without_place(dict(p.options), root)!r} {without_place(p.fingerprint, root)!r}"
@@ -132,14 +132,14 @@ def plan_lines(partitions: Iterable[Partition], root: Path | None = None) -> lis
 
 
 def all_lines(pieces: Iterable[Piece], root: Path | str | None = None) -> list[str]:
-    """Everything that was found, for a comparison, in no order that a plan or a name decides."""
+    """Return all results as sorted lines, to compare readings regardless of order."""
     return sorted(in_order(pieces, root))
 
 
 def in_order(pieces: Iterable[Piece], root: Path | str | None = None) -> list[str]:
-    """Everything that was found, each kind of it in the order in which it came.
+    """Return all results as lines, by partition, each kind of result in its order.
 
-    root: the sample's place, shown as ``<sample>`` wherever a value holds it.
+    root: the sample's path, which is replaced by ``<sample>`` in all values.
     """
     lines = []
     for piece in pieces:
@@ -160,17 +160,17 @@ def in_order(pieces: Iterable[Piece], root: Path | str | None = None) -> list[st
 
 
 def is_content(line: str) -> bool:
-    """Whether a line of these is a row or a reject, not a count or note of a partition."""
+    """Whether a line is a row or a reject, and not a count or note of a partition."""
     return not line.startswith(("units ", "filtered ", "merged ", "note "))
 
 
 def rows_as_lines(name: str, table: Any, root: Path | str | None = None) -> list[str]:
-    """The rows of a table, one line each, in their order."""
+    """Return the rows of a table, one line each, in order."""
     return [f"{name} {without_place(row, root)!r}" for row in table.to_pylist()]
 
 
 def without_place(value: Any, root: Path | str | None) -> Any:
-    """A value with the sample's place taken out of its texts and bytes."""
+    """Replace the sample's path by ``<sample>`` in all texts and bytes of a value."""
     if root is None:
         return value
     if isinstance(value, str):
@@ -185,7 +185,7 @@ def without_place(value: Any, root: Path | str | None) -> Any:
 
 
 def require_sound(piece: Piece) -> None:
-    """The account adds up, the rows are sound Arrow data, every reject says where and why."""
+    """Require that counts add up, rows are valid Arrow data, and each reject has a reason."""
     found, place = piece.found, f"{piece.partition.origin!r}"
     if found is None:
         return
@@ -209,7 +209,7 @@ def require_sound(piece: Piece) -> None:
 
 
 def require_places(pieces: Iterable[Piece]) -> None:
-    """No two rows of a type have one origin and position, which begins at 1."""
+    """Require that positions begin at 1, and no two rows of a type share origin and position."""
     seen: Counter[tuple[str, str, int]] = Counter()
     for piece in pieces:
         for name, table in piece.found.tables.items() if piece.found else ():
@@ -226,14 +226,14 @@ def require_places(pieces: Iterable[Piece]) -> None:
 def require_same(
     found: Sequence[str], expected: Sequence[str], remedy: str, *, about: str = ""
 ) -> None:
-    """Lines are the same in the same order; about: what gave others, in words."""
+    """Require that lines are equal and in the same order; about: begins the message."""
     if found != expected:
         shown = difference(expected, found) or "in another order"
         broken(f"{about}:\n{shown}" if about else shown, remedy)
 
 
 def difference(first: Iterable[str], second: Iterable[str]) -> str:
-    """Lines that only one side has, the first few of each; empty where there are none."""
+    """Describe lines that only one side has, the first few of each; empty if there are none."""
     one, other = Counter(first), Counter(second)
     shown = []
     for mark, lines in (("-", one - other), ("+", other - one)):
@@ -245,7 +245,7 @@ def difference(first: Iterable[str], second: Iterable[str]) -> str:
 
 
 class ArrowSink(DirectorySink):
-    """A directory of Arrow streams: what the kit writes to, since it comes with no plugin."""
+    """The kit's own sink, a directory of Arrow streams: it needs no other plugin."""
 
     name: ClassVar[str] = "conformance"
     suffix: ClassVar[str] = ".arrow"
@@ -274,14 +274,14 @@ class _ArrowWriter(PartWriter):
             place = self.sink.place(name, self.part)
             rows = concat_tables(tables)
             (self.staging / place).parent.mkdir(parents=True)
-            file = (self.staging / place).open("wb")  # not by its path, which may be no UTF-8
+            file = (self.staging / place).open("wb")  # Arrow cannot open paths that are not UTF-8
             with file, pa.ipc.new_stream(file, rows.schema) as stream:
                 stream.write_table(rows)
             written.append((place, name, rows.num_rows))
         return written
 
     def abort(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
 
 def _rows_of(path: Path) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Promises about a sound sample: what is declared, what is counted, what does not matter."""
+"""Promises about a valid sample: declarations, counts, and what must not change the rows."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ CUT = (
     *("test_partitions_are_independent", "test_it_can_be_pickled"),
     "test_a_damaged_line_costs_itself_alone",
 )
-"""What is tried of an input that is cut into small parts, too."""
+"""Tests that are repeated with the input divided into small partitions."""
 
 CARRY = "carry what a block cuts off over to the next one"
 FIELD, VALUE = "unknownField", "Some Value 4711"
 
 
 class ReadingPromises(SourceKit):
-    """The tests that read the sample as it is."""
+    """Tests that read the valid sample."""
 
     @promise("record types, columns and settings are declared and documented", quick=True)
     def test_schema_is_declared(self) -> None:
@@ -99,14 +99,14 @@ class ReadingPromises(SourceKit):
         for name, value in self.examples.items():
             try:
                 changed = self.read(location, **{name: value})
-            except SourceError:  # it may leave nothing to read
+            except SourceError:  # the setting may leave nothing to read
                 continue
             require(
                 all_lines(changed) != all_lines(before),
                 f"{name} = {value!r} changes nothing of what comes of the sample",
                 "let the setting do what it says, or mend `examples` of the test class",
             )
-            # a setting may choose inputs; of those that are read with and without it, all counts
+            # a setting may select inputs; compare those that are read both with and without it
             units, old = _units(changed), _units(before)
             refused = any(piece.found is None for piece in changed)
             require(
@@ -194,7 +194,7 @@ class ReadingPromises(SourceKit):
                     "give the same partitions, each once, however many files are asked for",
                 )
         if not Path(location).is_dir():
-            return  # where the location itself is gone, nobody asks
+            return  # no caller asks about a location that does not exist
         for path in {Path(file).suffix: Path(file) for file in files}.values():
             for name in (f"folder below/{path.name}", "another kind", f".hidden/{path.name}"):
                 other = copy_of(path, path.parent / name)
@@ -294,7 +294,7 @@ class ReadingPromises(SourceKit):
 
 
 def _places(pieces: list[Piece]) -> dict[str, set[int]]:
-    """The positions of rows, by all else that they say."""
+    """Return the positions of rows, by origin, record type and other values."""
     found: dict[str, set[int]] = {}
     for piece in pieces:
         for name, table in piece.found.tables.items() if piece.found else ():
@@ -312,14 +312,14 @@ def _units(pieces: list[Piece]) -> Counter[str]:
 
 
 def _contents(pieces: list[Piece]) -> list[str]:
-    """Rows and rejects, and how many units are filtered or merged, whatever the partitions are."""
+    """Return rows, rejects, and counts of filtered and merged units, of all partitions."""
     return [*filter(is_content, all_lines(pieces)), *map(str, sorted(left_out(pieces).items()))]
 
 
 def _require_planned(source: Source, file: str, inputs: set[str]) -> None:
-    """``plan_files`` of a file gives what the plan has of each origin, at least of these inputs.
+    """Require that ``plan_files`` of a file returns the plan's partitions of the same origins.
 
-    What has a file as its only input may be given when that is gone: it is left out.
+    inputs: files whose partitions must be returned, too. Ignores partitions of only a missing file.
     """
     with raises_nothing(
         f"plan_files() of {file!r} raised ",
@@ -332,7 +332,7 @@ def _require_planned(source: Source, file: str, inputs: set[str]) -> None:
     given = [partition for partition in given if there or partition.inputs != (file,)]
     try:
         plan = list(source.plan())
-    except SourceError:  # nothing is left that it could be compared with
+    except SourceError:  # nothing is left to compare with
         return
     origins = {partition.origin for partition in given}
     wanted = [p for p in plan if p.origin in origins or not inputs.isdisjoint(p.inputs)]
@@ -346,7 +346,7 @@ def _require_planned(source: Source, file: str, inputs: set[str]) -> None:
 
 
 def _other_value(target: str, value: int) -> contextlib.AbstractContextManager[Any]:
-    """A constant, or the default of a function's parameter, of another value for a while."""
+    """Replace a constant, or the default of a function's parameter, within a block."""
     module, _, name = target.partition(":")
     home = importlib.import_module(module)
     name, dot, parameter = name.partition(".")
