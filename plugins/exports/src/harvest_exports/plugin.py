@@ -43,7 +43,7 @@ def harvest_exporters() -> Iterable[ExporterSpec]:
         ExporterSpec(
             name="delta",
             doc="tables of Delta Lake in a directory or an object store; writes what changed",
-            write="harvest_exports.delta.export:write",
+            write="harvest_exports.delta:write",
             settings={
                 "views": f"{_VIEWS}; by default those of the last export",
                 "partition": Setting(

@@ -20,13 +20,10 @@ _KEPT: Final[Mapping[pa.DataType, pa.DataType]] = {
     pa.uint64(): pa.decimal128(20, 0),
     pa.float16(): pa.float32(),
     pa.null(): pa.string_view(),
-    # as polars has them, so that they are not copied
-    pa.string(): pa.string_view(),
+    pa.string(): pa.string_view(),  # as in polars, to avoid a copy
     pa.binary(): pa.binary_view(),
 }
-_PLAIN: Final = ColumnProperties(dictionary_enabled=False)
 _PACKED: Final = ColumnProperties(dictionary_enabled=False, encoding="DELTA_BINARY_PACKED")
-_CHOICES: Final = pl.selectors.by_dtype(pl.Categorical, pl.Enum)
 
 
 def table_schema(kinds: pa.Schema, comments: Mapping[str, str]) -> pa.Schema:
@@ -41,17 +38,16 @@ def table_schema(kinds: pa.Schema, comments: Mapping[str, str]) -> pa.Schema:
 
 
 def stored(schema: pa.Schema) -> WriterProperties:
-    """Choose encodings: numbers without dictionaries, which take long to build."""
+    """Choose encodings: whole numbers without dictionaries, which take long to build."""
     types = pa.types
-    real = [f.name for f in schema if types.is_floating(f.type)]
     whole = [f.name for f in schema if types.is_integer(f.type) or types.is_temporal(f.type)]
-    ways = dict.fromkeys(real, _PLAIN) | dict.fromkeys(whole, _PACKED)
-    return WriterProperties(column_properties=ways)
+    return WriterProperties(column_properties=dict.fromkeys(whole, _PACKED))
 
 
 def in_arrow(frame: pl.DataFrame) -> pa.Table:
     """Convert rows to Arrow without a copy; categories become text."""
-    return frame.cast({_CHOICES: pl.String}).to_arrow(compat_level=pl.CompatLevel.newest())
+    categories = pl.selectors.by_dtype(pl.Categorical, pl.Enum)
+    return frame.cast({categories: pl.String}).to_arrow(compat_level=pl.CompatLevel.newest())
 
 
 def arranged(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""The exporter ``delta``: update Delta tables to the state of a dataset, one transaction per table.
+"""Update Delta tables to the state of a dataset, one transaction per table.
 
 Each row names its *piece*: the rows that one run read from one input.  An export reads from each
 table which pieces it has, so its state always matches its rows.  After an export is killed, the
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -32,78 +31,23 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.fs import DeltaStorageHandler
 from pyarrow import fs
 
-from harvest import Dataset, HarvestError, UsageError
+from harvest import Dataset, UsageError
 from harvest.commands import remark
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
 
 from ..batches import batches, streamed
-from ..chosen import ViewChoice, Written, check_current, column_comments, stored_view, views_named
+from ..chosen import ViewChoice, Written, check_current, column_comments, stored_view
 from ..pieces import PIECE, Piece, files_by_name, pieces_in, rows_of, rows_with
 from .columns import arranged, in_arrow, stored, table_schema
 
 _TRIES: Final = 20
-_FILE_BYTES: Final = 32 << 20
 _METADATA: Final = "harvest"
-_LOOKED_BACK: Final = 100
 _ANEW: Final = {"mode": "overwrite", "schema_mode": "overwrite"}
 _PERIODS: Final = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
 
 
-def write(
-    dataset: Dataset,
-    target: str,
-    *,
-    views: str | Iterable[str] | None = None,
-    partition: str | None = None,
-    keep: int | None = None,
-    optimize: bool = False,
-    check: bool = False,
-    storage: str | None = None,
-) -> str:
-    """Update the tables below a directory or URL to the dataset's state.
-
-    views: as in ``chosen.views_named``; by default those that have a table.
-    partition: a column, or ``day``, ``month`` or ``year``.  keep: remove versions older than so
-    many days.  optimize: merge small files.  check: write nothing, and give each table's commit.
-    storage: a TOML file with options of deltalake for an object store.
-    Raises UsageError for a table of another dataset, DatasetChanged if a later commit was already
-    exported, HarvestError for an error of the store.
-    """
-    chosen = views_named(dataset, views)
-    export = _Export(dataset, target, _options(storage), partition)
-    try:
-        if check:
-            return export.checked()
-        said = export.run(chosen)
-        if optimize or keep is not None:
-            export.tidy(optimize=optimize, keep=keep)
-    except DeltaError as error:
-        text = str(error).splitlines()[0]
-        raise HarvestError(
-            f"Delta Lake says: {text}",
-            where=target,
-            remedy="tables that were not reached are as they were; export again when it is mended",
-        ) from error
-    return said
-
-
-def _options(storage: str | None) -> dict[str, str] | None:
-    """Read the options of deltalake for an object store."""
-    if storage is None:
-        return None
-    try:
-        read = tomllib.loads(Path(storage).expanduser().read_text())
-    except (OSError, ValueError) as error:  # its text may hold secrets
-        raise UsageError(
-            f"this is not a file of storage options ({type(error).__name__})",
-            where=storage,
-            remedy='write lines such as AWS_ENDPOINT_URL = "https://..."',
-        ) from None
-    return {key: str(value) for key, value in read.items()}
-
-
-class _Export:
+class Export:
     """An export of a dataset into the tables below a directory or URL."""
 
     def __init__(self, dataset: Dataset, target: str, options: dict[str, str] | None,
@@ -142,10 +86,8 @@ class _Export:
         held = [name for name, table in there.items() if PIECE not in _kinds(table.schema())]
         if views is None:
             views = [ViewChoice.parse(name) for name in held]
-        asked = {view.label for view in views}
-        for name in held:
-            if name not in asked:
-                remark(f"the table of the view {name} is not exported, and stays as it is")
+        for name in sorted({*held} - {view.label for view in views}):
+            remark(f"the table of the view {name} is not exported, and stays as it is")
         for name in dict.fromkeys([*self._dataset.record_types, *there]):
             if name not in held:
                 self._again(name, self._bring)
@@ -190,8 +132,8 @@ class _Export:
         except TableNotFoundError:  # nor a directory
             return {}
         listed = store.get_file_info(fs.FileSelector("", allow_not_found=True))
-        names = sorted(each.base_name for each in listed if each.type == fs.FileType.Directory)
-        found = (self._table(name) for name in names)
+        names = (each.base_name for each in listed if each.type == fs.FileType.Directory)
+        found = map(self._table, sorted(names))
         return {str(each.metadata().name): each for each in found if each is not None}
 
     def _uri(self, name: str) -> str:
@@ -204,16 +146,15 @@ class _Export:
     def _again(self, name: str, change: Callable[[str, DeltaTable | None], None]) -> None:
         """Change a table; if another export commits first, read the table again and retry."""
         step(f"exporting {name}")
-        table = self._table(name)
         for left in reversed(range(_TRIES)):
+            table = self._table(name)
             self._check_turn(name, table)
-            before = table and table.version()
             try:
                 change(name, table)
                 break
             except DeltaError:
-                table = self._table(name)
-                if not left or before == (table and table.version()):
+                now = self._table(name)
+                if not left or (table and table.version()) == (now and now.version()):
                     raise
 
     def _check_turn(self, name: str, table: DeltaTable | None) -> None:
@@ -247,7 +188,7 @@ class _Export:
                 self._uri(name) if table is None else table,
                 reader,
                 storage_options=self._options,
-                target_file_size=_FILE_BYTES,
+                target_file_size=32 << 20,
                 writer_properties=stored(schema),
                 commit_properties=self._properties({"token": self._token, **recorded}),
                 **how,
@@ -339,16 +280,13 @@ def _kinds(schema: Schema) -> dict[str, str]:
 
 def _recorded(table: DeltaTable) -> dict[str, str]:
     """Read the metadata of the last export; empty if the table's log no longer has it."""
-    said = (commit.get(_METADATA) for commit in table.history(_LOOKED_BACK))
+    said = (commit.get(_METADATA) for commit in table.history(100))
     found = next(filter(None, said), None)
     return json.loads(found) if found else {}
 
 
 def _number(piece: Piece) -> int:
-    """Number a piece by its input and its run, in the same way in each export.
-
-    If two pieces had the same number, a table would have the rows of both or of neither.
-    """
+    """Number a piece by a hash of its input and run, the same in each export."""
     text = json.dumps([piece.key, piece.run])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], signed=True)
 
