@@ -206,9 +206,8 @@ class Export:
             fields = fields.append(pa.field(divided, pa.string()))
             comments[divided] = f"The {divided} of {time} (UTC)."
             made.append(pl.col(time).dt.strftime(_PERIODS[divided]).alias(divided))
-        fields = fields.append(pa.field(PIECE, pa.int64()))
-        comments[PIECE] = "Of which input the row is, as one run read it."
-        return table_schema(fields, comments), doc, made
+        comments[PIECE] = "The input of the row, as one run read it."
+        return table_schema(fields.append(pa.field(PIECE, pa.int64())), comments), doc, made
 
     def _bring(self, name: str, table: DeltaTable | None) -> None:
         """Replace the rows of pieces that are no longer in the dataset by those of new pieces."""
@@ -293,9 +292,6 @@ def _number(piece: Piece) -> int:
 
 def _held(table: DeltaTable) -> Mapping[int, int]:
     """Count the rows of a table by piece."""
-    counted = (
-        QueryBuilder()
-        .register("held", table)
-        .execute(f"SELECT {PIECE}, count(*) FROM held GROUP BY {PIECE}")
-    )
+    query = f"SELECT {PIECE}, count(*) FROM held GROUP BY {PIECE}"
+    counted = QueryBuilder().register("held", table).execute(query)
     return dict(pl.DataFrame(counted.read_all()).iter_rows())
