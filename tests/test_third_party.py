@@ -108,7 +108,6 @@ def test_example_plugins_and_a_new_one_are_listed(environment):
     offers = {p["name"]: p["offers"] for p in listed["plugins"]}
 
     assert offers["node-exporter"] == {"sources": ["node-exporter"]}
-    assert offers["pbs"] == {"sources": ["pbs"]}
     assert offers["duckdb"] == {"sinks": ["duckdb"]}
     assert offers["csv-folder"] == {"exporters": ["csv-folder"]}
     assert offers["freshness"] == {"hears": ["commits"]}
@@ -168,7 +167,6 @@ def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
     ("name", "kept"),
     [
         ("node-exporter", 3),
-        ("pbs", 3),
         ("duckdb", 30),
         ("made-up", 3),
         ("csv-folder", 1),
