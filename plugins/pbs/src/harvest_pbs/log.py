@@ -105,7 +105,7 @@ class LogReader:
             try:
                 found, went_on = pairs_of(some.raw(place).decode())
                 self.went_on += went_on
-                again.append(raw_row(dict(found)))
+                again.append(raw_row(found))
             except ValueError as error:
                 faults.setdefault(int(places[place]), str(error))
                 again.append({})

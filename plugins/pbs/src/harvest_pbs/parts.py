@@ -45,6 +45,7 @@ def slots(exec_host: pl.Series) -> pl.Series:
     """The slots of lists of hosts: ``n1/0*4`` has 4, ``n1/0-3,5`` has 5, ``n1/7`` and ``n1`` 1."""
     row = pl.int_range(len(exec_host), dtype=pl.UInt32, eager=True)
     chunks = pl.DataFrame({"row": row, "chunk": exec_host.str.split("+")}).explode("chunk")
+    chunks = chunks.drop_nulls()
     items = chunks.select(
         "row",
         times=pl.col("chunk").str.extract(r"\*(\d{1,9})$").cast(pl.Int64).fill_null(1),
@@ -55,7 +56,7 @@ def slots(exec_host: pl.Series) -> pl.Series:
     count = pl.when(first.is_not_null()).then(last.fill_null(first) - first + 1)
     # an item of another form makes its list unknown
     known = pl.when((count > 0).fill_null(False).all()).then((count * pl.col("times")).sum())
-    summed = items.drop_nulls("item").group_by("row").agg(slots=known)
+    summed = items.group_by("row").agg(slots=known)
     return pl.DataFrame({"row": row}).join(summed, on="row", how="left", maintain_order="left")[
         "slots"
     ]

@@ -181,8 +181,10 @@ def _text(value: Any) -> str:
 def _table(rows: list[dict[str, Any]], clock: LocalTimes) -> pa.Table:
     """Rows of ``_row`` as a table of jobs."""
     for key, column in _TIMES.items():
-        texts = [row["times"].get(key) for row in rows]
-        read = clock.read(spans(pa.array(texts, pa.string())), Faults()).to_pylist()
+        texts = [row["times"].get(key, "") for row in rows]
+        # a day below 10 has a blank before it
+        padded = pa.array(text.replace("  ", " 0") for text in texts)
+        read = clock.read(spans(padded), Faults()).to_pylist()
         for row, text, time in zip(rows, texts, read, strict=True):
             row[column] = time
             if text and time is None:

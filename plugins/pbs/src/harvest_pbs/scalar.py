@@ -1,9 +1,9 @@
 """Records one at a time, in plain Python: those that the columnar reader sets aside.
 
-PBS writes some values with blanks and without quotes (Torque's ``Resource_Request_2.0``, accounts,
-times that a hook measured).  Here a word that cannot begin a pair belongs to the value before it.
-A value that is not of its column's kind stays in ``extra``.  For all other records, both readers
-give the same.
+PBS writes some values with blanks and without quotes (times that a hook measured, accounts of
+Torque).  Here a word that cannot begin a pair belongs to the value before it.  A key without a
+column that is there twice, as in Torque's ``-L tasks=...``, has both values.  A value that is not
+of its column's kind stays in ``extra``.  For all other records, both readers give the same.
 """
 
 from __future__ import annotations
@@ -18,12 +18,8 @@ from harvest_toolkit.values import CLOCK, EPOCH, INTEGER, SIZE, SIZE_UNITS, TEXT
 
 from .keys import KNOWN
 
-Pairs = list[tuple[str, str]]
-
-_KEY: Final = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
-_FREE: Final = "Resource_Request_2.0"
-"""Torque's key whose value holds pairs of its own."""
-_OURS: Final = re.compile(r"(?:Resource_List|resources_used)\.|session$|alt_id$|unique_node_count$")
+_KEY: Final = re.compile(r"[^\W\d][\w.-]*")
+_QUOTES: Final = "\"'"
 
 _WHOLE: Final = re.compile(r"-?\d{1,18}", re.ASCII)
 _DURATION: Final = re.compile(
@@ -34,38 +30,32 @@ _LAST_SECOND: Final = 253_402_300_799
 _MOST: Final = 2**63 - 1
 
 
-def pairs_of(text: str) -> tuple[Pairs, bool]:
+def pairs_of(text: str) -> tuple[dict[str, str], bool]:
     """The pairs of a record, and whether a value went on behind a blank without quotes.
 
-    Raises ValueError where it does not begin with a pair, has a key twice, or a quote that is
-    never closed.
+    Raises ValueError where it does not begin with a pair, has the key of a column twice, or a
+    quote that is never closed.
     """
     words = [word for word in text.split(" ") if word]
-    found: Pairs = []
-    went_on, place = False, 0
+    found: dict[str, str] = {}
+    went_on, place, last = False, 0, ""
     while place < len(words):
         word = words[place]
         place += 1
         key, equals, value = word.partition("=")
-        if not equals or not _KEY.fullmatch(key) or _continues(found, key):
-            if not found:
+        if not equals or not _KEY.fullmatch(key):
+            if not last:
                 raise ValueError(f"{excerpt(word)!r} is not key=value")
-            found[-1] = (found[-1][0], f"{found[-1][1]} {word}")
+            found[last] += f" {word}"
             went_on = True
             continue
-        if value[:1] in ("'", '"') and value:
+        if value[:1] in _QUOTES and value:
             value, place = _quoted(value, words, place)
-        found.append((key, value))
-    keys = [key for key, _ in found]
-    if len(set(keys)) < len(keys):
-        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
-        raise ValueError(f"{excerpt(twice)} is there twice")
+        if key in found and key in KNOWN:
+            raise ValueError(f"{excerpt(key)} is there twice")
+        found[key] = f"{found[key]} {value}" if key in found else value
+        last = key
     return found, went_on
-
-
-def _continues(found: Pairs, key: str) -> bool:
-    """Whether a word with this key belongs to the value before it."""
-    return bool(found) and found[-1][0] == _FREE and key not in KNOWN and not _OURS.match(key)
 
 
 def _quoted(value: str, words: list[str], place: int) -> tuple[str, int]:

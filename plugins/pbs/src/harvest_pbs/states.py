@@ -58,9 +58,9 @@ TORQUE_STATES: Final = _by_status(_OF_TORQUE)
 ENDERS: Final = (9, 15)
 """Signals with which PBS ends a job at its time limit."""
 
-_LETTERS: Final = {"pending": "QHWT", "running": "RB", "suspended": "SU"}
-QSTAT_STATES: Final = {letter: state for state, some in _LETTERS.items() for letter in some}
-QSTAT_STATES |= {"E": "completing", "M": "revoked"}
+_LETTERS: Final = "Q:pending H:pending W:pending T:pending R:running B:running S:suspended"
+_MORE: Final = "U:suspended E:completing M:revoked"
+QSTAT_STATES: Final = dict(pair.split(":") for pair in f"{_LETTERS} {_MORE}".split())
 """``job_state`` of qstat -> state; of a finished job (F, X), the exit status decides."""
 
 DELETED: Final = "91"
