@@ -118,7 +118,9 @@ def test_sums_over_chunks_are_those_of_their_amounts(chunks: list[Any], times: l
 def told(events: list[tuple[str, int]]) -> list[tuple[str, str]]:
     """What jobs a plain reader finds in a log: id and state, in any order."""
     states = {"Q": "pending", "S": "running", "E": "completed", "R": "requeued"}
-    rows, open_ended, deleted = [], {}, set()
+    rows: list[tuple[int, str]] = []
+    open_ended: dict[int, str] = {}
+    deleted: set[int] = set()
     for kind, number in events:
         if kind == "D":
             deleted.add(number)
@@ -137,11 +139,8 @@ def told(events: list[tuple[str, int]]) -> list[tuple[str, str]]:
 @given(st.lists(st.tuples(st.sampled_from("QSERD"), st.integers(1, 3)), max_size=12))
 def test_any_order_of_records_gives_each_run_once(events: list[Any]) -> None:
     # given a deletion before the end of its run, as PBS writes them
-    gone: set[int] = set()
-    kept = [e for e in events if e[0] != "D" or not (e[1] in gone or gone.add(e[1]))]
-    order = sorted(range(len(kept)), key=lambda place: kept[place][0] != "D")
-    kept = [kept[place] for place in order]
-    make = {
+    kept = sorted(dict.fromkeys(events), key=lambda event: event[0] != "D")
+    make: dict[str, Any] = {
         "Q": lambda job: line("Q", job, ABOUT),
         "S": started,
         "E": ended,

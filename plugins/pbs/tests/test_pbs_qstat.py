@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from harvest import ReadContext, SourceError
+from harvest_pbs.config import PbsConfig
 from harvest_pbs.qstat import read_qstat
-from harvest_pbs.source import PbsConfig, PbsSource
+from harvest_pbs.source import PbsSource
 from harvest_testing import Collected, collect
 
 HEAD = '{\n    "timestamp":1618432467,\n    "pbs_version":"20.0.1",\n    "pbs_server":"calc0"'
@@ -41,7 +42,7 @@ RUNNING = r"""
                 "select":"5:ncpus=1",
                 "walltime":"04:00:00"
             },
-            "stime":"Wed Apr  4 23:20:07 2021",
+            "stime":"Sun Apr  4 23:20:07 2021",
             "Variable_List":{
                 "PBS_O_HOME":"/home/ann",
                 "foo":005,

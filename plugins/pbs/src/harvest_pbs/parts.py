@@ -14,6 +14,7 @@ _UNITS: Final = {name: 1 << bits for name, bits in SIZE_UNITS.items()}
 _COUNT: Final = re.compile(r"(\d{1,9})(?=:|$)", re.ASCII)
 _AMOUNT: Final = re.compile(r"(\d{1,12})([a-z]{0,2})", re.ASCII | re.IGNORECASE)
 _WANTED: Final = {"ncpus": "cpus", "ppn": "cpus", "ngpus": "gpus", "gpus": "gpus"}
+_MOST: Final = 2**63 - 1
 REQUEST: Final = ("nodes", "cpus", "gpus", "mem", "procs")
 """What a statement of resources asks for."""
 
@@ -44,8 +45,8 @@ def hosts(exec_host: pl.Expr) -> pl.Expr:
 def slots(exec_host: pl.Series) -> pl.Series:
     """The slots of lists of hosts: ``n1/0*4`` has 4, ``n1/0-3,5`` has 5, ``n1/7`` and ``n1`` 1."""
     row = pl.int_range(len(exec_host), dtype=pl.UInt32, eager=True)
-    chunks = pl.DataFrame({"row": row, "chunk": exec_host.str.split("+")}).explode("chunk")
-    chunks = chunks.drop_nulls()
+    lists = pl.DataFrame({"row": row, "chunk": exec_host.str.split("+")})
+    chunks = lists.explode("chunk").drop_nulls()
     items = chunks.select(
         "row",
         times=pl.col("chunk").str.extract(r"\*(\d{1,9})$").cast(pl.Int64).fill_null(1),
@@ -57,22 +58,20 @@ def slots(exec_host: pl.Series) -> pl.Series:
     # an item of another form makes its list unknown
     known = pl.when((count > 0).fill_null(False).all()).then((count * pl.col("times")).sum())
     summed = items.group_by("row").agg(slots=known)
-    return pl.DataFrame({"row": row}).join(summed, on="row", how="left", maintain_order="left")[
-        "slots"
-    ]
+    return lists.join(summed, on="row", how="left", maintain_order="left")["slots"]
 
 
 def allotted(exec_vnode: pl.Expr, name: str) -> pl.Expr:
     """The sum of a resource over ``(n1:ncpus=4:mem=8gb)+(n2:ncpus=4)``; null where none has it."""
     amounts = exec_vnode.str.extract_all(rf":{name}=\w*").list.eval(_bytes(pl.element()))
     whole = (amounts.list.len() > 0) & (amounts.list.drop_nulls().list.len() == amounts.list.len())
-    return pl.when(whole).then(amounts.list.sum())
+    return pl.when(whole).then(amounts.list.sum()).cast(pl.Int64, strict=False)
 
 
 def _bytes(text: pl.Expr) -> pl.Expr:
     parts = text.str.extract_groups(r"=(\d{1,12})(\w*)$").struct
     unit = parts.field("2").str.to_lowercase()
-    return parts.field("1").cast(pl.Int64) * unit.replace_strict(
+    return parts.field("1").cast(pl.Int128) * unit.replace_strict(
         _UNITS, default=None, return_dtype=pl.Int64
     )
 
@@ -102,4 +101,4 @@ def _request(statement: str) -> tuple[int | None, ...]:
             if wanted and amount and amount[2].lower() in _UNITS:
                 size = int(amount[1]) * _UNITS[amount[2].lower()]
                 total[wanted] = (total[wanted] or 0) + times * size
-    return tuple(total.values())
+    return tuple(each if each is not None and each <= _MOST else None for each in total.values())
