@@ -161,6 +161,7 @@ def test_a_document_without_jobs_has_none(file: Path) -> None:
         (document('"1.c":{"a":}', finished("2.c", 92)), 1, ["job 1.c is not JSON: "]),
         (document(finished("1.c", 92) + " junk ", finished("2.c", 92)), 2, ["text between jobs"]),
         (document('"1.c":{"a":' + "[" * 99999, finished("2.c", 92)), 1, ["job 1.c is not JSON: "]),
+        (document(r'"1.c":{"a":"\ud83d"}', finished("2.c", 92)), 1, ["job 1.c is not JSON: "]),
         (document('"1.c":{"a":"\udcff"}', finished("2.c", 92)), 1, ["not UTF-8: "]),
         ("junk " + document(finished("1.c", 92)), 1, ["no JSON of qstat's jobs"]),
         (f"{HEAD[:40]}", 0, ["no JSON of qstat's jobs"]),

@@ -130,7 +130,7 @@ def _checked(job_id: str, raw: bytes, between: re.Pattern[str]) -> Iterator[Piec
         return
     text = raw.decode()
     try:
-        data, end = _DECODER.raw_decode(text)
+        data, end = _decoded(text)
     except (ValueError, RecursionError) as error:
         mended = _mended(text)
         reason = "" if mended else f"job {job_id} is not JSON: {error}"
@@ -147,10 +147,19 @@ def _mended(text: str) -> dict[str, Any] | None:
     """A job without its environment, and without backslashes that are none of JSON's."""
     text = _BACKSLASH.sub(lambda found: found[0] if found[1] else "", text)
     try:
-        data: dict[str, Any] = _DECODER.raw_decode(_ENVIRONMENT.sub("", text))[0]
+        return _decoded(_ENVIRONMENT.sub("", text))[0]
     except (ValueError, RecursionError):
         return None
-    return data
+
+
+def _decoded(text: str) -> tuple[dict[str, Any], int]:
+    """The object at the beginning of a text, and where it ends.
+
+    Raises ValueError for what is none, or holds half a character (``\\ud83d``).
+    """
+    data, end = _DECODER.raw_decode(text)
+    json.dumps(data, ensure_ascii=False).encode()
+    return data, end
 
 
 def _row(job_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
