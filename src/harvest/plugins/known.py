@@ -50,6 +50,7 @@ _DOCS: Final = {
     "logs, job files",
     "ncem": "reads 4D-STEM receivers' timestamps and the files they lead to",
     "parquet": "writes a directory of Parquet files, one folder per record type",
+    "pbs": "reads PBS accounting: logs of OpenPBS and Torque, JSON of qstat, or a live server",
     "serve": "shows datasets in the browser, and answers other programs by HTTP",
     "slurm": "reads Slurm accounting: sacct dumps in every layout, JSON, or a live cluster",
     "testing": "for authors of plugins: tests, and a template for new ones",
@@ -64,7 +65,7 @@ def _own(names: str) -> dict[str, str]:
 
 
 _BROUGHT: Final = {
-    "sources": _own("darshan dask distiller gpfs mofka-dask ncem slurm yappi"),
+    "sources": _own("darshan dask distiller gpfs mofka-dask ncem pbs slurm yappi"),
     "sinks": _own("jsonl parquet"),
     "engines": {"dask": "cluster", "slurm": "cluster"},
     "commands": {
@@ -77,7 +78,7 @@ _BROUGHT: Final = {
         **dict.fromkeys(("delta", "duckdb", "postgresql", "ro-crate"), "exports"),
         "gpfs-candidates": "gpfs",
     },
-    "records": {**_own("darshan dask distiller gpfs ncem slurm yappi"), "run": "dask"},
+    "records": {**_own("darshan dask distiller gpfs ncem pbs slurm yappi"), "run": "dask"},
     "views": {
         **_own("darshan gpfs ncem slurm"),
         "dask": "dask-runs",
