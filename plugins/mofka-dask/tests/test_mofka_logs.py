@@ -182,6 +182,12 @@ def test_an_unfinished_last_line_is_kept_and_noted(tmp_path):
     assert "no final newline" in found.notes[0]
 
 
+def test_a_long_last_line_without_its_end_is_rejected_and_noted(tmp_path):
+    found = harvest(tmp_path, line("one") + "x" * (9 * 1024 * 1024))
+    assert [reject.position for reject in found.rejects] == [2]
+    assert "no final newline" in found.notes[0]
+
+
 def test_an_empty_log_is_noted(tmp_path):
     assert harvest(tmp_path, "").notes == ["worker.e is empty"]
 

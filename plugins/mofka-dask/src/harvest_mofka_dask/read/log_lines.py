@@ -46,15 +46,16 @@ def log_events(partition: Partition, ctx: ReadContext, begins: pl.Expr) -> Itera
 
 def _lines(partition: Partition, ctx: ReadContext) -> Iterator[pl.DataFrame]:
     """The lines of a log as texts, with their numbers; those that are too long are rejected."""
-    number, block = 1, None
+    number, ended = 1, True
     with partition.path.open("rb") as stream:
         for block in blocks(stream, line_limit=BLOCK_BYTES):
             if isinstance(block, LongLine):
                 ctx.advance(block.size_bytes)
                 ctx.reject(block.raw, block.reason, position=number, record_type="dask.log_event")
-                count = 1
+                count, ended = 1, block.ended
             else:
                 ctx.advance(len(block))
+                ended = block.endswith(b"\n")
                 if not_utf8(block):
                     block = block.decode("utf-8", "backslashreplace").encode()
                 lines = decode(block, number)
@@ -67,7 +68,7 @@ def _lines(partition: Partition, ctx: ReadContext) -> Iterator[pl.DataFrame]:
             number += count
     if number == 1:
         ctx.note(f"{partition.path.name} is empty")
-    elif isinstance(block, bytes) and not block.endswith(b"\n"):
+    elif not ended:
         ctx.note("the file has no final newline: its last line may be cut off")
 
 
