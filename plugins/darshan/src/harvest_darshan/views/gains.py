@@ -32,7 +32,7 @@ JOB: Final = ("run", "job", "began")
 _LATE = pl.col("late_s") * (pl.col("largest_log") - 1)
 _REDUNDANT = pl.col("seconds") * fraction("redundant_bytes", "bytes")
 
-CONCERNED: Final = {
+CONCERNED: Final[dict[str, tuple[str | pl.Expr, str]]] = {
     **dict.fromkeys(
         ("io.small_requests", "io.small_requests_shared", "io.random_access"), ("seconds", "op")
     ),

@@ -188,7 +188,7 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
 
     ``impossible`` names the counters that have such a value.
     """
-    wrong = pl.concat(
+    found = pl.concat(
         [
             pl.LazyFrame(schema={"origin": pl.String, "counter": pl.String}),
             *(
@@ -198,7 +198,7 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
             ),
         ]
     )
-    wrong = wrong.group_by(name="origin").agg("counter").collect()
+    wrong = found.group_by(name="origin").agg("counter").collect()
     cut = pl.concat_list("partial_modules", "unread_modules").list.eval(
         pl.element().filter(
             pl.element().is_in(modules) if modules else ~pl.element().str.starts_with("DXT")
@@ -206,7 +206,7 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
     )
     coarse = (pl.col("log_version") < EXACT) & (pl.col("run_time_s") < COARSE_S)
     counters = pl.col("counter").explode().drop_nulls().unique().sort()
-    found = (
+    sure = (
         logs.with_columns(name=ORIGIN)
         .join(wrong, on="name", how="left")
         .group_by(KEY)
@@ -221,7 +221,7 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
     )
     words = ("lower_bound", "impossible_value", "coarse_clock", "one_process")
     said = pl.concat_list(pl.when(word).then(pl.lit(word)) for word in words).list.drop_nulls()
-    return found.select(*KEY, "impossible", certainty=said)
+    return sure.select(*KEY, "impossible", certainty=said)
 
 
 def exe_of_job() -> pl.Expr:

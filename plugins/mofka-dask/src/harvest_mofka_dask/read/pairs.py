@@ -16,7 +16,7 @@ class Pairs(list[tuple[Any, Any]]):
     """A mapping as its pairs, repeated keys too, in the order of the file."""
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
     """Only plain values: no tag makes it call anything."""
 
     most: int
