@@ -15,8 +15,6 @@ from harvest_toolkit.csv_header import header_line
 from .read.layout import CSV_KINDS, csv_kind_of_header, parse_header
 from .source import MofkaDaskSource
 
-__all__ = ["KINDS", "harvest_directory", "harvest_files"]
-
 KINDS: Final = {
     "scheduler": "scheduler_transition",
     "workers": "worker",

@@ -6,8 +6,6 @@ from typing import Final
 
 import polars as pl
 
-__all__ = ["ASKED", "TASKS", "with_requested"]
-
 ASKED: Final = {"row": pl.Int64(), "key": pl.String()}
 """Columns of keys that were asked for; row: which graph."""
 TASKS: Final = {**ASKED, "needs": pl.List(pl.String)}

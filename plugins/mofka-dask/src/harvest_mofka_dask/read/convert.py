@@ -24,8 +24,6 @@ from .times import microseconds_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["floats", "integers", "states", "times"]
-
 T = TypeVar("T")
 
 TIME: Final = "a time (epoch seconds, or ISO 8601 with an offset)"

@@ -26,8 +26,6 @@ from .csv_tables import Chunk, chunks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["graph_tasks"]
-
 
 def graph_tasks(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
     """``graph.csv``; ``position`` numbers the tasks of the file, ``graph`` its records."""

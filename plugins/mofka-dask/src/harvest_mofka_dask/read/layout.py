@@ -21,22 +21,6 @@ from harvest_toolkit.headless import Fit, fitting
 
 from .orders import ORDERS
 
-__all__ = [
-    "CSV_KINDS",
-    "LOOKED_FOR",
-    "UNREADABLE",
-    "CsvKind",
-    "RunFile",
-    "csv_kind_of_header",
-    "files_of",
-    "is_run",
-    "kind_by_itself",
-    "kind_of",
-    "parse_header",
-    "runs_of",
-    "walk",
-]
-
 HEAD_BYTES: Final = 64 * 1024
 """How much of a file is looked at to see what it is."""
 

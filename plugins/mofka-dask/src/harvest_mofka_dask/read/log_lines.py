@@ -11,8 +11,6 @@ from harvest import Partition, ReadContext
 from harvest.toolkit.texts import not_utf8
 from harvest_toolkit.lines import BLOCK_BYTES, LongLine, blocks, decode
 
-__all__ = ["EVENT_BYTES", "EVENT_LINES", "log_events"]
-
 CONTINUED: Final = "continuation line"
 EVENT_LINES: Final = 20_000
 EVENT_BYTES: Final = 8 * 1024 * 1024

@@ -21,8 +21,6 @@ from harvest_toolkit.clocks import Shown, decide_in_order, named, undecided_note
 
 from .log_lines import log_events
 
-__all__ = ["consumer_log", "dask_log"]
-
 _MOMENT: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}"
 _BEGINS: Final = rf"^(?:{_MOMENT}[,. ]|distributed[\w.]* - [A-Z]+ - )"
 _HEAD: Final = (

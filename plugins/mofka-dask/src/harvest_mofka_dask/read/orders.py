@@ -6,8 +6,6 @@ from typing import Final
 
 from harvest_toolkit.headless import Order
 
-__all__ = ["ORDERS", "of_kind"]
-
 _TIME: Final = r"\d{9,10}(?:\.\d*)?"
 _NUMBER: Final = r"-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|nan|None|"
 _ADDRESS: Final = r"[a-z]+://\S+"

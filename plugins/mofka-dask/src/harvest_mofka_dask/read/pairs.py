@@ -7,8 +7,6 @@ from typing import Any, Final
 
 import yaml
 
-__all__ = ["Pairs", "pairs_loader"]
-
 _TAG: Final = "tag:yaml.org,2002:"
 
 

@@ -7,8 +7,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 from typing import Final
 
-__all__ = ["microseconds_of"]
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST: Final = 253_402_300_800 * 1_000_000
 """Microseconds at the end of the year 9999."""

@@ -28,8 +28,6 @@ from .csv_tables import Chunk, chunks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["transfers"]
-
 FOLDED = "repeated transfer"
 
 

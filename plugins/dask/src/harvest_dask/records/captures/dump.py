@@ -19,8 +19,6 @@ from ..literals import LiteralFault, bytes_of_literal, canonical_key, key_of_lit
 from .maps import MapFault
 from .pickles import pickled_class
 
-__all__ = ["dump_format", "frames_of", "load"]
-
 LARGEST: Final = 1 << 30
 """Bytes of a dump at most, unpacked: loaded, it takes several times as much memory."""
 _STATUS: Final = {

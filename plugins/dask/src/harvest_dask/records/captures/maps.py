@@ -20,8 +20,6 @@ from ..types import Environment, Event, GraphTask, LogEvent, RunConfig, RunSoftw
 from .batches import TEXT, TIME, as_text, texts_of, time_of
 from .process import ProcessFacts
 
-__all__ = ["MAPS", "File", "MapFault", "event"]
-
 _MAP: Final = pa.map_(TEXT, TEXT)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pickletools
 from typing import Final
 
-__all__ = ["pickled_class"]
-
 LOOKED_AT: Final = 4096
 """Bytes of a pickle that are looked at: a class is named where its object begins."""
 _AROUND: Final = ("tblib", "copyreg", "cloudpickle", "functools", "builtins.getattr")

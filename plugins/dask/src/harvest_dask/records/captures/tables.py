@@ -30,8 +30,6 @@ from .batches import FLOAT, TEXT, TIME, Batch, as_text
 from .pickles import pickled_class
 from .process import ProcessFacts
 
-__all__ = ["TABLES", "columns_of", "record_class"]
-
 Columns: TypeAlias = dict[str, pa.Array]
 
 
