@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any, TypeAlias
 
 import attrs
@@ -249,7 +248,6 @@ def view_of_jobs(columns: Sequence[Column]) -> Callable[[RowsOfLogs], Callable[.
     """
 
     def made(rows_of: RowsOfLogs) -> Callable[..., pl.LazyFrame]:
-        @wraps(rows_of)
         def view(
             dataset: DatasetReader,
             *,
@@ -269,6 +267,7 @@ def view_of_jobs(columns: Sequence[Column]) -> Callable[[RowsOfLogs], Callable[.
 
             return deferred(compute, types_of(columns))
 
+        view.__doc__ = rows_of.__doc__
         return view
 
     return made
