@@ -1,49 +1,21 @@
 """harvest plugin for Dask runs recorded through Mofka.
 
-The names below are for use from Python; each is imported when first used.  All but TaskHandler,
-which here reads the files of runs, too, are those of ``harvest_dask_runs``.
+From Python, ``TaskHandler`` gives tasks as objects; it is imported when first used.
 """
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harvest_dask_runs import (
-        EventSource,
-        GraphEvent,
-        SchedulerEvent,
-        Task,
-        TaskEvent,
-        TaskState,
-        TransferEvent,
-        WorkerEvent,
-    )
-
     from .tasks import TaskHandler
 
-__all__ = [
-    "EventSource",
-    "GraphEvent",
-    "SchedulerEvent",
-    "Task",
-    "TaskEvent",
-    "TaskHandler",
-    "TaskState",
-    "TransferEvent",
-    "WorkerEvent",
-]
+__all__ = ["TaskHandler"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = ".tasks" if name == "TaskHandler" else "harvest_dask_runs"
-    value = getattr(importlib.import_module(home, __name__), name)
-    globals()[name] = value
-    return value
+    from .tasks import TaskHandler  # late: harvest imports this package to know its plugin
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    return TaskHandler
