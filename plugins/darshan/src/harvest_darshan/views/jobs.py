@@ -96,8 +96,8 @@ def _counted(counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
         .agg(sum_or_none(pl.exclude(KEY)))
         .select(
             *KEY,
-            # each part is summed by itself: what is not known of one record's reads is no reason
-            # to leave out its writes
+            # each part is summed by itself: where the reads of a record are
+            # unknown, its writes still count
             bytes=sum_of("read_bytes", "write_bytes"),
             requests=sum_of("reads", "writes"),
             meta_s=pl.col("meta_s") / 1e9,

@@ -173,8 +173,8 @@ def csv_kind_of_header(names: list[str]) -> str | None:
 def kind_of(path: Path) -> RunFile | None:
     """What a file is read as; None when it is not ours.
 
-    A file that cannot be opened is classified by its name, and is ``UNREADABLE`` if that does not
-    tell: reading it then costs only that file.
+    A file that cannot be opened is classified by its name, and is ``UNREADABLE`` if that says
+    nothing: reading it then costs only that file.
     """
     name = path.name
     if name.endswith(".csv"):

@@ -222,7 +222,7 @@ def _of_worker(state: dict[str, Any], address: str, versions: Any) -> list[Frame
 
 
 def _events(topics: Any) -> Iterator[tuple[Any, ...]]:
-    """Events by topic; of some versions of Dask there is no more than the name of an object."""
+    """Events by topic; of some versions of Dask only the name of an object is left."""
     for topic, entries in _map(topics).items():
         for entry in _list(entries) or [entries]:
             time, said = entry if isinstance(entry, list) and len(entry) == 2 else (None, entry)
