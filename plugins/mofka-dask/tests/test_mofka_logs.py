@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from harvest import collect
-from harvest_mofka_dask.read import log_lines
+from harvest_mofka_dask.read import logs
 from harvest_mofka_dask.source import Config, MofkaDaskSource
 
 
@@ -111,7 +111,7 @@ def test_events_are_the_same_however_the_file_is_cut(tmp_path, monkeypatch):
 
 def test_an_endless_continuation_does_not_gather_without_bound(tmp_path, monkeypatch):
     monkeypatch.setattr("harvest_toolkit.lines.BLOCK_BYTES", 1000)
-    monkeypatch.setattr(log_lines, "EVENT_LINES", 50)
+    monkeypatch.setattr(logs, "EVENT_LINES", 50)
     found = harvest(tmp_path, line("one") + "more\n" * 1000 + line("two"))
     events = found.rows("dask.log_event")
     assert len(events) > 3

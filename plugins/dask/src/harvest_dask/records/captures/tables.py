@@ -27,7 +27,7 @@ from ..types import (
     WorkerTransition,
 )
 from .batches import FLOAT, TEXT, TIME, Batch, as_text
-from .pickles import pickled_class
+from .dump import pickled_class
 from .process import ProcessFacts
 
 Columns: TypeAlias = dict[str, pa.Array]
