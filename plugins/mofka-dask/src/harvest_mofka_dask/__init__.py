@@ -1,21 +1,49 @@
 """harvest plugin for Dask runs recorded through Mofka.
 
-From Python, ``TaskHandler`` gives tasks as objects; it is imported when first used.
+The names below are for use from Python; each is imported when first used.  All but TaskHandler,
+which here reads the files of runs, too, are those of ``harvest_dask_runs``.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harvest_dask_runs import (
+        EventSource,
+        GraphEvent,
+        SchedulerEvent,
+        Task,
+        TaskEvent,
+        TaskState,
+        TransferEvent,
+        WorkerEvent,
+    )
+
     from .tasks import TaskHandler
 
-__all__ = ["TaskHandler"]
+__all__ = [
+    "EventSource",
+    "GraphEvent",
+    "SchedulerEvent",
+    "Task",
+    "TaskEvent",
+    "TaskHandler",
+    "TaskState",
+    "TransferEvent",
+    "WorkerEvent",
+]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .tasks import TaskHandler  # late: harvest imports this package to know its plugin
+    home = ".tasks" if name == "TaskHandler" else "harvest_dask_runs"
+    value = getattr(importlib.import_module(home, __name__), name)
+    globals()[name] = value
+    return value
 
-    return TaskHandler
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
