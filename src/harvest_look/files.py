@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harvest import UsageError
-from harvest.model.json import encode_frame
 from harvest.toolkit.files import replacing
 from harvest.toolkit.texts import printable_line
-from harvest_report.csv import CSV_TIME, csv_columns
+from harvest_report.csv import WRITERS, csv_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,23 +34,11 @@ def export(frame: pl.LazyFrame, path: Path, *, text: Callable[..., Any] | None =
         raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
     table = frame.collect()
     with replacing(path) as temporary:
-        _WRITERS[suffix](table, temporary, text)
+        if suffix == ".txt":
+            _text(table, temporary, text)
+        else:
+            WRITERS[suffix.replace(".ndjson", ".jsonl")](table, temporary)
     return int(table.height)
-
-
-def _parquet(table: pl.DataFrame, path: Path, _: Any) -> None:
-    table.write_parquet(path, compression="zstd", statistics=True)
-
-
-def _jsonl(table: pl.DataFrame, path: Path, _: Any) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        for start in range(0, table.height, 65_536):
-            lines = encode_frame(table.slice(start, 65_536))
-            file.writelines(f"{line}\n" for line in lines)
-
-
-def _csv(table: pl.DataFrame, path: Path, _: Any) -> None:
-    csv_columns(table).write_csv(path, datetime_format=CSV_TIME)
 
 
 def blocks_of_text(table: pl.DataFrame) -> Iterator[str]:
@@ -77,12 +64,3 @@ def _text(table: pl.DataFrame, path: Path, text: Any) -> None:
     with path.open("w", encoding="utf-8") as file:
         for block in (text or blocks_of_text)(table):
             file.write(f"{block}\n")
-
-
-_WRITERS: dict[str, Callable[[Any, Path, Any], None]] = {
-    ".parquet": _parquet,
-    ".jsonl": _jsonl,
-    ".ndjson": _jsonl,
-    ".csv": _csv,
-    ".txt": _text,
-}

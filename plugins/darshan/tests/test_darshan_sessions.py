@@ -75,17 +75,6 @@ def test_processes_of_a_run_share_their_intervals():
     assert widths(data) == {at(0): 0.5}  # 48.1 s in at most 200
 
 
-def test_users_and_directories_have_sessions_of_their_own():
-    # given three logs at the same time
-    jobs = [
-        ("/logs/a.darshan", 1, 0, 100),
-        ("/logs/b.darshan", 2, 1, 101),
-        ("/more/c.darshan", 1, 2, 102),
-    ]
-    data = dataset(jobs, [(origin, start, start + 10, 5) for origin, _, start, _ in jobs])
-    assert widths(data) == {at(0): 0.05, at(1): 0.05, at(2): 0.05}
-
-
 def test_a_killed_job_lasts_until_its_last_operation():
     data = dataset(
         [("/runs/a.darshan", 1, 0, None), ("/runs/b.darshan", 1, 5, 8)],

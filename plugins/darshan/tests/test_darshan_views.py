@@ -269,11 +269,6 @@ def test_bytes_are_spread_over_the_time_of_an_operation():
     assert rows["bytes_per_s"].to_list() == [2.0, 12.0, 3.0, 4.0]
 
 
-def test_the_default_interval_divides_the_run():
-    data = dataset(seg(0, 0, 1), seg(1, 0, 1, start_s=300.0, end_s=300.5))
-    assert timeline(data).collect()["bin_s"].to_list() == [2.0, 2.0]
-
-
 def test_mpi_io_counts_only_where_posix_was_not_traced():
     data = dataset(
         seg(0, 0, 10),

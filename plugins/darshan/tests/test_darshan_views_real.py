@@ -60,20 +60,6 @@ def counted_of_posix_and_mpiio(dataset):
         yield origin, record_id, upper if more else moved
 
 
-@pytest.mark.slow
-def test_the_timeline_holds_every_byte(dataset):
-    expected: Counter = Counter()
-    for row in counted_once(dataset):
-        expected[row["hostname"], row["op"], "bytes"] += row["length"]
-        expected[row["hostname"], row["op"], "operations"] += 1
-    for width in (None, "0.001", "0.01", "7"):
-        got: Counter = Counter()
-        for row in dataset.view("io.timeline", bin=width).collect().to_dicts():
-            for what in ("bytes", "operations"):
-                got[row["host"], row["op"], what] += row[what]
-        assert got == expected
-
-
 def test_files_hold_every_operation_once(dataset):
     traced = counted_once(dataset)
     names = {(row["origin"], row["record_id"]) for row in traced}

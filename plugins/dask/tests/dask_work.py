@@ -79,6 +79,12 @@ def spend(seconds: float) -> float:
     return seconds
 
 
+def wait_for(mark: str) -> None:
+    """Ends a moment after a file is there."""
+    until(Path(mark).exists)
+    time.sleep(0.1)
+
+
 def block(seed: int) -> bytes:
     """A megabyte that does not compress."""
     return random.Random(seed).randbytes(1_000_000)

@@ -23,15 +23,7 @@ from harvest_dask.content.secrecy import flat_config, mask_arguments, mask_value
 from harvest_dask.preload import dask_setup
 from harvest_dask.settings import CaptureError, Settings, settings_from_dask
 from harvest_dask.write import queues
-from harvest_dask.write.queues import Stream, as_json, spell
-
-
-@pytest.mark.parametrize(
-    ("key", "text"),
-    [("inc-1", "inc-1"), (("x", 0, 1), "('x', 0, 1)"), (7, "7"), (b"x", "b'x'"), (1.5, "1.5")],
-)
-def test_a_key_is_spelled_as_python_prints_it_unless_it_is_text(key: Any, text: str) -> None:
-    assert spell(key) == text
+from harvest_dask.write.queues import Stream, as_json
 
 
 @given(
@@ -194,6 +186,8 @@ def test_neither_imports_what_only_the_other_needs(done: str, absent: str) -> No
         ({"flush": 5.0}, "flush is 5.0: give seconds, more than 0 and at most 1"),
         ({"via": "worker"}, "via is 'worker': give 'scheduler'"),
         ({"queue": 0}, "queue is 0: give a number of rows"),
+        ({"yappi": "sundial"}, "give 'cpu' or 'wall'"),
+        ({"yappi": "cpu", "via": "scheduler"}, "leave via out"),
     ],
 )
 def test_a_wrong_setting_is_named(values: dict[str, Any], said: str) -> None:

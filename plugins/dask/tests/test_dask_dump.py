@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from night import NIGHT
 
 from harvest import collect
-from harvest_dask.records.captures.pickles import pickled_class
+from harvest_dask.records.captures.dump import pickled_class
 from harvest_dask.records.captures.source import DaskSource
 from harvest_dask.records.literals import text_of_literal
 

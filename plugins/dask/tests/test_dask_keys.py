@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import csv
 
 import pyarrow as pa
 import pytest
@@ -82,30 +81,11 @@ def test_printed_dicts_of_sizes_keep_their_order(dicts):
     ]
 
 
-@pytest.mark.slow
-@given(st.lists(KEYS, min_size=1, max_size=5, unique_by=spelled))
-def test_three_files_of_one_run_agree_on_every_key(tmp_path_factory, keys):
-    """Given a run written as the coupler writes it, then its keys are equal strings."""
-    require_equal_keys(tmp_path_factory, keys, write_rows)
-
-
 @pytest.mark.pandas
 @given(st.lists(KEYS, min_size=1, max_size=5, unique_by=spelled))
 def test_three_files_that_pandas_wrote_agree_on_every_key(tmp_path_factory, keys):
-    """The same where the library that the coupler uses writes the files."""
+    """Given a run written by the library that the coupler uses, then its keys are equal strings."""
     table = pytest.importorskip("pandas").DataFrame
-    write = lambda path, rows: table.from_records(rows).to_csv(path)  # noqa: E731
-    require_equal_keys(tmp_path_factory, keys, write)
-
-
-def write_rows(path, rows):
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def require_equal_keys(tmp_path_factory, keys, write):
     reader = pytest.importorskip("harvest_mofka_dask.source", reason="it reads such files")
     folder = tmp_path_factory.mktemp("run")
     time = 1713553301.5
@@ -121,7 +101,7 @@ def require_equal_keys(tmp_path_factory, keys, write):
         "graph.csv": [sent],
     }
     for name, rows in files.items():
-        write(folder / name, rows)
+        table.from_records(rows).to_csv(folder / name)
     found = collect(reader.MofkaDaskSource(str(folder)))
     expected = [spelled(key) for key in keys]
     assert not found.rejects

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from harvest import collect
-from harvest_mofka_dask.read import log_lines
+from harvest_mofka_dask.read import logs
 from harvest_mofka_dask.source import Config, MofkaDaskSource
 
 
@@ -111,7 +111,7 @@ def test_events_are_the_same_however_the_file_is_cut(tmp_path, monkeypatch):
 
 def test_an_endless_continuation_does_not_gather_without_bound(tmp_path, monkeypatch):
     monkeypatch.setattr("harvest_toolkit.lines.BLOCK_BYTES", 1000)
-    monkeypatch.setattr(log_lines, "EVENT_LINES", 50)
+    monkeypatch.setattr(logs, "EVENT_LINES", 50)
     found = harvest(tmp_path, line("one") + "more\n" * 1000 + line("two"))
     events = found.rows("dask.log_event")
     assert len(events) > 3
@@ -179,6 +179,12 @@ def test_bytes_that_are_not_utf8_are_shown(tmp_path):
 def test_an_unfinished_last_line_is_kept_and_noted(tmp_path):
     found = harvest(tmp_path, line("one") + line("tw").rstrip("\n"))
     assert len(found.rows("dask.log_event")) == 2
+    assert "no final newline" in found.notes[0]
+
+
+def test_a_long_last_line_without_its_end_is_rejected_and_noted(tmp_path):
+    found = harvest(tmp_path, line("one") + "x" * (9 * 1024 * 1024))
+    assert [reject.position for reject in found.rejects] == [2]
     assert "no final newline" in found.notes[0]
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest_mofka_dask.read.times import microseconds_of
+from harvest_mofka_dask.read.convert import microseconds_of
 from harvest_toolkit.spans import epoch_microseconds, spans
 
 

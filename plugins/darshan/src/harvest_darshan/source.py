@@ -96,5 +96,5 @@ def _is_log(path: str) -> bool:
     except OSError as error:
         if out_of_files(error):
             raise
-        # an unreadable file of another kind is no fault
+        # that a file of another kind cannot be read does not matter
         return False

@@ -19,8 +19,6 @@ from .write.queues import Payload
 from .write.recorder import Recorder, report_of
 from .write.remote import target_of
 
-__all__ = ["capture"]
-
 logger = logging.getLogger("harvest_dask")
 
 

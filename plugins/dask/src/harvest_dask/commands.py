@@ -11,8 +11,6 @@ import typer
 from harvest import HarvestError, UsageError, interrupt
 from harvest.toolkit.completion import words
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Capture running Dask clusters.", no_args_is_help=True)
 
 

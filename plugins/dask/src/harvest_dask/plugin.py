@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from harvest import Command, hookimpl
 
-__all__ = ["harvest_commands"]
-
 
 @hookimpl
 def harvest_commands() -> list[Command]:

@@ -18,8 +18,6 @@ from .scheduler import SchedulerCapture, worker_plugin
 from .settings import CaptureError, settings_from_dask
 from .write.directory import join_capture
 
-__all__ = ["dask_setup"]
-
 logger = logging.getLogger("harvest_dask")
 
 

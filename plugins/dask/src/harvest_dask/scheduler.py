@@ -28,8 +28,6 @@ from .write.queues import as_json
 from .write.recorder import Recorder, blind
 from .write.remote import Relay
 
-__all__ = ["SchedulerCapture", "stop_capture", "worker_plugin"]
-
 ATTACHED: Final = "capture-start"
 """Stimulus of rows that say what was there when the capture began."""
 

@@ -16,15 +16,6 @@ import dask.config
 
 from .content.profile import CLOCKS
 
-__all__ = [
-    "PREFIX",
-    "TOPIC",
-    "CaptureError",
-    "Settings",
-    "darshan_environment",
-    "settings_from_dask",
-]
-
 PREFIX: Final = "harvest.capture"
 """Where the settings stand in Dask's configuration."""
 

@@ -30,8 +30,6 @@ from .write.queues import Columns, Payload, spell
 from .write.recorder import Recorder, report_of
 from .write.remote import target_of
 
-__all__ = ["WorkerCapture"]
-
 TRANSITION_COLUMNS: Final = ("time", "key", "start_state", "finish_state", "stimulus_id")
 EXECUTION_COLUMNS: Final = ("key", "thread", "begins", "ends", "status")
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SUMMARY: Final = ("gpfs.summary",)
 _BOTH: Final = ("gpfs.summary", "gpfs.change")
+_of_owners = partial(Rule, view="gpfs.owners")
 
 
 def _owner(row: dict[str, Any]) -> str:
@@ -241,10 +242,9 @@ def _growth(name: str, by: str, what: str, where: str, words: tuple[str, str], *
 
 
 RULES: Final = (
-    Rule(
+    _of_owners(
         name="gpfs.cold_data",
         doc="Data that nobody has used for a long time fill space that active data need.",
-        view="gpfs.owners",
         where="cold_size_bytes > 0",
         columns=(
             *("uid", "user", "cold_size_bytes", "cold_share", "cold_inodes"),
@@ -265,10 +265,9 @@ RULES: Final = (
         },
         reports=_BOTH,
     ),
-    Rule(
+    _of_owners(
         name="gpfs.small_files",
         doc="Many small files cost metadata and time, and can occupy more space than they hold.",
-        view="gpfs.owners",
         where="small_inodes > 0",
         columns=(
             *("uid", "user", "small_inodes", "small_share", "small_size_bytes"),
@@ -289,10 +288,9 @@ RULES: Final = (
         },
         reports=_SUMMARY,
     ),
-    Rule(
+    _of_owners(
         name="gpfs.one_owner",
         doc="An owner of most of a file system decides when it is full.",
-        view="gpfs.owners",
         where="case when uid is not null then share > {share} end",
         columns=("uid", "user", "share", "size_bytes", "inodes", "all_bytes"),
         judge=one_owner,
@@ -305,10 +303,9 @@ RULES: Final = (
         thresholds={"share": Threshold(0.5, "share of all bytes that one owner may have")},
         reports=_SUMMARY,
     ),
-    Rule(
+    _of_owners(
         name="gpfs.unknown_owners",
         doc="Data of an owner without an account are cleaned up by no one.",
-        view="gpfs.owners",
         where="unknown",
         columns=("uid", "size_bytes", "inodes", "share", "all_bytes"),
         judge=unknown_owners,
@@ -324,11 +321,10 @@ RULES: Final = (
         },
         reports=_BOTH,
     ),
-    Rule(
+    _of_owners(
         name="gpfs.future_times",
         doc="A time after the scan comes from a wrong clock or from a program. Age policies never "
         "select such objects.",
-        view="gpfs.owners",
         where="future_inodes > 0",
         columns=(
             *("uid", "user", "future_inodes", "all_future_known_inodes", "all_data_inodes", "now"),

@@ -133,7 +133,7 @@ _SPREAD: Final = 16
 
 
 def _head(path: Path, size: int = HEAD_BYTES) -> tuple[bytes, str | None]:
-    """The first bytes of a list, unpacked, and why there are no more, if it was cut short."""
+    """The first bytes of a list, unpacked, and why these are all, if it was cut short."""
     with open_stream(path) as stream:
         return stream.read(size), stream.trouble
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from .tasks import TaskHandler
 
-__all__ = ["app", "capture"]
-
 ROLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "scheduler": ("-s", ("scheduler_transition.csv",)),
     "workers": ("-w", ("workers.csv", "worker.csv")),

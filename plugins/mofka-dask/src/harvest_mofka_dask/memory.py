@@ -15,8 +15,6 @@ from harvest_toolkit.csv_header import header_line
 from .read.layout import CSV_KINDS, csv_kind_of_header, parse_header
 from .source import MofkaDaskSource
 
-__all__ = ["KINDS", "harvest_directory", "harvest_files"]
-
 KINDS: Final = {
     "scheduler": "scheduler_transition",
     "workers": "worker",
@@ -38,7 +36,7 @@ def harvest_directory(path: Path) -> Harvested:
 def harvest_files(files: Mapping[str, str | os.PathLike[str]]) -> Harvested:
     """The CSVs of one run, whatever their names, by their roles in KINDS.
 
-    Raises UsageError for an unknown role, SourceError where there is no file, one is missing, or
+    Raises UsageError for an unknown role, SourceError where no file is named, one is missing, or
     has not the columns of its role.
     """
     for role in files.keys() - KINDS.keys():

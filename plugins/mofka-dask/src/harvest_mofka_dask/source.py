@@ -17,8 +17,6 @@ from harvest_dask.records.types import RECORD_TYPES
 
 from .read import layout
 
-__all__ = ["Config", "MofkaDaskSource"]
-
 READERS = {
     "scheduler_transition": "events:scheduler_transitions",
     "worker_transition": "events:worker_transitions",

@@ -15,8 +15,6 @@ import harvest_dask_runs
 
 from .memory import KINDS, harvest_directory, harvest_files
 
-__all__ = ["TaskHandler"]
-
 
 class TaskHandler(harvest_dask_runs.TaskHandler):
     """The tasks of one or more runs, which their files can give, too."""

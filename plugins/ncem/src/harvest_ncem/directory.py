@@ -16,7 +16,7 @@ from harvest import Partition, file_partition
 from harvest.toolkit.files import may_be
 
 from .headers import recognise
-from .names import LOOK_BYTES, Kind, parse_name
+from .names import LOOK_BYTES, parse_name
 
 SCANS_PER_GROUP = 500
 """Scan numbers whose files make a partition: about 2,000 receiver statuses."""
@@ -43,7 +43,7 @@ def _folder(folder: str, inside: str, relative: str, names: Sequence[str]) -> It
     for name in names:
         found = parse_name(name)
         if found is not None:
-            key = (_is_read(found.kind), found.scan_number // SCANS_PER_GROUP)
+            key = (found.kind == "status", found.scan_number // SCANS_PER_GROUP)
             groups.setdefault(key, []).append(name)
         elif name.lower().endswith(".csv") and may_be(Path(inside + name), recognise):
             tables.append(name)
@@ -70,10 +70,6 @@ def _folder(folder: str, inside: str, relative: str, names: Sequence[str]) -> It
             options={"what": "other", "count": len(other)},
             fingerprint=_digest(other),
         )
-
-
-def _is_read(kind: Kind) -> bool:
-    return kind == "status"
 
 
 def _stamp(inside: str, names: Iterable[str]) -> str:

@@ -364,7 +364,5 @@ def _by_distiller(dataset: DatasetReader) -> pl.LazyFrame:
 
 def _side(size: int | None, unit: float) -> int | None:
     """The side of a square scan whose raw data have so many bytes."""
-    for side in SIDES if size else ():
-        if abs(size / (side * side * unit) - 1) < 0.05:  # type: ignore[operator]
-            return side
-    return None
+    sides = (side for side in SIDES if size and abs(size / (side * side * unit) - 1) < 0.05)
+    return next(sides, None)

@@ -28,7 +28,7 @@ from harvest_toolkit.frames import fraction
 
 from .sections import LABELS, failed_table, throughput_plot
 from .study import Study, load_study
-from .views.declared.durations import OUTLIER_COLUMNS
+from .views.declared import OUTLIER_COLUMNS
 from .views.outliers import durations, fences, outliers
 from .views.scans import positions
 

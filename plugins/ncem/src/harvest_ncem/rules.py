@@ -64,16 +64,17 @@ def _scans_apart(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[
 
 
 def _receivers_missing(rows: pl.DataFrame, total: int, *, receivers: float) -> Iterator[Finding]:
+    fewest = rows["receivers"].sort()[0]
     yield Finding(
         "medium",
         f"{_some(rows, total)} have fewer than {receivers:g} receiver statuses",
-        f"Fewest: {rows['receivers'].min()}. First and last times of these scans may be missing.",
+        f"Fewest: {fewest}. First and last times of these scans may be missing.",
     )
 
 
 def _scans_lost(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
     for (method, missing), lost in rows.group_by("method", "missing", maintain_order=True):
-        scans, first = lost["n_method"][0], lost["scan_number"].min()
+        scans, first = lost["n_method"][0], lost["scan_number"].sort()[0]
         # what was not harvested, or never taken, leaves nothing either
         nothing = missing == NOTHING
         what = "left no file and no status" if nothing else f"lost: {missing}"
@@ -107,7 +108,7 @@ def _empty_files(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     yield Finding(
         "high",
         f"{_some(rows, total)} have empty files",
-        f"{files} of 0 bytes. First of these scans: {rows['scan_number'].min()}.",
+        f"{files} of 0 bytes. First of these scans: {rows['scan_number'].sort()[0]}.",
     )
 
 
@@ -116,7 +117,7 @@ def _files_too_old(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
         "medium",
         f"{_some(rows, total)} have files older than the scan",
         f"The files were written before the first receiver time. First of these scans: "
-        f"{rows['scan_number'].min()}.",
+        f"{rows['scan_number'].sort()[0]}.",
     )
 
 

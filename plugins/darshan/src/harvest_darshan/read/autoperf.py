@@ -97,7 +97,7 @@ class _AutoPerf(Decoder):
                 f"records of {8 * self.words}"
             )
         # the header is part of every row; without rows it leaves none
-        self.folded = 1
+        self.merged = 1
         return rows
 
     def _matrices(self) -> Iterator[tuple[NDArray[np.uint64], memoryview]]:

@@ -103,7 +103,7 @@ def parse_header(head: bytes, size: int) -> Header:
     head: the first :data:`HEADER_BYTES` of the file, or all of a shorter one.
     size: the size of the file.
 
-    Raises DamagedError when it is no readable header of a log.
+    Raises DamagedError where they are not a readable header of a log.
     """
     order, version = _order_and_version(head, size)
     wide = version >= "3.41"

@@ -74,7 +74,7 @@ class _Shape:
 class DxtRecords(Decoder):
     """The segments of DXT_POSIX or DXT_MPIIO.
 
-    rows: segments; ``folded``: records without segments, which give no row.
+    rows: segments; ``merged``: records without segments, which give no row.
     layout: ``stock`` or ``pthread_id``; None without segments.
     """
 
@@ -108,7 +108,7 @@ class DxtRecords(Decoder):
         if VARIANT in fitting and fitting[VARIANT].first[STOCK:].startswith(_PREFIX):
             self.size = VARIANT
         shape = fitting[self.size]
-        self.folded, self.hosts = shape.bare, shape.hosts
+        self.merged, self.hosts = shape.bare, shape.hosts
         return shape.segments
 
     def _walk(self, size: int) -> _Shape:

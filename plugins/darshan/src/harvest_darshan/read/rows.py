@@ -31,10 +31,10 @@ def rows_of(opened: CheckedLog, ctx: ReadContext) -> Iterator[Rows]:
     log = Log(ctx.origin, job, names.by_id, hosts)
     mounts = [mount for mount in job.mounts if isinstance(mount, Mount)]
     ctx.read(1 + len(job.mounts) + len(names.ids) + names.repeated + len(opened.failures))
-    ctx.read(sum(d.rows + d.folded for d in opened.decoders.values()))
+    ctx.read(sum(d.rows + d.merged for d in opened.decoders.values()))
     ctx.folded(names.repeated, "repeated name")
     for name, decoder in opened.decoders.items():
-        ctx.folded(decoder.folded, f"{name}: part of its other rows, or a record without content")
+        ctx.folded(decoder.merged, f"{name}: part of its other rows, or a record without content")
     for number, line in enumerate(job.mounts, start=1):
         if isinstance(line, str):
             ctx.reject(line, "not a mount: a type, a tab and a path expected", position=number,

@@ -81,7 +81,7 @@ class Decoder(abc.ABC):
 
     known: the readable versions of its records.
     rows: rows that ``batches`` will give.
-    ``folded``: records of the log without a row of their own.
+    ``merged``: records of the log without a row of their own.
     hosts: host by rank, where the records have it.
 
     Raises DamagedError when the records do not fill the region exactly.
@@ -95,7 +95,7 @@ class Decoder(abc.ABC):
         self.module = module
         self.region = region
         self.order = order
-        self.folded = 0
+        self.merged = 0
         self.hosts: dict[int, str] = {}
         self.rows = self._check()
 

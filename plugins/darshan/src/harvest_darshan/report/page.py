@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import polars as pl
 
@@ -63,8 +62,8 @@ def io_report(
     files = cache(lambda: files_of(chosen).collect())
     gains = cache(lambda: gains_of(chosen).collect())
     shown = jobs.row(0, named=True)
-    same = (pl.col("run") == shown["run"]) & (pl.col("job") == _number(shown))
-    of_job = logs.filter(same & (pl.col("began") == shown["began"]))
+    number = shown["pid"] if shown["job"] is None else shown["job"]
+    of_job = logs.filter(run=shown["run"], job=number, began=shown["began"])
     narrow = OfLogs.among(dataset, of_job)
     which = "" if jobs.height == 1 else f" of {job_name(shown)}"
     sections: list[Section | LazySection] = [
@@ -97,11 +96,6 @@ def _title(jobs: pl.DataFrame) -> str:
     if jobs.height > 1:
         return f"I/O of {jobs.height:,} jobs"
     return f"I/O of {job_name(first)}"
-
-
-def _number(job: dict[str, Any]) -> int:
-    """What the setting job chooses it by."""
-    return int(job["pid"] if job["job"] is None else job["job"])
 
 
 def _facts(logs: pl.DataFrame) -> tuple[tuple[str, str], ...]:

@@ -21,10 +21,6 @@ NAMES: Final = {"h5d": "HDF5 datasets", "pnetcdf_var": "PnetCDF variables"}
 
 TIMES: Final = {"read_s": "reading", "write_s": "writing", "meta_s": "metadata"}
 FILE_NAME: Final = pl.col("log").str.extract(r"([^/]*)$", 1)
-_AMOUNTS: Final = (
-    Column("read_bytes", "read", "bytes"),
-    Column("write_bytes", "written", "bytes"),
-)
 
 
 def layers_table(
@@ -49,7 +45,8 @@ def layers_table(
         (
             *("layer", "files"),
             Column("requests", doc="reads and writes"),
-            *_AMOUNTS,
+            Column("read_bytes", "read", "bytes"),
+            Column("write_bytes", "written", "bytes"),
             Column("read_s", "reading", "s", ",.3f"),
             Column("write_s", "writing", "s", ",.3f"),
             Column("meta_s", "metadata", "s", ",.3f", doc="open, stat, seek, close, flush"),
@@ -317,9 +314,11 @@ def bandwidth_table(dataset: DatasetReader, jobs: pl.DataFrame, top: int) -> Ite
     )
     if rows.is_empty():
         return
+    listed = some(jobs.height, top, "jobs")
+    names = {name.upper(): known_as for name, known_as in NAMES.items()}
     yield Table(
         "bandwidth",
-        rows.with_columns(layer=pl.col("layer").replace(LAYER_NAMES)),
+        rows.with_columns(layer=pl.col("layer").replace(names)),
         (
             *(job_columns(rows) if jobs.height > 1 else ()),
             "layer",
@@ -331,14 +330,7 @@ def bandwidth_table(dataset: DatasetReader, jobs: pl.DataFrame, top: int) -> Ite
         ),
         of=BANDWIDTH_COLUMNS,
         title="Bandwidth by job and layer" if jobs.height > 1 else "Bandwidth by layer",
-        note=(_FIRST.format(some(jobs.height, top, "jobs")) if jobs.height > 1 else "")
+        note=(f"{listed}, the most time in I/O first. " if jobs.height > 1 else "")
         + "A job waits for its slowest process, or the slowest rank of each shared file. Layers "
         "overlap, so their bytes do not add up.",
     )
-
-
-_FIRST = "{}, the most time in I/O first. "
-
-
-LAYER_NAMES = {name.upper(): shown for name, shown in NAMES.items()}
-"""Modules with another name in the report."""

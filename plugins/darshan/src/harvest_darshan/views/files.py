@@ -64,40 +64,7 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         | pl.col("module").is_in("partial_modules").fill_null(value=False),
     )
     one = ["run", "record_id"]
-
-    def total(column: str, op: str) -> pl.Expr:
-        return sum_or_none(pl.col(column).filter(pl.col("op") == op))
-
-    def processes(op: str) -> pl.Expr:
-        mine = pl.col("op") == op
-        did = mine & (pl.col("count") > 0)
-        hidden = (did & (pl.col("rank") < 0)).any() | (mine & pl.col("count").is_null()).any()
-        return pl.when(~hidden).then(pl.struct("origin", "rank").filter(did).n_unique())
-
-    # buffered I/O is never counted by size
-    sized = pl.col("module") != LAYERS["stdio"].module
-    sums = used.group_by(one).agg(
-        *[
-            sum_or_none(pl.col(name).filter(sized & (pl.col("op") == op))).alias(f"{op[0]}_{name}")
-            for op in ("read", "write")
-            for name in BINS
-        ],
-        file=pl.col("path").max(),
-        basis=pl.col("module").unique().sort(),
-        readers=processes("read"),
-        writers=processes("write"),
-        read_bytes=total("bytes", "read"),
-        write_bytes=total("bytes", "write"),
-        reads=total("count", "read"),
-        writes=total("count", "write"),
-        operations=sum_or_none("count"),
-        read_s=total("nanoseconds", "read") / 1e9,
-        write_s=total("nanoseconds", "write") / 1e9,
-        sequential=safe_sum("sequential"),
-        ordered=safe_sum(pl.col("count").filter(pl.col("sequential").is_not_null())),
-        sized=pl.col(BINS[0]).is_not_null().any(),
-        part=pl.col("part").any(),
-    )
+    sums = used.group_by(one).agg(**_figures())
     short = pl.col("part") | pl.col("meta_part").fill_null(value=False)
     return (
         sums.with_columns(
@@ -115,6 +82,44 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
             nulls_last=True,
         )
     )
+
+
+def _figures() -> dict[str, pl.Expr]:
+    """Sums over the rows of a file, reads and writes apart."""
+
+    def total(column: str, op: str) -> pl.Expr:
+        return sum_or_none(pl.col(column).filter(pl.col("op") == op))
+
+    def processes(op: str) -> pl.Expr:
+        mine = pl.col("op") == op
+        did = mine & (pl.col("count") > 0)
+        hidden = (did & (pl.col("rank") < 0)).any() | (mine & pl.col("count").is_null()).any()
+        return pl.when(~hidden).then(pl.struct("origin", "rank").filter(did).n_unique())
+
+    # buffered I/O is never counted by size
+    sized = pl.col("module") != LAYERS["stdio"].module
+    return {
+        **{
+            f"{op[0]}_{name}": sum_or_none(pl.col(name).filter(sized & (pl.col("op") == op)))
+            for op in ("read", "write")
+            for name in BINS
+        },
+        "file": pl.col("path").max(),
+        "basis": pl.col("module").unique().sort(),
+        "readers": processes("read"),
+        "writers": processes("write"),
+        "read_bytes": total("bytes", "read"),
+        "write_bytes": total("bytes", "write"),
+        "reads": total("count", "read"),
+        "writes": total("count", "write"),
+        "operations": sum_or_none("count"),
+        "read_s": total("nanoseconds", "read") / 1e9,
+        "write_s": total("nanoseconds", "write") / 1e9,
+        "sequential": safe_sum("sequential"),
+        "ordered": safe_sum(pl.col("count").filter(pl.col("sequential").is_not_null())),
+        "sized": pl.col(BINS[0]).is_not_null().any(),
+        "part": pl.col("part").any(),
+    }
 
 
 def _above_daos(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:

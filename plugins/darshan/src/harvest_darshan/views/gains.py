@@ -32,7 +32,7 @@ JOB: Final = ("run", "job", "began")
 _LATE = pl.col("late_s") * (pl.col("largest_log") - 1)
 _REDUNDANT = pl.col("seconds") * fraction("redundant_bytes", "bytes")
 
-CONCERNED: Final = {
+CONCERNED: Final[dict[str, tuple[str | pl.Expr, str]]] = {
     **dict.fromkeys(
         ("io.small_requests", "io.small_requests_shared", "io.random_access"), ("seconds", "op")
     ),
@@ -85,10 +85,11 @@ def gains(
         )
         per_finding = _summed(per_part, [*JOB, "finding"])
         rows = per_finding if per == "finding" else _by_job(per_part, per_finding)
+        ran = pl.when(pl.col("seconds").is_not_null()).then("process_s")
         return (
             rows.join(jobs, on=JOB, how="left", nulls_equal=True)
             # no process can gain more time than it ran
-            .with_columns(seconds=pl.min_horizontal("seconds", _known("process_s")))
+            .with_columns(seconds=pl.min_horizontal("seconds", ran))
             .with_columns(hours=pl.col("seconds") / 3600, share=fraction("seconds", "process_s"))
             .sort(
                 *("hours", "run", "began", "job", "finding"),
@@ -98,11 +99,6 @@ def gains(
         )
 
     return deferred(compute, types_of(GAIN_COLUMNS))
-
-
-def _known(limit: str) -> pl.Expr:
-    """A limit of ``seconds``, where these are known."""
-    return pl.when(pl.col("seconds").is_not_null()).then(limit)
 
 
 def _chosen(rule: Rule, rows: pl.DataFrame) -> pl.DataFrame:
@@ -121,7 +117,9 @@ def _chosen(rule: Rule, rows: pl.DataFrame) -> pl.DataFrame:
 
 def _summed(parts: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Parts of some findings together: those that do not overlap add up, of others the most."""
-    apart = [pl.col("seconds").filter(pl.col("part") == word).max() for word in _APART]
+    apart = [
+        pl.col("seconds").filter(pl.col("part") == word).max() for word in ("read", "write", "meta")
+    ]
     together = pl.col("seconds").filter(pl.col("part") == "all").max()
     known = pl.col("seconds").is_not_null().any()
     most = pl.max_horizontal(pl.sum_horizontal(apart), together)
@@ -130,9 +128,6 @@ def _summed(parts: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         certainty=_words(),
         findings=pl.col("finding").unique().sort(),
     )
-
-
-_APART: Final = ("read", "write", "meta")
 
 
 def _words() -> pl.Expr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 import polars as pl
@@ -24,6 +24,9 @@ COARSE_S = 100.0
 
 EXACT = "3.41"
 """The first version of logs whose times have fractions of seconds."""
+
+RowsOfLogs: TypeAlias = Callable[[DatasetReader, pl.DataFrame], pl.DataFrame]
+"""Gives the rows of a view of some logs, which ``logs_by_job`` gave."""
 
 
 def named_run(dataset: DatasetReader, run: str | None, job: int | None = None) -> str | None:
@@ -188,7 +191,7 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
 
     ``impossible`` names the counters that have such a value.
     """
-    wrong = pl.concat(
+    found = pl.concat(
         [
             pl.LazyFrame(schema={"origin": pl.String, "counter": pl.String}),
             *(
@@ -198,7 +201,7 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
             ),
         ]
     )
-    wrong = wrong.group_by(name="origin").agg("counter").collect()
+    wrong = found.group_by(name="origin").agg("counter").collect()
     cut = pl.concat_list("partial_modules", "unread_modules").list.eval(
         pl.element().filter(
             pl.element().is_in(modules) if modules else ~pl.element().str.starts_with("DXT")
@@ -206,7 +209,7 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
     )
     coarse = (pl.col("log_version") < EXACT) & (pl.col("run_time_s") < COARSE_S)
     counters = pl.col("counter").explode().drop_nulls().unique().sort()
-    found = (
+    sure = (
         logs.with_columns(name=ORIGIN)
         .join(wrong, on="name", how="left")
         .group_by(KEY)
@@ -221,7 +224,7 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
     )
     words = ("lower_bound", "impossible_value", "coarse_clock", "one_process")
     said = pl.concat_list(pl.when(word).then(pl.lit(word)) for word in words).list.drop_nulls()
-    return found.select(*KEY, "impossible", certainty=said)
+    return sure.select(*KEY, "impossible", certainty=said)
 
 
 def exe_of_job() -> pl.Expr:
@@ -236,30 +239,38 @@ def exe_of_job() -> pl.Expr:
     return most.first()
 
 
-def rows_of_jobs(
-    dataset: DatasetReader,
-    columns: Sequence[Column],
-    rows_of: Callable[[DatasetReader, pl.DataFrame], pl.DataFrame],
-    run: str | None,
-    job: int | None,
-    per: str = "job",
-) -> pl.LazyFrame:
-    """A view of jobs, or of logs, from a function that gives its rows of some logs.
+def view_of_jobs(columns: Sequence[Column]) -> Callable[[RowsOfLogs], Callable[..., pl.LazyFrame]]:
+    """Make a view of jobs, or of logs, of a function that gives its rows of some logs.
 
-    It gives them ``job``, null where no scheduler gave an id, and ``pid``, the process id in its
-    place, unless they have one, and sorts them by job; those of a job stay in their order.
+    The view takes ``run``, ``job`` and ``per`` (job or log).  It gives rows ``job``, null where no
+    scheduler gave an id, and ``pid``, the process id, where they have none, and sorts them by job;
+    those of a job stay in their order.
     """
-    wanted = named_run(dataset, run, job)
 
-    def compute() -> pl.DataFrame:
-        rows = rows_of(dataset, logs_by_job(dataset, wanted, job, per_log=per == "log"))
-        given = pl.when("scheduled")
-        pid = "pid" if "pid" in rows.columns else given.then(None).otherwise("job")
-        return rows.sort(
-            "run", "began", "job", "log", nulls_last=True, maintain_order=True
-        ).with_columns(given.then("job").alias("job"), pid=pid)
+    def made(rows_of: RowsOfLogs) -> Callable[..., pl.LazyFrame]:
+        def view(
+            dataset: DatasetReader,
+            *,
+            run: str | None = None,
+            job: int | None = None,
+            per: str = "job",
+        ) -> pl.LazyFrame:
+            wanted = named_run(dataset, run, job)
 
-    return deferred(compute, types_of(columns))
+            def compute() -> pl.DataFrame:
+                rows = rows_of(dataset, logs_by_job(dataset, wanted, job, per_log=per == "log"))
+                given = pl.when("scheduled")
+                pid = "pid" if "pid" in rows.columns else given.then(None).otherwise("job")
+                return rows.sort(
+                    "run", "began", "job", "log", nulls_last=True, maintain_order=True
+                ).with_columns(given.then("job").alias("job"), pid=pid)
+
+            return deferred(compute, types_of(columns))
+
+        view.__doc__ = rows_of.__doc__
+        return view
+
+    return made
 
 
 def joined(rows: pl.DataFrame, *parts: pl.DataFrame) -> pl.DataFrame:

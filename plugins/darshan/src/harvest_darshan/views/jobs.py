@@ -19,7 +19,7 @@ from .grouping import (
     joined,
     layer_states,
     number_sessions,
-    rows_of_jobs,
+    view_of_jobs,
 )
 from .layers import FILE, LAYERS, UNSUMMED, Counted, Layer, counted_records, nanoseconds, sum_of
 from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
@@ -29,23 +29,14 @@ _COUNTS = ("reads", "writes", "read_bytes", "write_bytes")
 _TIMES = ("read", "write", "meta")
 
 
-def jobs(
-    dataset: DatasetReader,
-    *,
-    run: str | None = None,
-    job: int | None = None,
-    per: str = "job",
-) -> pl.LazyFrame:
+@view_of_jobs(JOB_COLUMNS)
+def jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """One row per job: the I/O of its processes in the layers of its logs.
 
     A job is the logs of one directory, user and job id.  Where no scheduler gave an id, Darshan
     takes the process id, which differs from log to log: then a job is the logs of one directory
     and user whose times overlap, directly or through others, as those of a Dask run do.
     """
-    return rows_of_jobs(dataset, JOB_COLUMNS, _jobs, run, job, per)
-
-
-def _jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     counted = counted_records(dataset, None)
     stdio = layer_sums(dataset, logs, "stdio")
     found = joined(
@@ -105,8 +96,8 @@ def _counted(counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
         .agg(sum_or_none(pl.exclude(KEY)))
         .select(
             *KEY,
-            # each part is summed by itself: what is not known of one record's reads is no reason
-            # to leave out its writes
+            # each part is summed by itself: where the reads of a record are
+            # unknown, its writes still count
             bytes=sum_of("read_bytes", "write_bytes"),
             requests=sum_of("reads", "writes"),
             meta_s=pl.col("meta_s") / 1e9,
@@ -236,18 +227,9 @@ def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.Data
     )
 
 
-def bandwidth(
-    dataset: DatasetReader,
-    *,
-    run: str | None = None,
-    job: int | None = None,
-    per: str = "job",
-) -> pl.LazyFrame:
+@view_of_jobs(BANDWIDTH_COLUMNS)
+def bandwidth(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """One row per job, or per log, and layer that its logs have."""
-    return rows_of_jobs(dataset, BANDWIDTH_COLUMNS, _bandwidth, run, job, per)
-
-
-def _bandwidth(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     states = layer_states(dataset, logs)
     layers = pl.concat(_of_layer(dataset, logs, states, name) for name in LAYERS)
     # where both may lack a part, their quotient may be too high or too low

@@ -9,7 +9,7 @@ from harvest_toolkit.frames import complete_sum, fraction, known_sum, possible, 
 
 from .declared.jobs import POSIX_FILE_COLUMNS
 from .files import BINS
-from .grouping import KEY, certainty, exe_of_job, joined, program_of, rows_of_jobs
+from .grouping import KEY, certainty, exe_of_job, joined, program_of, view_of_jobs
 from .layers import nanoseconds, seconds, sum_of
 
 OPS = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
@@ -25,14 +25,9 @@ UNNAMED = "(not named)"
 """A file whose name is not in the log."""
 
 
-def posix_files(
-    dataset: DatasetReader, *, run: str | None = None, job: int | None = None
-) -> pl.LazyFrame:
+@view_of_jobs(POSIX_FILE_COLUMNS)
+def posix_files(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """One row per job and file that POSIX counts, of each job that with most time first."""
-    return rows_of_jobs(dataset, POSIX_FILE_COLUMNS, _posix_files, run, job)
-
-
-def _posix_files(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     files = by_file(dataset, logs).collect(engine="streaming")
     spent = sum_of("read_s", "write_s", "meta_s")
     return (

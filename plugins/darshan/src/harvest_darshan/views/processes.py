@@ -20,7 +20,7 @@ from .grouping import (
     named_run,
     once,
     program_of,
-    rows_of_jobs,
+    view_of_jobs,
 )
 from .layers import ORIGIN, SEGMENTS, of_run, run_of, spent_ns, traced_once
 
@@ -85,17 +85,12 @@ def _sums(files: pl.DataFrame, what: str) -> pl.DataFrame:
     )
 
 
-def ranks(
-    dataset: DatasetReader, *, run: str | None = None, job: int | None = None
-) -> pl.LazyFrame:
+@view_of_jobs(RANK_COLUMNS)
+def ranks(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """One row per log and rank with traced operations.
 
     Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
     """
-    return rows_of_jobs(dataset, RANK_COLUMNS, _ranks, run, job)
-
-
-def _ranks(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     threads = pl.col("thread").drop_nulls().n_unique()
     trace = dataset[SEGMENTS].join(logs.select("origin").lazy(), on="origin", how="semi")
     per_rank = (

@@ -8,7 +8,7 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import possible, sum_or_none
 
 from .declared.jobs import REQUEST_COLUMNS
-from .grouping import KEY, certainty, joined, layer_states, rows_of_jobs
+from .grouping import KEY, certainty, joined, layer_states, view_of_jobs
 from .layers import nanoseconds
 from .posix_files import OPS, by_file, process_seconds, share_of
 
@@ -17,18 +17,9 @@ MPIIO = ("independent", "collective", "split", "nonblocking")
 _COUNTS = ("requests", "bytes", "small", "random", "shared", "shared_small", "redundant_bytes")
 
 
-def requests(
-    dataset: DatasetReader,
-    *,
-    run: str | None = None,
-    job: int | None = None,
-    per: str = "job",
-) -> pl.LazyFrame:
+@view_of_jobs(REQUEST_COLUMNS)
+def requests(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """Two rows per job, or per log, one for reads and one for writes."""
-    return rows_of_jobs(dataset, REQUEST_COLUMNS, _requests, run, job, per)
-
-
-def _requests(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     files = by_file(dataset, logs).collect(engine="streaming")
     sure = certainty(dataset, logs, "POSIX", "MPI-IO")
     jobs = joined(process_seconds(logs), layer_states(dataset, logs), sure)

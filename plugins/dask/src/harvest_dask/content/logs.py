@@ -14,8 +14,6 @@ import dask.config
 
 from ..write.queues import Stream
 
-__all__ = ["COLUMNS", "LogTap"]
-
 COLUMNS: Final = ("time", "level", "source", "logger", "message", "worker")
 _ROLES: Final = ("scheduler", "worker", "client")
 

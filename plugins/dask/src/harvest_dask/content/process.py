@@ -23,8 +23,6 @@ from ..settings import Settings
 from ..write.queues import Payload
 from .secrecy import flat_config, mask_arguments, mask_values
 
-__all__ = ["REPEAT_S", "Offset", "clock_frame", "first_frames", "measure", "script", "start"]
-
 ROUNDS: Final = 7
 REPEAT_S: Final = 60.0
 """Clocks drift, so a process measures again."""

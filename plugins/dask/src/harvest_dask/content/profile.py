@@ -10,8 +10,6 @@ import logging
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["CLOCKS", "Profile"]
-
 CLOCKS: Final = ("cpu", "wall")
 """Times that Yappi can measure."""
 

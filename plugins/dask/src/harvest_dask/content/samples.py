@@ -11,8 +11,6 @@ from tornado.ioloop import PeriodicCallback
 
 from ..write.queues import Stream
 
-__all__ = ["COLUMNS", "Sampler"]
-
 COLUMNS: Final = (
     *("time", "cpu_percent", "memory_bytes", "managed_bytes", "spilled_bytes"),
     *("read_bytes_disk", "write_bytes_disk", "net_read_bytes", "net_write_bytes"),

@@ -10,8 +10,6 @@ from distributed.utils import key_split_group
 
 from ..write.queues import Columns, Payload, spell, spell_all
 
-__all__ = ["Tasks", "graph_frames", "transition_columns"]
-
 EXCEPTION: Final = 1000
 """Characters of an exception's text, or bytes of it pickled."""
 

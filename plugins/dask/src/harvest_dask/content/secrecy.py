@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-__all__ = ["MASK", "flat_config", "mask_arguments", "mask_text", "mask_values"]
-
 MASK: Final = "***"
 
 _SECRET: Final = re.compile(

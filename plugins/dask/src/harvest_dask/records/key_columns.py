@@ -18,7 +18,10 @@ import pyarrow as pa
 from .arrays import list_array
 from .literals import LiteralFault, canonical_key, dict_items, key_of_literal
 
-__all__ = ["ANY_KEY", "KEY", "TUPLE", "canonical_keys", "key_sizes", "odd_texts", "spelled_keys"]
+__all__ = [
+    *("ANY_KEY", "ASKED", "KEY", "TASKS", "TUPLE", "canonical_keys", "key_sizes", "odd_texts"),
+    *("spelled_keys", "with_requested"),
+]
 
 _TEXT: Final = r"'[ -&(-\[\]-~]*'"
 _ITEM: Final = rf"(?:{_TEXT}|0|-?[1-9][0-9]{{0,17}})"
@@ -44,6 +47,11 @@ _ORDINARY: Final = rf"^{KEY}$"
 _SIZE: Final = re.compile(r"([0-9]{1,19})(?:\.0*)?")
 
 KEY_SIZE: Final = pa.struct([("key", pa.string()), ("size_bytes", pa.int64())])
+
+ASKED: Final = {"row": pl.Int64(), "key": pl.String()}
+"""Columns of keys that were asked for; row: which graph."""
+TASKS: Final = {**ASKED, "needs": pl.List(pl.String)}
+"""Columns of the tasks of graphs: each with the keys that it needs."""
 
 
 def canonical_keys(texts: pa.Array) -> pa.Array:
@@ -160,3 +168,15 @@ def _size(text: str) -> int | None:
     if not match or int(match[1]) >= 2**63:
         raise LiteralFault(f"{text[:60]!r} is not a size in bytes")
     return int(match[1])
+
+
+def with_requested(tasks: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
+    """All tasks of some graphs in order with ``requested``, those that were only asked for last."""
+    wanted = asked.unique().with_columns(requested=True)
+    found = tasks.join(wanted, on=["row", "key"], how="left", maintain_order="left")
+    missing = wanted.join(tasks, on=["row", "key"], how="anti").sort("row", "key")
+    more = missing.with_columns(needs=pl.lit([], pl.List(pl.String))).select(found.columns)
+    every = pl.concat([found, more]) if more.height else found
+    return every.with_columns(pl.col("requested").fill_null(value=False)).sort(
+        "row", maintain_order=True
+    )

@@ -196,7 +196,7 @@ class RunSoftware(Record):
 
     name: str = field(role="subject", doc="Name of the package.")
     version: str | None = field(doc="Version, as listed.")
-    compiler: str | None = field(doc="Compiler it was built with, where listed.")
+    compiler: str | None = field(default=None, doc="Compiler it was built with, where listed.")
     process: str | None = field(
         default=None, doc="Id of the process that has it; in captures only."
     )

@@ -13,8 +13,6 @@ from typing import Any, Final
 
 from ..settings import CaptureError
 
-__all__ = ["create_capture", "file_name", "find_capture", "join_capture", "process_id"]
-
 MARK: Final = "capture.json"
 VERSION: Final = 1
 

@@ -19,8 +19,6 @@ import msgpack
 from ..settings import CaptureError
 from .directory import find_capture
 
-__all__ = ["LARGEST", "MAGIC", "FrameFile", "frame", "pack"]
-
 MAGIC: Final = b"HDC1"
 LARGEST: Final = 2**26
 """Bytes of a payload at most."""

@@ -15,8 +15,6 @@ from typing import Any, Final
 
 from .frames import LARGEST, pack
 
-__all__ = ["Columns", "Payload", "Singles", "Stream", "as_json", "in_columns", "spell", "spell_all"]
-
 Columns = Mapping[str, Sequence[Any]]
 Payload = dict[str, Any]
 

@@ -18,8 +18,6 @@ from ..settings import Settings
 from .frames import pack
 from .queues import Columns, Payload, Singles, Stream, in_columns
 
-__all__ = ["Recorder", "Target", "blind", "report_of"]
-
 CLOSE_S: Final = 15.0
 """How long a process that ends waits for its last rows to be written."""
 

@@ -17,8 +17,6 @@ from ..settings import Settings
 from .frames import FrameFile
 from .recorder import Target
 
-__all__ = ["Relay", "target_of"]
-
 ANSWER_S: Final = 10.0
 """How long the scheduler may take; a batch that was not answered is sent again."""
 

@@ -6,18 +6,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final
 
 import attrs
 import polars as pl
 
 from harvest import UsageError
-from harvest.model.json import encode_frame
 from harvest.toolkit.files import replacing
-from harvest_report.csv import CSV_TIME, csv_columns
+from harvest_report.csv import WRITERS
 from harvest_toolkit.frames import fitted
 
 from ..measures import AGES, DEFAULT, SIZES
@@ -174,9 +172,9 @@ def write_result(result: Result | pl.DataFrame, path: str | Path) -> Path:
     """
     frame = result if isinstance(result, pl.DataFrame) else result.frame
     target = Path(path).expanduser()
-    write = _WRITERS.get(target.suffix.lower())
+    write = WRITERS.get(target.suffix.lower())
     if write is None:
-        said, remedy = f"unknown file ending {target.suffix!r}", "use " + ", ".join(_WRITERS)
+        said, remedy = f"unknown file ending {target.suffix!r}", "use " + ", ".join(WRITERS)
         raise UsageError(said, where=str(target), remedy=remedy)
     if not target.parent.is_dir():
         raise UsageError("no such directory", where=str(target.parent), remedy="make it first")
@@ -184,16 +182,3 @@ def write_result(result: Result | pl.DataFrame, path: str | Path) -> Path:
         # one chunk: what is written must not depend on how the rows were computed
         write(frame.rechunk(), temporary)
     return target
-
-
-def _jsonl(frame: pl.DataFrame, path: Path) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        for start in range(0, frame.height, 65_536):
-            file.writelines(f"{line}\n" for line in encode_frame(frame.slice(start, 65_536)))
-
-
-_WRITERS: Final[dict[str, Callable[[pl.DataFrame, Path], None]]] = {
-    ".csv": lambda f, path: csv_columns(f).write_csv(path, datetime_format=CSV_TIME),
-    ".parquet": lambda f, path: f.write_parquet(path, compression="zstd", statistics=True),
-    ".jsonl": _jsonl,
-}

@@ -74,7 +74,7 @@ class Aggregation(Step):
         together = pl.concat(partials)
         return together.group_by(self._keys).agg(part.combined() for part in self.parts)
 
-    def folded(self, finer: Aggregation, partial: pl.DataFrame) -> pl.DataFrame | None:
+    def merged(self, finer: Aggregation, partial: pl.DataFrame) -> pl.DataFrame | None:
         """The partial result, from one of smaller groups; None where that is not enough."""
         ours, theirs = self.setting, finer.setting
         enough = {part.name for part in self.parts} <= {part.name for part in finer.parts}

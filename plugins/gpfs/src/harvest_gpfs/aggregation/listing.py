@@ -183,7 +183,7 @@ class Listing:
         task = Aggregation(tuple(by), tuple(metrics), setting, directories)
         summed: list[tuple[Aggregation, pl.DataFrame]] = self.found.setdefault("summed", [])
         for finer, sums in summed:
-            if (partial := task.folded(finer, sums)) is not None:
+            if (partial := task.merged(finer, sums)) is not None:
                 return task.result(partial)
         partials = [self.rows.reduce(task)]
         if any(not part.of_path for part in task.parts):

@@ -31,7 +31,7 @@ _DECIMAL: Final = {
     rf"(?:[eE](?:-\d{{1,3}}|(?:{plus})?0?\d{{1,2}}))?$"
     for escaped, plus in ((False, r"\+"), (True, r"\+|%2[Bb]"))
 }
-"""Decimal numbers that are no larger than a double, escaped or not."""
+"""Decimal numbers within the range of a double, escaped or not."""
 _SPECIAL: Final = "[^ -\\[\\]-~]|%"
 """In text, a byte that is not printable ASCII, or may begin an escape."""
 

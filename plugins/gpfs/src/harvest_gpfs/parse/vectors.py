@@ -104,11 +104,10 @@ class Ahead:
             unasked = np.uint64(8 * (8 - size))
             wanted = np.uint64(int.from_bytes(literal, "little")) << unasked
             return self.word(at) << unasked == wanted if size else np.ones(len(self.rows), bool)
-        found = None
+        found = np.ones(len(self.rows), bool)
         for place in (*range(0, size - 8, 8), size - 8):  # the last word overlaps the one before
             wanted = np.uint64(int.from_bytes(literal[place : place + 8], "little"))
-            fine = self.word(at + place) == wanted
-            found = fine if found is None else found & fine
+            found &= self.word(at + place) == wanted
         return found
 
     def digits(self, at: int) -> tuple[Ints, Ints]:

@@ -198,7 +198,7 @@ def _usage_table(
     name: str, table: pl.DataFrame, by: str, title: str, request: _Request, note: str | None = None
 ) -> Table:
     rows = first_and_others(table, by, _FILES, request.n).with_columns(share=_of_all("size_bytes"))
-    columns = (Column(by), "files", *request.amounts(), _OF_ALL)
+    columns: list[Column | str] = [by, "files", *request.amounts(), _OF_ALL]
     return Table(name, rows, columns, title=title, note=note)
 
 

@@ -26,6 +26,7 @@ from harvest_toolkit.frames import fraction, known_sum, possible
 
 from ..aggregation.groupings import parse_age, parse_size, read_names, text_of
 from ..aggregation.listing import IDENTITY, Listing, candidate
+from ..aggregation.on_polars import PolarsRows
 from ..aggregation.scans import label_of
 from ..views.common import INT, SUMS, TEXT, collected, frame_of, listing, objects_with, of_scan
 from .plugin import OWNER_COLUMNS
@@ -206,7 +207,7 @@ class Choice:
 
     def _summed(self, test: pl.Expr, prefix: str) -> pl.DataFrame:
         """Objects by owner that pass a test, hard links once, in bounded memory."""
-        rows = attrs.evolve(self.found.rows, frame=frame_of(self.found).filter(test))
+        rows = PolarsRows(frame_of(self.found).filter(test))
         found = Listing(rows, self.found.scan)
         table = found.aggregate(["uid"], SUMS, directories=False).drop("allocated_bytes")
         return table.rename({name: f"{prefix}{name}" for name in table.columns if name != "uid"})

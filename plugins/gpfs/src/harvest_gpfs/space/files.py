@@ -67,9 +67,9 @@ def write(
         said = bytes_in_words(alone.select(possible("size_bytes").sum()).item())
         policy = rules(choice, count_in_words(alone.height, "file"), said)
         (folder / "candidates.policy").write_text(policy, encoding="utf-8")
-        told = alone.select("inode", "generation").null_count().sum_horizontal().sum() == 0
+        identified = alone.select("inode", "generation").null_count().sum_horizontal().sum() == 0
         with (folder / "candidates.list").open("wb") as file:
-            file.writelines((file_list if told else path_list)(alone))
+            file.writelines((file_list if identified else path_list)(alone))
         (folder / "lists").mkdir()
         (folder / "mails").mkdir()
         found = objects.partition_by("uid", as_dict=True)

@@ -16,22 +16,19 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader, UsageError
+from harvest.model.frames import types_of
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction
 
 from ..aggregation.groupings import parse_size, read_names
 from ..aggregation.scans import label_of
-from ..views.common import INT, TEXT, TIME, aggregated_schema
+from ..views.common import INT, TEXT, aggregated_schema
+from .plugin import TREND
 from .quotas import Quota, read_quotas
 
 _FULL: Final = ("full_time", "earliest_time", "latest_time")
-TREND: Final[dict[str, pl.DataType]] = {
-    **dict.fromkeys(_FULL, TIME),
-    **dict.fromkeys(("bytes_per_day", "least_per_day", "most_per_day"), pl.Float64()),
-    "scans": INT,
-    **dict.fromkeys(("first_scan", "last_scan", "measure"), TEXT),
-}
+_TREND: Final = types_of(TREND)
 _CENTURY: Final = 36_525.0
 
 
@@ -91,7 +88,7 @@ class History:
         points = [(time, size) for time, size, _ in held if size is not None]
         used, inodes = (held[-1][1], held[-1][2]) if held else (None, None)
         labels = [label_of(time) for time, _ in points if time is not None]
-        said: dict[str, Any] = dict.fromkeys(TREND)
+        said: dict[str, Any] = dict.fromkeys(_TREND)
         said |= {"used_bytes": used, "used_inodes": inodes, "scans": len(points) or None}
         if labels:
             said |= {"first_scan": labels[0], "last_scan": labels[-1]}
@@ -236,7 +233,7 @@ def quotas(
     }
     texts = dict.fromkeys(("kind", "name", "fileset", "outlook"), TEXT)
     counts = dict.fromkeys(("used_bytes", *_LIMITS, "used_inodes"), INT)
-    schema = {**texts, **counts, "used_share": pl.Float64(), **TREND}
+    schema = {**texts, **counts, "used_share": pl.Float64(), **_TREND}
 
     def compute() -> pl.DataFrame:
         if given is None:
@@ -283,7 +280,7 @@ def forecast(
     """The view ``gpfs.forecast``: one row, or one for each group of the last scan."""
     limit = None if capacity is None else parse_size(capacity)
     sums = {"used_bytes": INT, "outlook": TEXT, "capacity_bytes": INT, "used_share": pl.Float64()}
-    schema = {**aggregated_schema(tuple(dict.fromkeys(by))), **sums, **TREND}
+    schema = {**aggregated_schema(tuple(dict.fromkeys(by))), **sums, **_TREND}
 
     def compute() -> pl.DataFrame:
         history = History.of(dataset, by, measure, **more)

@@ -135,7 +135,7 @@ _OUTLOOK: Final = text("outlook", "When the trend reaches the limit, in words, w
 _BYTES: Final = ("bytes", "bytes")
 """Unit and format of growth."""
 
-_TREND: Final = (
+TREND: Final = (
     time("full_time", "When the straight line through the scans reaches the limit; null where it "
          "does not rise, without a limit, or with fewer than two scans."),
     time("earliest_time", "Start of the 90 % interval of that time; null with fewer than three "
@@ -169,7 +169,7 @@ FORECAST: Final = view(
     _OUTLOOK,
     size("capacity_bytes", "The capacity given; null without one."),
     share("used_share", "used_bytes as a share of capacity_bytes; null without it."),
-    *_TREND,
+    *TREND,
 )  # fmt: skip
 
 QUOTAS: Final = view(
@@ -195,7 +195,7 @@ QUOTAS: Final = view(
           "or fileset is not recorded."),
     count("soft_inodes", "Soft limit of objects; null without one."),
     count("hard_inodes", "Hard limit of objects; null without one."),
-    *_TREND,
+    *TREND,
 )  # fmt: skip
 
 FILES: Final = ExporterSpec(

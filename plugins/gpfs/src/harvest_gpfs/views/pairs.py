@@ -219,11 +219,11 @@ def _flows(
     again = pl.col("inode").is_in(repeated.unique().implode())
     one, several = ([s.drop("kind").filter(test) for s in sides] for test in (~again, again))
     firsts = (s.sort(s.columns, nulls_last=True) for s in several)
-    first = (s.unique(identity, keep="first", maintain_order=True) for s in firsts)
-    found = _renamed(*several, identity).lazy()
+    first = [s.unique(identity, keep="first", maintain_order=True) for s in firsts]
+    found = _renamed(several, identity).lazy()
     parts = [
-        _paired(*one, identity).with_columns(renamed=pl.col("path") != pl.col("path_new")),
-        _paired(*first, identity).join(found, on=identity, how="left", nulls_equal=True),
+        _paired(one, identity).with_columns(renamed=pl.col("path") != pl.col("path_new")),
+        _paired(first, identity).join(found, on=identity, how="left", nulls_equal=True),
     ]
     pairs = pl.concat(parts).with_columns(pl.col("was", "is").is_not_null())
     stayed = pl.col("was") & pl.col("is")
@@ -257,14 +257,16 @@ def _flows(
     return sums.collect(engine="streaming")
 
 
-def _paired(old: pl.DataFrame, new: pl.DataFrame, identity: Sequence[str]) -> pl.LazyFrame:
+def _paired(sides: Sequence[pl.DataFrame], identity: Sequence[str]) -> pl.LazyFrame:
     """Objects as they were and as they are (``_new``), of scans with one row for each."""
-    was, now = old.lazy().with_columns(was=True), new.lazy().with_columns(**{"is": True})
+    old, new = (side.lazy() for side in sides)
+    was, now = old.with_columns(was=True), new.with_columns(**{"is": True})
     return was.join(now, on=identity, how="full", coalesce=True, nulls_equal=True, suffix="_new")
 
 
-def _renamed(old: pl.DataFrame, new: pl.DataFrame, identity: Sequence[str]) -> pl.DataFrame:
+def _renamed(sides: Sequence[pl.DataFrame], identity: Sequence[str]) -> pl.DataFrame:
     """Objects that lost a path and got another one."""
+    old, new = sides
     on = [*identity, "path"]
     gone = old.join(new, on=on, how="anti", nulls_equal=True).select(identity).unique()
     came = new.join(old, on=on, how="anti", nulls_equal=True).select(identity).unique()

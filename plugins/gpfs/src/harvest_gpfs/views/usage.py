@@ -87,7 +87,7 @@ def growth(
     """The view ``gpfs.growth``.
 
     A list without a time has no order among the others, and no changes.  A group that ends has a
-    row of zeros.  Where only one of two scans records groups, there are no changes between them.
+    row of zeros.  Where only one of two scans records groups, changes between them are unknown.
     """
     names, setting = exclusive(by), common.named(**more)
     sums = common.aggregated_schema(names, _SUMS)

@@ -16,8 +16,6 @@ from harvest_toolkit.lines import numbered
 from .jobfiles import BLANK, LINE_LIMIT
 from .pairs import Pairs, pairs_loader
 
-__all__ = ["darshan_settings", "json_settings", "yaml_settings"]
-
 LARGEST: Final = 16 * 1024 * 1024
 """Bytes of a configuration file that is read; what is larger is none."""
 MOST: Final = 200_000

@@ -7,7 +7,10 @@ and looks at single texts only where that failed.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -19,12 +22,9 @@ from harvest_dask.records.arrays import flags
 from harvest_toolkit.spans import epoch_microseconds, spans
 
 from .csv_tables import Chunk
-from .times import microseconds_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-__all__ = ["floats", "integers", "states", "times"]
 
 T = TypeVar("T")
 
@@ -34,6 +34,12 @@ NUMBER: Final = "a number"
 
 SPELLED_NULLS: Final = frozenset({"None", "nan", "NaN", "null", "<NA>"})
 """How Python programs spell a missing value; null where a column need not have one."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST: Final = 253_402_300_800 * 1_000_000
+"""Microseconds at the end of the year 9999."""
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_LONGEST: Final = 100
 
 
 def times(chunk: Chunk, name: str, *, required: bool = False) -> pa.Array:
@@ -132,3 +138,38 @@ def _float(text: str) -> float | None:
     except ValueError:
         return None
     return None if math.isnan(number) else number
+
+
+def microseconds_of(text: str) -> int | None:
+    """One time as exact microseconds since 1970: epoch seconds, or ISO 8601 with an offset.
+
+    A pair of quotes around it is taken off.  None where it is neither, is not finite, or lies
+    outside the years 1970 to 9999.
+    """
+    word = text.strip()
+    if len(word) >= 2 and word[0] == word[-1] and word[0] in "'\"":
+        word = word[1:-1].strip()
+    if len(word) > _LONGEST:
+        return None
+    value = _from_number(word) if _NUMBER.fullmatch(word) else _from_iso(word)
+    return value if value is not None and 0 <= value < _LAST else None
+
+
+def _from_number(word: str) -> int | None:
+    try:
+        seconds = Decimal(word)
+    except InvalidOperation:  # pragma: no cover - the pattern admits no such text
+        return None
+    if seconds.adjusted() > 12:
+        return None
+    return int((seconds * 1_000_000).to_integral_value(ROUND_HALF_EVEN))
+
+
+def _from_iso(word: str) -> int | None:
+    try:
+        moment = datetime.fromisoformat(word)
+        if moment.tzinfo is None:
+            return None
+        return (moment - _EPOCH) // timedelta(microseconds=1)
+    except (ValueError, OverflowError):
+        return None

@@ -29,8 +29,6 @@ from .orders import of_kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Chunk", "chunks"]
-
 SHOWN: Final = 800
 """Characters of the header that a reason quotes."""
 

@@ -16,8 +16,6 @@ from harvest_dask.records.types import ClientEvent, TaskTransition, WorkerEvent,
 from .convert import floats, integers, states, times
 from .csv_tables import Chunk, chunks
 
-__all__ = ["clients", "scheduler_transitions", "worker_transitions", "workers"]
-
 
 def scheduler_transitions(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
     """``scheduler_transition.csv``."""

@@ -15,8 +15,15 @@ import pyarrow as pa
 
 from harvest import Partition, ReadContext
 from harvest_dask.records.arrays import list_array
-from harvest_dask.records.graphs import ASKED, TASKS, with_requested
-from harvest_dask.records.key_columns import ANY_KEY, KEY, odd_texts, spelled_keys
+from harvest_dask.records.key_columns import (
+    ANY_KEY,
+    ASKED,
+    KEY,
+    TASKS,
+    odd_texts,
+    spelled_keys,
+    with_requested,
+)
 from harvest_dask.records.literals import LiteralFault, dict_items, key_of_literal, set_items
 from harvest_dask.records.types import GraphTask
 
@@ -25,8 +32,6 @@ from .csv_tables import Chunk, chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-__all__ = ["graph_tasks"]
 
 
 def graph_tasks(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:

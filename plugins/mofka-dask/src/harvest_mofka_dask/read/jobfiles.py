@@ -11,8 +11,6 @@ from harvest import Partition, ReadContext
 from harvest_dask.records.types import RunDirective, RunNode
 from harvest_toolkit.lines import numbered
 
-__all__ = ["directives", "nodes"]
-
 BLANK: Final = "blank or comment line"
 LINE_LIMIT: Final = 16 * 1024 * 1024
 """Bytes that are read of a line of a job's small files."""

@@ -21,22 +21,6 @@ from harvest_toolkit.headless import Fit, fitting
 
 from .orders import ORDERS
 
-__all__ = [
-    "CSV_KINDS",
-    "LOOKED_FOR",
-    "UNREADABLE",
-    "CsvKind",
-    "RunFile",
-    "csv_kind_of_header",
-    "files_of",
-    "is_run",
-    "kind_by_itself",
-    "kind_of",
-    "parse_header",
-    "runs_of",
-    "walk",
-]
-
 HEAD_BYTES: Final = 64 * 1024
 """How much of a file is looked at to see what it is."""
 
@@ -189,8 +173,8 @@ def csv_kind_of_header(names: list[str]) -> str | None:
 def kind_of(path: Path) -> RunFile | None:
     """What a file is read as; None when it is not ours.
 
-    A file that cannot be opened is classified by its name, and is ``UNREADABLE`` if that does not
-    tell: reading it then costs only that file.
+    A file that cannot be opened is classified by its name, and is ``UNREADABLE`` if that says
+    nothing: reading it then costs only that file.
     """
     name = path.name
     if name.endswith(".csv"):

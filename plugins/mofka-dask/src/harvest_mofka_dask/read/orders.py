@@ -6,8 +6,6 @@ from typing import Final
 
 from harvest_toolkit.headless import Order
 
-__all__ = ["ORDERS", "of_kind"]
-
 _TIME: Final = r"\d{9,10}(?:\.\d*)?"
 _NUMBER: Final = r"-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|nan|None|"
 _ADDRESS: Final = r"[a-z]+://\S+"
@@ -32,10 +30,10 @@ _SHAPES: Final = {
 """What may stand in a column; the texts of the first say nothing."""
 
 
-def _order(kind: str, columns: str, *, telling: tuple[str, ...] = (), **own: str) -> Order:
+def _order(kind: str, columns: str, *, shown_by: tuple[str, ...] = (), **own: str) -> Order:
     """An order behind the index that pandas writes; own: other shapes of some of its columns."""
     shapes = {name: (_SHAPES | own)[name] for name in columns.split()}
-    return Order({"": r"\d+", **shapes}, telling, kind)
+    return Order({"": r"\d+", **shapes}, shown_by, kind)
 
 
 ORDERS: Final = (
@@ -56,7 +54,7 @@ ORDERS: Final = (
         start=_TIME,
     ),
     _order("graph", "client keys dependencies time"),
-    _order("worker", "worker action stimulus_id time", telling=("worker",)),
+    _order("worker", "worker action stimulus_id time", shown_by=("worker",)),
     _order("client", "client action time"),
 )
 

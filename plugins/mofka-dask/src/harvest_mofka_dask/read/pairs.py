@@ -7,8 +7,6 @@ from typing import Any, Final
 
 import yaml
 
-__all__ = ["Pairs", "pairs_loader"]
-
 _TAG: Final = "tag:yaml.org,2002:"
 
 
@@ -16,7 +14,7 @@ class Pairs(list[tuple[Any, Any]]):
     """A mapping as its pairs, repeated keys too, in the order of the file."""
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
     """Only plain values: no tag makes it call anything."""
 
     most: int

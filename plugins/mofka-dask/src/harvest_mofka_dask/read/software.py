@@ -12,8 +12,6 @@ from harvest_toolkit.lines import numbered
 
 from .jobfiles import LINE_LIMIT
 
-__all__ = ["packages"]
-
 OTHER: Final = "other output of the job"
 LONGEST: Final = 16 * 1024
 """Bytes of a line that may list packages."""

@@ -28,9 +28,7 @@ from .csv_tables import Chunk, chunks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["transfers"]
-
-FOLDED = "repeated transfer"
+MERGED = "repeated transfer"
 
 
 def transfers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
@@ -50,7 +48,7 @@ def transfers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
     hashes.clear()
     first, counts = _first_of_each(marks, logged)
     del marks
-    ctx.folded(int(logged.sum()) - len(counts[first]), FOLDED)
+    ctx.folded(int(logged.sum()) - len(counts[first]), MERGED)
     start = 0
     for table in spool.tables():
         stop = start + table.num_rows

@@ -10,8 +10,7 @@ from typing import Final
 
 from harvest import View
 
-from .declared.durations import FILE_TRANSFER, OUTLIERS, STREAMING
-from .declared.scans import CLOCK_CHECK, FAILED_SCANS, OFFLOAD
+from .declared import CLOCK_CHECK, FAILED_SCANS, FILE_TRANSFER, OFFLOAD, OUTLIERS, STREAMING
 
 VIEWS: Final[tuple[View, ...]] = (
     *(OFFLOAD, FILE_TRANSFER, STREAMING),

@@ -18,7 +18,7 @@ from harvest_toolkit.frames import count_if_known, first_text
 from ..rules import NOTHING
 from ..study import Study, load_study
 from . import streaming
-from .declared.scans import FAILED_COLUMNS
+from .declared import FAILED_COLUMNS
 from .offload import written
 from .scans import begins_unknown, in_ranges, within
 

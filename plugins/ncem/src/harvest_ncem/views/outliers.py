@@ -20,7 +20,7 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import first_text
 
 from ..study import Study, load_study
-from .declared.durations import OUTLIER_COLUMNS
+from .declared import OUTLIER_COLUMNS
 from .scans import positions
 
 GROUP = ("size", "method")

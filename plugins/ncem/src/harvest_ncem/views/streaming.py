@@ -10,7 +10,7 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import first_text, fraction
 
 from ..study import load_study
-from .declared.durations import STREAMING_COLUMNS
+from .declared import STREAMING_COLUMNS
 from .scans import (
     BOGUS,
     UNDECIDED,

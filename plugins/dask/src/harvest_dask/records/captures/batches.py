@@ -26,8 +26,6 @@ from ..types import Transfer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FLOAT", "TEXT", "TIME", "Batch", "as_text", "texts_of", "time_of"]
-
 TEXT: Final = pa.string()
 FLOAT: Final = pa.float64()
 TIME: Final = pa.timestamp("us", "UTC")

@@ -14,8 +14,6 @@ from typing import IO, Final, NamedTuple, TypeAlias
 
 import attrs
 
-__all__ = ["LONGEST", "MAGIC", "Cut", "Damage", "Frame", "Piece", "frames"]
-
 MAGIC: Final = b"HDC1"
 LONGEST: Final = 1 << 26
 """Bytes of a payload, at most."""

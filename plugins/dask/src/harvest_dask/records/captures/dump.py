@@ -7,6 +7,7 @@ of logs that scheduler and workers still held, and no more of them.  The whole f
 from __future__ import annotations
 
 import gzip
+import pickletools
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +18,6 @@ import msgpack
 
 from ..literals import LiteralFault, bytes_of_literal, canonical_key, key_of_literal
 from .maps import MapFault
-from .pickles import pickled_class
-
-__all__ = ["dump_format", "frames_of", "load"]
 
 LARGEST: Final = 1 << 30
 """Bytes of a dump at most, unpacked: loaded, it takes several times as much memory."""
@@ -49,6 +47,11 @@ _UNREADABLE: Final = (
     *(ValueError, EOFError, RecursionError, zlib.error, gzip.BadGzipFile),
     msgpack.UnpackException,
 )
+LOOKED_AT: Final = 4096
+"""Bytes of a pickle that are looked at: a class is named where its object begins."""
+_AROUND: Final = ("tblib", "copyreg", "cloudpickle", "functools", "builtins.getattr")
+"""What pickles name to make an object of a class, which they name behind."""
+
 Frame: TypeAlias = tuple[str, dict[str, Any]]
 """A kind, and its fields."""
 
@@ -224,7 +227,7 @@ def _of_worker(state: dict[str, Any], address: str, versions: Any) -> list[Frame
 
 
 def _events(topics: Any) -> Iterator[tuple[Any, ...]]:
-    """Events by topic; of some versions of Dask there is no more than the name of an object."""
+    """Events by topic; of some versions of Dask only the name of an object is left."""
     for topic, entries in _map(topics).items():
         for entry in _list(entries) or [entries]:
             time, said = entry if isinstance(entry, list) and len(entry) == 2 else (None, entry)
@@ -296,3 +299,28 @@ def _map(value: Any) -> Mapping[Any, Any]:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def pickled_class(pickled: bytes) -> str | None:
+    """The name of the first class in a pickle, without its module; None where there is none.
+
+    Read from the opcodes of the pickle; nothing is unpickled.
+    """
+    texts: list[str] = []
+    memo: list[list[str]] = []
+    try:
+        for code, value, _ in pickletools.genops(pickled[:LOOKED_AT]):
+            if "UNICODE" in code.name or code.name in ("STRING", "SHORT_BINSTRING"):
+                texts.append(str(value))
+            elif code.name in ("BINGET", "LONG_BINGET"):
+                texts.extend(memo[int(value or 0)][:1])
+            elif code.name == "MEMOIZE":
+                memo.append(texts[-1:])
+            elif code.name == "GLOBAL" or (code.name == "STACK_GLOBAL" and len(texts) > 1):
+                found = " ".join(texts[-2:]) if value is None else value
+                module, _, name = found.partition(" ")
+                if not f"{module}.{name}".startswith(_AROUND):
+                    return name.rpartition(".")[2] or None
+    except (ValueError, IndexError):  # it ends, or is none
+        return None
+    return None

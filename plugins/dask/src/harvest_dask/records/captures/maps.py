@@ -15,12 +15,10 @@ from harvest import Record
 from harvest.toolkit.texts import printable
 
 from ..arrays import list_array, text_map
-from ..graphs import ASKED, TASKS, with_requested
+from ..key_columns import ASKED, TASKS, with_requested
 from ..types import Environment, Event, GraphTask, LogEvent, RunConfig, RunSoftware
 from .batches import TEXT, TIME, as_text, texts_of, time_of
 from .process import ProcessFacts
-
-__all__ = ["MAPS", "File", "MapFault", "event"]
 
 _MAP: Final = pa.map_(TEXT, TEXT)
 

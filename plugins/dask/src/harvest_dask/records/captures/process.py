@@ -14,8 +14,6 @@ from harvest import ReadContext
 from ..types import Process
 from .batches import TEXT, TIME, Batch, as_text
 
-__all__ = ["VERSION", "ProcessFacts"]
-
 VERSION: Final = 1
 """The version of the format that this reader knows."""
 

@@ -28,8 +28,6 @@ from .maps import MAPS, File, Made, MapFault, event
 from .process import VERSION, ProcessFacts
 from .tables import columns_of, record_class
 
-__all__ = ["read_file"]
-
 GATHERED_ROWS: Final = 16_384
 """Rows that are gathered before they become tables."""
 GATHERED_BYTES: Final = 1 << 23

@@ -21,8 +21,6 @@ from ..types import CAPTURED_TYPES, RECORD_TYPES, RunDirective
 from .container import MAGIC
 from .dump import dump_format
 
-__all__ = ["DaskSource"]
-
 DEPTH: Final = 4
 """Levels of directories below the location that are searched for captures."""
 SUFFIX: Final = ".cap"

@@ -27,10 +27,8 @@ from ..types import (
     WorkerTransition,
 )
 from .batches import FLOAT, TEXT, TIME, Batch, as_text
-from .pickles import pickled_class
+from .dump import pickled_class
 from .process import ProcessFacts
-
-__all__ = ["TABLES", "columns_of", "record_class"]
 
 Columns: TypeAlias = dict[str, pa.Array]
 

@@ -1,1 +1,0 @@
-"""What each view gives: its columns, the most important first, and directly below what it is."""
