@@ -24,7 +24,6 @@ from harvest.plugins.registry import PluginManager, manager
 from harvest.storage.files import link_on_the_way
 from harvest.storage.history import changed, kept_bytes, located
 from harvest.storage.manifest import HISTORY, NAME, Manifest
-from harvest.storage.rejects import read_rejects
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.plain import is_plain, odd
 from harvest.toolkit.steps import step
@@ -368,6 +367,8 @@ class Dataset:
             link = link_on_the_way(self.sink.state, path)
             if link is not None:
                 raise odd(link, "a symbolic link, which may lead out of the dataset")
+            # late: few ask for them, and what reads them takes long to import
+            read_rejects = resolve_name("harvest.storage.rejects:read_rejects")
             with contextlib.suppress(GeneratorExit):  # whoever iterates has given up
                 yield from read_rejects(self.sink.state / path, part.rejects.size_bytes)
 
