@@ -23,7 +23,7 @@ from harvest.plugins.building import build, call, names_for
 from harvest.plugins.registry import PluginManager, manager
 from harvest.storage.files import link_on_the_way
 from harvest.storage.history import changed, kept_bytes, located
-from harvest.storage.manifest import HISTORY, NAME, Manifest
+from harvest.storage.manifest import HISTORY, NAME, Manifest, is_in_force
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.plain import is_plain, odd
 from harvest.toolkit.steps import step
@@ -197,6 +197,8 @@ class Dataset:
 
     def _other_state(self) -> Manifest | None:
         """The state in force where it is another one by now."""
+        if is_in_force(self.manifest, self.sink.state):
+            return None
         now = Manifest.load(self.sink.state)
         return None if now is None or now.token == self.manifest.token else now
 
