@@ -184,7 +184,7 @@ _HALF_LOADED = re.compile(r"^name 'Py\w+' is not defined")
 
 
 def lack_of(error: BaseException) -> Exception | None:
-    """What the system refused, where a library tells it in words alone; None for other errors.
+    """What the system refused, where a library says it in words alone; None for other errors.
 
     Libraries panic, or raise what looks like a defect of who called them, where the process may
     open no more files, start no more threads or have no more memory.

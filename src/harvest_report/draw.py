@@ -28,8 +28,8 @@ COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "ink": ("#1f2430", "#e6e9ef"),
     "soft": ("#5c6470", "#a7afbd"),
     "grid": ("#dde1e7", "#363c48"),
-    # after Okabe and Ito's; tests/test_report_plots.py measures that colour-blind readers can tell
-    # any two of a page apart, and that each stands out from its ground
+    # after Okabe and Ito's; tests/test_report_plots.py measures that colour-blind readers can
+    # distinguish any two of a page, and that each stands out from its ground
     "series-0": ("#0072b2", "#56b4e9"),
     "series-1": ("#d55e00", "#d9642a"),
     "series-2": ("#0aa574", "#8fe3c4"),

@@ -66,7 +66,7 @@ def repair(
     plugins = plugins or manager()
     path = location.expanduser().absolute()
     state = state_at(path)
-    # nobody holds a lock that is no file
+    # nobody holds a lock that is not a file
     found = _clear_places(state, in_place_of_files(state, top=True))
     with announcing(plugins) as committed, holding(state, str(path), wait_s=wait_s) as lock:
         found += _clear_places(state, in_place_of_files(state))

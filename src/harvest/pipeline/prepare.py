@@ -83,7 +83,7 @@ def _use_of_object(endpoint: Endpoint, plugins: PluginManager) -> SourceUse:
     return SourceUse(
         source=source,
         settings={**more, **own_settings(source)},
-        # nobody knows whether what stands in no file is as before: each run reads it anew
+        # of what is in no file it is unknown whether it changed: each run reads it again
         version=f"{owner.distribution} {owner.version or new_run_id()}",
     )
 

@@ -103,7 +103,7 @@ def _files_below(location: Path) -> Iterator[Path]:
     with os.scandir(location) as entries:
         folders = sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
     for folder in folders:
-        # nobody knows what is in one that cannot be listed, so that nothing is said of it
+        # what is in one that cannot be listed is unknown, so nothing is said of it
         with contextlib.suppress(OSError):
             for _, files in walk_files(Path(folder), hidden=False):
                 yield from files

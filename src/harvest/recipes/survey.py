@@ -195,7 +195,7 @@ class _Tree:
         return places
 
     def known(self, name: str, found: list[tuple[Path, set[Path]]]) -> Known:
-        """What is told of a source that reads so much at these places."""
+        """What is said of a source that reads so much at these places."""
         claimed = self.own[name] or self.lesser[name]
         example, surest = max(claimed.items(), key=lambda item: item[1].confidence)
         taken = set().union(*(taken for _, taken in found))

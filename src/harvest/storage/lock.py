@@ -84,7 +84,7 @@ def holder(state: Path) -> Holder | None:
     """
     _, lease = _newest(state)
     for path in filter(None, (state / "lock", lease)):
-        with contextlib.suppress(FileNotFoundError, DatasetError):  # nobody's, where it is no file
+        with contextlib.suppress(FileNotFoundError, DatasetError):  # nobody's, if not a file
             known = Holder.parse(read_plain(path))
             if known is not None and known.lives(path):
                 return known

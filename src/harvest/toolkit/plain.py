@@ -43,7 +43,7 @@ _LINK: Final = {stat.S_IFLNK: "a symbolic link, which may lead out of the datase
 
 
 def open_plain(path: Path, most_bytes: int) -> int:
-    """A descriptor to read a file by; raises DatasetError for what is no file, or is larger.
+    """A descriptor to read a file by; raises DatasetError for what is not a file, or is larger.
 
     Raises OSError as ``os.open`` does.
     """
@@ -65,7 +65,7 @@ def open_plain(path: Path, most_bytes: int) -> int:
 
 
 def require_plain(path: Path, most_bytes: int) -> None:
-    """Raise DatasetError where what lies at a path is no file, or is larger."""
+    """Raise DatasetError where what is at a path is not a file, or is larger."""
     if (what := what_else(path, most_bytes)) is not None:
         raise odd(path, what)
 
@@ -126,7 +126,7 @@ def open_linked(path: Path) -> io.FileIO:
 
 
 def what_else(path: Path, most_bytes: int = ANY_BYTES) -> str | None:
-    """What lies at a path where that is no plain file, is larger, or may not be read."""
+    """What is at a path where that is not a plain file, is larger, or may not be read."""
     try:
         what = _what(path.lstat(), most_bytes)
     except OSError as error:
