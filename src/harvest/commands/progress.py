@@ -29,14 +29,8 @@ def working(on: str) -> Iterator[None]:
     on = printable_line(on)
     cut = Column(no_wrap=True, overflow="ellipsis", ratio=1)  # where the terminal ends
     text = TextColumn("{task.description}", markup=False, table_column=cut)  # names have brackets
-    bar = Progress(
-        SpinnerColumn(),
-        text,
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        redirect_stdout=False,
-    )
+    columns = (SpinnerColumn(), text, TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
     with bar:
         task = bar.add_task(on, total=None)
         with watched(lambda step: bar.update(task, description=f"{on}: {printable_line(step)}")):
