@@ -67,7 +67,7 @@ class Registered(Lookup):
         self._pluggy.add_hookspecs(Hooks)
         super().__init__(Claims(_names(PREFER_VARIABLE, preferred)))
         self.disabled = _names(DISABLE_VARIABLE, disabled)
-        found = installed().select(group=GROUP) if points is None else points
+        found = entry_points(group=GROUP) if points is None else points
         named = [(_as_named(point), point) for point in sorted(found, key=lambda p: p.name)]
         used = [(p, point) for p, point in named if not self._is_disabled(p)]
         self.left_out = {canonical(p.distribution) for p, _ in named if self._is_disabled(p)}
@@ -254,8 +254,8 @@ def _names(variable: str, given: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-installed = cache(entry_points)
-"""The entry points of this environment, listed once in a process: it takes long."""
+_entry_points = cache(entry_points)
+"""What is installed, listed once in a process: help asks for each command of a plugin."""
 
 
 def manager_of_commands(name: str | None = None) -> Registered:
@@ -269,9 +269,9 @@ def manager_of_commands(name: str | None = None) -> Registered:
 
 @cache
 def _naming(name: str | None) -> Registered:
-    plugins = installed().select(group=GROUP)
+    plugins = _entry_points().select(group=GROUP)
     modules: dict[EntryPoint, EntryPoint] = {}
-    for point in installed().select(group=COMMANDS):
+    for point in _entry_points().select(group=COMMANDS):
         if name in (None, point.name):
             own = [plugin for plugin in plugins if plugin.dist is point.dist]
             for plugin in [each for each in own if each.value == point.value] or own[:1]:
