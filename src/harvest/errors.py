@@ -13,6 +13,7 @@ import re
 import resource
 import traceback
 from collections.abc import Collection, Iterable
+from functools import partial
 
 __all__ = [
     "ConfigError", "DatasetChanged", "DatasetError", "ExitCode", "HarvestError", "PluginError",
@@ -54,13 +55,7 @@ class HarvestError(Exception):
         return f"{text}; {self.remedy}" if self.remedy else text
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.message, self.where, self.remedy))
-
-
-def _rebuild(
-    cls: type[HarvestError], message: str, where: str | None, remedy: str | None
-) -> HarvestError:
-    return cls(message, where=where, remedy=remedy)
+        return (partial(type(self), where=self.where, remedy=self.remedy), (self.message,))
 
 
 _NAMED = re.compile(r"\b([A-Z]\w*): ")

@@ -13,10 +13,7 @@ from harvest import Dataset
 from harvest.commands.asking import answer
 from harvest.commands.progress import working
 from harvest.commands.tables import how_many, print_json
-from harvest_report import Report
 from harvest_report.records import Style, print_records, print_rows_as_json
-from harvest_report.terminal import show as show_report
-from harvest_report.terminal import show_finding, show_gaps, show_verdict
 
 from .asked import named
 from .choice import Choice
@@ -26,7 +23,6 @@ from .where import refused_values
 __all__ = [
     "Choice",
     "Console",
-    "Report",
     "Style",
     "answer",
     "export",
@@ -37,10 +33,6 @@ __all__ = [
     "print_rows_as_json",
     "refused_values",
     "remarks",
-    "show_finding",
-    "show_gaps",
-    "show_report",
-    "show_verdict",
     "working",
 ]
 

@@ -133,7 +133,7 @@ class _Times:
             if not re.match(r"\d{4}-\d\d-\d\d", written):
                 raise ValueError(written)
             read = datetime.fromisoformat(written)
-        except (ValueError, OSError, KeyError):  # a KeyError is a zone that nobody knows
+        except (ValueError, OSError, KeyError):  # a KeyError is an unknown zone
             raise self._no_time(text) from None
         return (read if read.tzinfo else read.replace(tzinfo=zone)).astimezone(UTC)
 
@@ -146,7 +146,7 @@ class _Times:
         )
 
     def _interval(self, text: str) -> _Token:
-        """Months, days and seconds, which are not the same: a month is no number of days."""
+        """Months, days and seconds, which are not the same: months have 28 to 31 days."""
         months = days = 0
         seconds = 0.0
         plain = text.strip().lower()

@@ -22,10 +22,10 @@ def numeric(table: Table) -> list[bool]:
 
 
 def leading(columns: Sequence[Sequence[str]]) -> int:
-    """How many of the first columns tell rows apart; 1 where so few as three do not."""
+    """How many of the first columns distinguish rows; 1 where so few as three do not."""
     rows = len(columns[0])
-    told = (n for n in (1, 2, 3) if len(set(zip(*columns[:n], strict=True))) == rows)
-    return next(told, 1)
+    enough = (n for n in (1, 2, 3) if len(set(zip(*columns[:n], strict=True))) == rows)
+    return next(enough, 1)
 
 
 def rows_of_text(table: Table) -> Iterator[tuple[str, ...]]:

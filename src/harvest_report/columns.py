@@ -23,7 +23,7 @@ SQUEEZED = 12
 """And where all columns are shown."""
 LINES_OF_A_HEADING = 3
 LONGEST_NOTE = 600
-"""Characters from which a text is no note, but a script or a document."""
+"""Characters from which a text is not a note, but a script or a document."""
 
 _PART = re.compile(r"[^_\s]*_+|\S+\s*")
 """What a heading may be broken behind: an underline or a space."""
@@ -144,18 +144,18 @@ def chosen(
 ) -> tuple[list[Cells], list[int]]:
     """The columns that fit, and their widths: what is left goes to the first of them.
 
-    They are the first ones; the last of them give way to what tells rows apart.
+    They are the first ones; the last of them give way to what distinguishes rows.
     """
     least = {c.name: c.natural if exactly else c.least(LEAST) for c in cells}
     if cells and not exactly:
         least[cells[0].name] = cells[0].least(room // 2)
     shown = _first(cells, [], least, room)
-    telling: list[Cells] = []
-    while (more := _telling(shown, [c for c in cells if c not in shown])) is not None:
-        tried = _first(cells, [*telling, more], least, room)
+    kept: list[Cells] = []
+    while (more := _distinguishing(shown, [c for c in cells if c not in shown])) is not None:
+        tried = _first(cells, [*kept, more], least, room)
         if more not in tried or len(_rows(tried)) <= len(_rows(shown)):
             break
-        telling.append(more)
+        kept.append(more)
         shown = tried
     widths = [min(least[c.name], room) for c in shown]
     left = room - needed(widths)
@@ -181,10 +181,10 @@ def _rows(cells: Sequence[Cells]) -> set[tuple[str, ...]]:
     return set(zip(*(c.texts for c in cells), strict=True))
 
 
-def _telling(shown: Sequence[Cells], hidden: Sequence[Cells]) -> Cells | None:
+def _distinguishing(shown: Sequence[Cells], hidden: Sequence[Cells]) -> Cells | None:
     """The hidden column that distinguishes most rows that look the same."""
     if not shown or len(_rows(shown)) == len(shown[0].texts):
         return None
-    told = {c: len(_rows([*shown, c])) for c in hidden}
-    best = max(hidden, key=told.__getitem__, default=None)
-    return best if best is not None and told[best] > len(_rows(shown)) else None
+    rows = {c: len(_rows([*shown, c])) for c in hidden}
+    best = max(hidden, key=rows.__getitem__, default=None)
+    return best if best is not None and rows[best] > len(_rows(shown)) else None

@@ -28,8 +28,8 @@ COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "ink": ("#1f2430", "#e6e9ef"),
     "soft": ("#5c6470", "#a7afbd"),
     "grid": ("#dde1e7", "#363c48"),
-    # after Okabe and Ito's; tests/test_report_plots.py measures that colour-blind readers can tell
-    # any two of a page apart, and that each stands out from its ground
+    # after Okabe and Ito's; tests/test_report_plots.py measures that colour-blind readers can
+    # distinguish any two of a page, and that each stands out from its ground
     "series-0": ("#0072b2", "#56b4e9"),
     "series-1": ("#d55e00", "#d9642a"),
     "series-2": ("#0aa574", "#8fe3c4"),
@@ -117,7 +117,7 @@ def draw(plot: Plot, *formats: str) -> Mapping[str, bytes]:
             # a character that the font lacks is drawn as a box: that is to be seen in the plot
             warnings.filterwarnings("ignore", "Glyph .* missing from font")
             figure.draw_without_rendering()
-            figure.set_layout_engine("none")  # laid out: each file would do it anew
+            figure.set_layout_engine("none")  # laid out: each file would do it again
             files.update({name: _saved(figure, name) for name in missing})
     return files
 
@@ -126,12 +126,18 @@ _FILES: WeakKeyDictionary[Plot, dict[str, bytes]] = WeakKeyDictionary()
 
 
 def _saved(figure: Any, file_format: str) -> bytes:
+    # by its canvas, since savefig draws all of it once more before, for the sake of the layout;
     # no dates and versions: the same data give the same bytes
-    metadata = _NO_SVG_METADATA if file_format == "svg" else {"Software": None}
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=file_format, dpi=PNG_DPI, facecolor="white", metadata=metadata)
+    figure.set_dpi(PNG_DPI)  # SVG leaves its own behind
+    if file_format == "png":
+        agg = need("matplotlib.backends.backend_agg", "drawing a plot")
+        agg.FigureCanvasAgg(figure).print_png(buffer, metadata={"Software": None})
+        return buffer.getvalue()
+    svg = need("matplotlib.backends.backend_svg", "drawing a plot")
+    svg.FigureCanvasSVG(figure).print_svg(buffer, metadata=_NO_SVG_METADATA)
     # matplotlib repeats each text in a comment, control characters and all: no valid XML
-    return _COMMENT.sub(b"", buffer.getvalue()) if file_format == "svg" else buffer.getvalue()
+    return _COMMENT.sub(b"", buffer.getvalue())
 
 
 @contextlib.contextmanager

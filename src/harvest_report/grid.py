@@ -63,7 +63,7 @@ class _Cells:
         if self.format not in LEAST:
             return self
         texts = [shorten(text, width, self.format) for text in self.texts]
-        # texts that would look alike and are not are folded
+        # texts that would look the same and are not are wrapped
         alike = len(set(texts)) < len(set(self.texts))
         return self if alike else attrs.evolve(self, texts=texts)
 

@@ -1,7 +1,7 @@
 """Rows of records on a terminal: as a table that fits, or as JSON lines.
 
 Records have more columns than a terminal has room for.  One row is therefore shown column by
-column; several as a table of the columns that matter most and those that tell rows apart, with
+column; several as a table of the columns that matter most and those that distinguish rows, with
 columns of a single value shown once above it and those that do not fit named below it.  Columns
 that were asked for are all shown.
 """

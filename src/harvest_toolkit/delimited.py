@@ -189,7 +189,7 @@ def blocks(
 class _Spans:
     """Where the records in a piece of a file are; rest: what is unfinished behind them.
 
-    damages: where each line begins and ends that is no record, and why.
+    damages: where each line begins and ends that is not a record, and why.
     """
 
     starts: NDArray[np.int64]

@@ -34,7 +34,7 @@ def possible(values: str | pl.Expr) -> pl.Expr:
 def whole_nanoseconds(seconds: str | pl.Expr) -> pl.Expr:
     """Whole numbers, whose sum does not depend on their order.
 
-    Null for what is no number, or infinite, or more than 285 years.
+    Null for what is not a number, or infinite, or more than 285 years.
     """
     found = _column(seconds)
     # only numbers that fit reach the cast

@@ -83,7 +83,7 @@ class Order:
         )
 
     def resembles(self, row: Sequence[str]) -> bool:
-        """Whether something in a row stands where it may: then it is no header."""
+        """Whether something in a row stands where it may: then it is not a header."""
         return any(
             value and shape and re.fullmatch(shape, value)
             for shape, value in zip(self.columns.values(), row, strict=False)

@@ -5,13 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
-from typing import Any
-
-from rich.console import Console
-from rich.progress import Progress as Bar
-from rich.progress import ProgressColumn, SpinnerColumn, TimeElapsedColumn
-from rich.table import Column
-from rich.text import Text
 
 from harvest.toolkit.steps import watched
 from harvest.toolkit.texts import printable_line
@@ -28,20 +21,17 @@ def working(on: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    columns = (SpinnerColumn(), _Step(), TimeElapsedColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
-        task = bar.add_task(printable_line(on), total=None, step="")
-        with watched(lambda text: bar.update(task, step=printable_line(text))):
+    # late: it takes long to import, and without a terminal nothing is drawn
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
+
+    on = printable_line(on)
+    cut = Column(no_wrap=True, overflow="ellipsis", ratio=1)  # where the terminal ends
+    text = TextColumn("{task.description}", markup=False, table_column=cut)  # names have brackets
+    columns = (SpinnerColumn(), text, TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+    with bar:
+        task = bar.add_task(on, total=None)
+        with watched(lambda step: bar.update(task, description=f"{on}: {printable_line(step)}")):
             yield
-
-
-class _Step(ProgressColumn):
-    """The work and its step, truncated to the terminal's width."""
-
-    def __init__(self) -> None:
-        super().__init__(table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))
-
-    def render(self, task: Any) -> Text:
-        step = task.fields["step"]
-        # Text, not markup: names may hold brackets
-        return Text(f"{task.description}: {step}" if step else task.description)

@@ -23,8 +23,7 @@ from harvest.plugins.building import build, call, names_for
 from harvest.plugins.registry import PluginManager, manager
 from harvest.storage.files import link_on_the_way
 from harvest.storage.history import changed, kept_bytes, located
-from harvest.storage.manifest import HISTORY, NAME, Manifest
-from harvest.storage.rejects import read_rejects
+from harvest.storage.manifest import HISTORY, NAME, Manifest, is_in_force
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.plain import is_plain, odd
 from harvest.toolkit.steps import step
@@ -198,6 +197,8 @@ class Dataset:
 
     def _other_state(self) -> Manifest | None:
         """Return the manifest in force if a commit has replaced the opened state, else None."""
+        if is_in_force(self.manifest, self.sink.state):
+            return None
         now = Manifest.load(self.sink.state)
         return None if now is None or now.token == self.manifest.token else now
 
@@ -368,6 +369,8 @@ class Dataset:
             link = link_on_the_way(self.sink.state, path)
             if link is not None:
                 raise odd(link, "a symbolic link, which may lead out of the dataset")
+            # late: few ask for them, and what reads them takes long to import
+            read_rejects = resolve_name("harvest.storage.rejects:read_rejects")
             with contextlib.suppress(GeneratorExit):  # the caller stopped iterating
                 yield from read_rejects(self.sink.state / path, part.rejects.size_bytes)
 

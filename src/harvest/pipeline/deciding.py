@@ -170,13 +170,26 @@ class Planned:
             state = (self.fingerprint, self.use.version, self.config)
             stem = part_stem(self.key, partition.id, *state)
         return Part(
-            key=self.key, stem=stem, source=self.use.source.name,
-            partition=printable(partition.id), origin=printable(partition.origin),
-            fingerprint=self.fingerprint or "", plugin=self.use.version, config=self.config,
-            files=(), rows={}, read=0, filtered={}, folded={}, rejected=0, rejects=None,
-            notes=(), run=self.run, live=partition.fingerprint is None and not partition.inputs,
+            key=self.key,
+            stem=stem,
+            source=self.use.source.name,
+            partition=printable(partition.id),
+            origin=printable(partition.origin),
+            fingerprint=self.fingerprint or "",
+            plugin=self.use.version,
+            config=self.config,
+            files=(),
+            rows={},
+            read=0,
+            filtered={},
+            folded={},
+            rejected=0,
+            rejects=None,
+            notes=(),
+            run=self.run,
+            live=partition.fingerprint is None and not partition.inputs,
             facts=(self.facts or b"").hex(),
-        )  # fmt: skip
+        )
 
     def is_for(self, number: int) -> bool:
         return number in (*self.read_for, *self.staged_for)

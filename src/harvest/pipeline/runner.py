@@ -97,13 +97,17 @@ class _Execution:
     def _result(self, parts: Mapping[str, Part], choices: Iterable[str]) -> RunResult:
         left = [p for p in self.plan.partitions if p.held_by and p.key not in parts]
         return RunResult(
-            run=self.run if self.committed else None, plan=self.plan,
-            parts=tuple(parts.values()), skipped=Unchanged(self.plan, left, self.manifests),
-            dropped=self._dropped_parts(), choices=tuple(choices),
+            run=self.run if self.committed else None,
+            plan=self.plan,
+            parts=tuple(parts.values()),
+            skipped=Unchanged(self.plan, left, self.manifests),
+            dropped=self._dropped_parts(),
+            choices=tuple(choices),
             datasets=tuple(str(sink.location) for sink in self.sinks),
-            streamed=any(sink.streams for sink in self.sinks), no_files=self.prepared.no_files,
+            streamed=any(sink.streams for sink in self.sinks),
+            no_files=self.prepared.no_files,
             settings=self.recipe.settings,
-        )  # fmt: skip
+        )
 
     def _commit(self, number: int, parts: Mapping[str, Part]) -> None:
         sink, manifest = self.sinks[number], self.manifests[number]

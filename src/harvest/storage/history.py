@@ -62,19 +62,10 @@ def keys_apart(here: Parts, there: Parts) -> list[str]:
     return [key.hex() for key in _outside(keys, others)]
 
 
-def files_apart(here: Parts, there: Parts) -> list[PartFile]:
-    """Return the files that hold rows here and not there, each once."""
-    return [file_of(text) for text in _texts_apart(here, there, StoredFiles.texts)]
-
-
-def rejects_apart(here: Parts, there: Parts) -> list[PartFile]:
-    """Return the files of rejects that are here and not there."""
-    return [reject_of(text) for text in _texts_apart(here, there, StoredFiles.reject_texts)]
-
-
 def _texts_apart(
     here: Parts, there: Parts, texts: Callable[[StoredFiles, pa.Array | None], pa.Array]
 ) -> list[str]:
+    """The texts of files, or of files of rejects, that are here and not there, each once."""
     rows = apart(here, there)
     if not rows.true_count:
         return []
@@ -167,13 +158,13 @@ def forget(state: Path, manifest: Manifest) -> None:
 
 def lacking(kept: Manifest, here: Manifest) -> dict[Content, tuple[bool, PartFile]]:
     """Return the files, including rejects, that a kept state has and another state lacks."""
-    files = files_apart(kept.parts, here.parts)
+    files = [file_of(text) for text in _texts_apart(kept.parts, here.parts, StoredFiles.texts)]
     found = {content_of(file): (False, file) for file in files}
     if any(file.offset is not None for file in files):
         for file in here.files.distinct():  # a piece may have moved
             found.pop(content_of(file), None)
-    rejects = rejects_apart(kept.parts, here.parts)
-    return found | {content_of(file): (True, file) for file in rejects}
+    rejects = _texts_apart(kept.parts, here.parts, StoredFiles.reject_texts)
+    return found | {content_of(file): (True, file) for file in map(reject_of, rejects)}
 
 
 def _forget_segments(state: Path) -> None:

@@ -212,16 +212,28 @@ def _state_of(path: Path) -> Path:
 def segments_of(path: Path) -> set[str] | None:
     """Return the segment files that a manifest lists; None if the manifest cannot be read."""
     try:
-        data = read_plain(path)
-        document = orjson.loads(data)
-        if not _is_sealed(data):
-            return None
-        names = {entry["file"] for entry in document.get("segments", ())}
+        names = {entry["file"] for entry in _document(path).get("segments", ())}
         return names if all(map(is_name, names)) else None
     except FileNotFoundError:
         return set()
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, DatasetError):
         return None
+
+
+def is_in_force(manifest: Manifest, state: Path) -> bool:
+    """Whether the state in force is that of a manifest; what it consists of is not opened."""
+    try:
+        return bool(_document(state / NAME)["token"] == manifest.token)
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, DatasetError):
+        return False
+
+
+def _document(path: Path) -> Any:
+    """What is written in a manifest; raises DatasetError where that is damaged."""
+    data = read_plain(path)
+    if not _is_sealed(data):
+        raise damage(path, "checksum")
+    return orjson.loads(data)
 
 
 def _is_sealed(data: bytes) -> bool:

@@ -155,6 +155,7 @@ def report(
     if name is None:
         return _list("report", json=json)
     from harvest_look import tools  # late: a list needs no polars
+    from harvest_report import Report, terminal
 
     _, dataset = tools.named("report", name, dataset)
     given = key_values(settings)
@@ -170,7 +171,7 @@ def report(
             return written, made.to_dict()
         if output is not None:
             return written, None
-        if console.is_terminal and isinstance(made, tools.Report):
+        if console.is_terminal and isinstance(made, Report):
             return written, made.whole()
         return written, made.text(console.width)
 
@@ -183,7 +184,7 @@ def report(
     elif isinstance(shown, str):
         sys.stdout.write(shown)
     elif shown is not None:
-        tools.show_report(shown, console)
+        terminal.show(shown, console)
     return 0
 
 
@@ -231,6 +232,7 @@ def findings(
         print_rules([manager().rule(name) for name in rules or manager().rules], json=json)
         return 0
     from harvest_look import tools  # late: a list needs no polars
+    from harvest_report import terminal
 
     given = key_values(settings)
     of_views = {key: value for key, value in given.items() if "." not in key}
@@ -246,9 +248,9 @@ def findings(
         options = [f"--rule={name}" for name in rules or ()]
         options += [f"--set={each}" for each in settings or ()]
         asked = shlex.join(["harvest", "findings", str(dataset), *options])
-        tools.show_verdict(verdict, console, asked)
+        terminal.show_verdict(verdict, console, asked)
     elif show == "gaps":
-        tools.show_gaps(verdict, console)
+        terminal.show_gaps(verdict, console)
     else:
         shown = [
             (number, found)
@@ -261,7 +263,7 @@ def findings(
                 remedy="list them without --show; then give a number, the name of a rule, or gaps",
             )
         for number, found in shown:
-            tools.show_finding(number, found, console, str(dataset))
+            terminal.show_finding(number, found, console, str(dataset))
     return 0
 
 

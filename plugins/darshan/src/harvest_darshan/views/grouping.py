@@ -13,8 +13,9 @@ from harvest.model.frames import types_of
 from harvest_toolkit.choices import choices, named_directory
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import safe_sum
+from harvest_toolkit.kept import kept
 
-from .layers import BASE, LAYERS, ORIGIN, of_run, run_of
+from .layers import BASE, LAYERS, ORIGIN, Layer, of_run, run_of
 
 KEY = ("run", "job", "began", "log")
 """The key of a job or a log: ``log`` is null where all logs of a job count together."""
@@ -181,6 +182,11 @@ def layer_states(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _impossible(dataset: DatasetReader, layer: Layer) -> pl.DataFrame:
+    key = ("darshan.impossible", layer.record_type)
+    return kept(dataset, key, lambda: layer.impossible(dataset[layer.record_type]).collect())
+
+
 def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.DataFrame:
     """Per job (:data:`KEY`), the ``certainty`` of its numbers.
 
@@ -193,15 +199,15 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
     """
     found = pl.concat(
         [
-            pl.LazyFrame(schema={"origin": pl.String, "counter": pl.String}),
+            pl.DataFrame(schema={"origin": pl.String, "counter": pl.String}),
             *(
-                layer.impossible(dataset[layer.record_type])
+                _impossible(dataset, layer)
                 for layer in LAYERS.values()
                 if not modules or layer.module in modules
             ),
         ]
     )
-    wrong = found.group_by(name="origin").agg("counter").collect()
+    wrong = found.group_by(name="origin").agg("counter")
     cut = pl.concat_list("partial_modules", "unread_modules").list.eval(
         pl.element().filter(
             pl.element().is_in(modules) if modules else ~pl.element().str.starts_with("DXT")

@@ -12,7 +12,6 @@ from urllib.parse import unquote
 import attrs
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 import harvest
 from harvest import DatasetError, UsageError
@@ -113,6 +112,8 @@ def _committed(path: Path) -> list[str]:
 
 
 def _checked(path: str) -> ParquetFile:
+    import pyarrow.parquet as pq  # late: views, which read none of it, start without
+
     try:
         metadata = pq.read_metadata(path)
         schema = metadata.schema.to_arrow_schema()

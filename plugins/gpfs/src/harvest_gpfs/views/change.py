@@ -189,11 +189,8 @@ def ends(
         found = [pick(scans, first)]
     there = choices("there is", [scan.label for scan in scans])
     if after in found:
-        said, remedy = (
-            f"this scan would be compared with itself; {there}",
-            "name two different scans",
-        )
-        raise UsageError(said, where=after.label, remedy=remedy)
+        said = f"this scan would be compared with itself; {there}"
+        raise UsageError(said, where=after.label, remedy="name two different scans")
     if not found:
         said = f"no earlier scan to compare with; {there}"
         remedy = f"harvest another scan into the dataset, or name both: {words}"

@@ -215,7 +215,8 @@ def _flows(
     sides: list[pl.DataFrame], identity: Sequence[str], keys: Sequence[str], known: frozenset[str]
 ) -> pl.DataFrame:
     # only objects of several rows are put in order, to take the first path of each
-    repeated = pl.concat([s["inode"].filter(s["inode"].is_duplicated()) for s in sides])
+    inodes = [s["inode"].sort() for s in sides]
+    repeated = pl.concat([each.filter(each == each.shift(1)) for each in inodes])
     again = pl.col("inode").is_in(repeated.unique().implode())
     one, several = ([s.drop("kind").filter(test) for s in sides] for test in (~again, again))
     firsts = (s.sort(s.columns, nulls_last=True) for s in several)
@@ -240,11 +241,11 @@ def _flows(
     }
     sums = pairs.group_by(_flow_keys(keys)).agg(
         pl.len().cast(pl.Int128).alias("objects"),
-        measured.cast(pl.Int128).sum().alias("measured"),
+        measured.sum().cast(pl.Int128).alias("measured"),
         size.sum().alias("old_bytes"),
         size_new.sum().alias("new_bytes"),
         *(
-            value.cast(pl.Int128).sum().alias(f"{name}{part}")
+            value.sum().cast(pl.Int128).alias(f"{name}{part}")
             for name, test in seen.items()
             for part, value in (
                 ("", test),
