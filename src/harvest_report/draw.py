@@ -126,8 +126,7 @@ _FILES: WeakKeyDictionary[Plot, dict[str, bytes]] = WeakKeyDictionary()
 
 
 def _saved(figure: Any, file_format: str) -> bytes:
-    # by its canvas, since savefig draws all of it once more before, for the sake of the layout;
-    # no dates and versions: the same data give the same bytes
+    # savefig would draw all of it once more; no dates and versions: same data, same bytes
     buffer = io.BytesIO()
     figure.set_dpi(PNG_DPI)  # SVG leaves its own behind
     if file_format == "png":

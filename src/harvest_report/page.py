@@ -27,8 +27,6 @@ from .write import to_csv
 if TYPE_CHECKING:
     from .report import Report
 
-LIBRARIES = ("jinja2", "matplotlib")
-
 
 def to_html(report: Report, *, interactive: bool = True) -> str:
     """The page.  Raises HarvestError where jinja2 or matplotlib is not installed."""
@@ -40,7 +38,7 @@ def to_fragment(report: Report) -> str:
 
     Without the extra ``report`` it has the tables and the words.
     """
-    if all(importlib.util.find_spec(library) for library in LIBRARIES):
+    if all(importlib.util.find_spec(library) for library in ("jinja2", "matplotlib")):
         return _rendered("notebook.html.j2", report, whole=False, interactive=False)
     return _plain(report)
 
@@ -189,8 +187,10 @@ def _section(section: Section, report: Report, *, whole: bool, interactive: bool
         }
     if isinstance(section, Plot):
         caption = f"{'' if whole else report.name + '--'}{section.name}--caption"
+        png = ""
         if whole:  # of one figure; below, each is taken from what is drawn
             draw(section, "svg", "png")
+            png = "data:image/png;base64," + base64.b64encode(to_png(section)).decode()
         marks = section.marks if interactive else None
         target, height = f"{section.name}--marks", max(260, round(section.size[1] * 80))
         return shown | {
@@ -199,10 +199,6 @@ def _section(section: Section, report: Report, *, whole: bool, interactive: bool
             "svg": to_inline_svg(section, caption),
             "alt": section.alt,
             "file": f"{report.name}.{section.name}.png",
-            "data": _png_address(section) if whole else "",
+            "data": png,
         }
     return shown | {"kind": "notes", "items": list(section.items)}
-
-
-def _png_address(plot: Plot) -> str:
-    return "data:image/png;base64," + base64.b64encode(to_png(plot)).decode()

@@ -369,8 +369,7 @@ class Dataset:
             link = link_on_the_way(self.sink.state, path)
             if link is not None:
                 raise odd(link, "a symbolic link, which may lead out of the dataset")
-            # late: few ask for them, and what reads them takes long to import
-            read_rejects = resolve_name("harvest.storage.rejects:read_rejects")
+            read_rejects = resolve_name("harvest.storage.rejects:read_rejects")  # few ask for them
             with contextlib.suppress(GeneratorExit):  # the caller stopped iterating
                 yield from read_rejects(self.sink.state / path, part.rejects.size_bytes)
 

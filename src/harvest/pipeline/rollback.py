@@ -50,17 +50,10 @@ def roll_back(sink: Sink, to: str, *, wait_s: float = 0) -> str | None:
         replaced = len(now.parts.rows_picked(staged))
         counts = {"partitions": len(staged), "replaced": replaced, "dropped": len(gone)}
         record = describe_rollback(run=run, started=started, sink=sink, to=to, counts=counts)
-        target.commit(
-            Commit(
-                sink,
-                now,
-                staged=staged,
-                replaced=gone,
-                run=run,
-                record=record,
-                schemas=then.schemas,
-            )
+        commit = Commit(
+            sink, now, staged=staged, replaced=gone, run=run, record=record, schemas=then.schemas
         )
+        target.commit(commit)
         return run
 
 
