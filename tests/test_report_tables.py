@@ -124,6 +124,13 @@ def test_columns_of_bytes_have_a_common_unit_unless_they_are_far_apart():
     assert heads(2**10, 2**40) == [names, ["(KiB)", "(TiB)", "(GiB/s)"]]
 
 
+def test_ids_that_would_look_alike_are_folded():
+    keys = [f"('sum-0123456789', {n}, 'end-of-a-long-key')" for n in range(3)]
+    rows = pl.DataFrame({"key": keys, "n": [10**12] * 3})
+    report = Report("r", sections=[Table("t", rows, [Column("key", format="id"), Column("n")])])
+    assert [f", {n}," in report.text(40) for n in range(3)] == [True] * 3
+
+
 def test_all_others_are_one_row_behind_those_shown():
     shown = pl.DataFrame({"user": ["ada", "bob"], "jobs": [9, 7], "median_s": [4.0, 5.0]})
 
