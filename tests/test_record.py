@@ -6,6 +6,7 @@ import pickle
 from datetime import UTC, datetime, timedelta, timezone
 
 import attrs
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -73,6 +74,12 @@ def test_a_record_type_can_be_pickled():
 def test_something_that_is_no_table_is_refused():
     with pytest.raises(BatchError, match="not list"):
         conform(KIND, [{"time": NOON}], origin="/in")
+
+
+def test_a_column_that_is_not_declared_is_refused():
+    table = pl.DataFrame({"time": [NOON], "name": ["x"], "position": [1], "surplus": [1]})
+    with pytest.raises(BatchError, match="column 'surplus' is not declared by Sample"):
+        conform(KIND, table, origin="/in")
 
 
 def test_batches_are_slices_of_bounded_size():
