@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -229,6 +229,12 @@ def test_names_that_a_spreadsheet_would_run_are_defused(tmp_path):
     assert text.splitlines()[1].startswith("'=cmd")
 
 
+@pytest.mark.parametrize("name", ["r.xlsx", "missing/r.csv"])
+def test_a_target_that_cannot_be_is_told(tmp_path, name):
+    with pytest.raises(UsageError):
+        write_result(pl.DataFrame({"a": [1]}), tmp_path / name)
+
+
 def test_every_grouping_and_metric_is_described_and_listed():
     from harvest_gpfs import measures
     from harvest_gpfs.plugin import VIEWS
@@ -252,3 +258,9 @@ def test_examples_of_the_docstrings():
         found = doctest.testmod(module)
         assert found.attempted
         assert not found.failed
+
+
+def test_a_zone_is_understood():
+    from harvest_gpfs.aggregation.scans import moment
+
+    assert moment("2026-01-11T02:00:00+02:00") == datetime(2026, 1, 11, tzinfo=UTC)
