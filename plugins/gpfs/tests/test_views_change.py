@@ -72,6 +72,15 @@ def test_growth_by_user_with_what_it_is_made_of(month, tmp_path):
     assert (ada["old_scan"], ada["new_scan"]) == ("2026-01-11T00:00:00Z", "2026-02-11T00:00:00Z")
 
 
+def test_all_together_is_one_row_even_of_nothing(month, tmp_path):
+    (whole,) = month.rows("gpfs.change", by="")
+    assert (whole["old_bytes"], whole["new_bytes"], whole["renamed"]) == (200, 250, 1)
+
+    folders = [[make("/fs", 1, 0, kind="directory")] for make in (row, new_row)]
+    (nothing,) = dataset(tmp_path / "empty", *folders).rows("gpfs.change", by="")
+    assert (nothing["old_inodes"], nothing["new_bytes"], nothing["growth_percent"]) == (0, 0, None)
+
+
 def test_two_numbers_with_one_name_are_one_user(month, tmp_path):
     passwd = tmp_path / "passwd"
     passwd.write_text("both:x:1:\nboth:x:2:\n")

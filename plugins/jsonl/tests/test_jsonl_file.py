@@ -134,6 +134,12 @@ def test_record_types_of_a_partition_are_merged_by_position(driver: SinkDriver) 
     assert [f.record_type for f in driver.files["b"]] == ["demo.count"]
 
 
+def test_rows_out_of_order_are_sorted(driver: SinkDriver) -> None:
+    driver.commit({"a": [(LINE, lines(5, 6)), (LINE, lines(1, 2, 5, text="later"))]})
+    found = [(row["position"], row["subject"] == "later") for row in read(file_of(driver))]
+    assert found == [(1, True), (2, True), (5, False), (5, True), (6, False)]
+
+
 def test_a_scan_of_some_partitions_reads_these_only(driver: SinkDriver) -> None:
     driver.commit({key: [(LINE, lines(1, origin=key))] for key in "abc"})
     found = driver.sink.scan(driver.files["b"], LINE).collect()
