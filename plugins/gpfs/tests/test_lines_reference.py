@@ -148,6 +148,12 @@ def test_backslashes_without_escape_clause() -> None:
     assert reason("uab", "none", path(rb"a\b")) == "path: '\\\\b' is not an escape"
 
 
+def test_names_that_are_not_utf8_keep_their_bytes() -> None:
+    one = parse(layout("uab", "pct"), line(row(path=b"/d/\xff\\x\xc3\xa9"), "uab", "pct"))
+    assert one["path"] == "/d/\\xff\\\\x\u00e9"
+    assert one["path_raw"] == b"/d/\xff\\x\xc3\xa9"
+
+
 def test_flags_and_mode_must_agree() -> None:
     text = NCAR.replace(b"p=-rw", b"p=drw")
     assert reason("ncar", "none", text) == (
@@ -165,3 +171,11 @@ def test_records_are_held_to_their_lengths() -> None:
     assert reason("record", "none", other) == "pool: 'data' in SHOW is another than in the record"
     moved = RECORD.replace(b"path=/data/project", b"path=/data/projecx")
     assert "does not end with the record's" in reason("record", "none", moved)
+
+
+def test_a_record_whose_string_is_marked_as_escaped() -> None:
+    # the policy engine writes a minus sign before the length of a string with escapes
+    name = row(path=b"/data/new\nline\\")
+    text = line(name, "record", "none")
+    assert b":-11!new\\nline\\\\:" in text
+    assert parse(layout("record", "none"), text)["path"] == "/data/new\nline\\"

@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
 
 from harvest import Record, UsageError, record, record_type
 from harvest.model.arrow import table_of
+from harvest.model.frames import polars_schema
 from harvest_jsonl.sink import Config, JsonlSink
 from harvest_testing import SinkDriver
 
@@ -68,6 +70,17 @@ def test_each_row_is_an_object_of_all_columns(driver: SinkDriver) -> None:
         {"text": "y", "ratio": 0.5, "labels": None, **tail, "position": 2},
     ]
     assert [row["number"] for row in by_glob(driver, "demo.count")] == [5]
+
+
+def test_the_scan_reads_several_files_lazily(driver: SinkDriver) -> None:
+    driver.commit({"a": [(LINE, lines("x", "y"))], "b": [(LINE, lines("z", origin="/in/b"))]})
+    scan = driver.scan(LINE)
+    assert dict(scan.collect_schema()) == polars_schema(LINE)
+    assert scan.select(pl.len()).collect().item() == 3
+    assert scan.head(1).collect()["text"].to_list() == ["x"]
+    found = scan.filter(pl.col("origin") == "/in/b").select("text", "labels").collect()
+    assert found.to_dicts() == [{"text": "z", "labels": [{"key": "z", "value": "z"}]}]
+    assert scan.group_by("origin").len().sort("origin").collect()["len"].to_list() == [2, 1]
 
 
 def test_files_longer_than_a_block_read_back(
