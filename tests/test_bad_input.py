@@ -50,86 +50,12 @@ def run_again(run_directory, dataset, *more):
     return harvest("run", "-s", f"mofka-dask:{run_directory}", "-k", f"parquet:{dataset}", *more)
 
 
-def reject_of(dataset) -> dict:
-    lines = harvest("rejects", dataset, "--json").stdout.splitlines()
-    assert len(lines) == 1
-    return json.loads(lines[0])
-
-
 @pytest.mark.slow
 def test_a_missing_directory(tmp_path, dataset):
     done = run_again(tmp_path / "nowhere", dataset)
     assert done.returncode == 1
     assert done.stderr.startswith(f"harvest: {tmp_path}/nowhere: ")
     assert len(done.stderr.splitlines()) == 1
-    assert rows(dataset) == 1
-
-
-@pytest.mark.slow
-def test_a_directory_with_no_known_file(tmp_path, dataset):
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "notes.md").write_text("hello")
-    done = run_again(tmp_path / "other", dataset)
-    assert done.returncode == 1
-    assert "holds no file of a Mofka-Dask run" in done.stderr
-    assert rows(dataset) == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("text", "told"), [("", "empty"), (",worker,action,stimulus_id,time\n", "worker.csv")]
-)
-def test_a_file_without_rows_is_noted(run_directory, dataset, text, told):
-    (run_directory / "worker.csv").write_text(text)
-    done = run_again(run_directory, dataset)
-    assert done.returncode == 0
-    assert "worker.csv" in done.stdout
-    assert told in done.stdout
-    assert rows(dataset) == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("data", [bytes(range(256)) * 40, b"a,b\n1,2\n"])
-def test_a_file_with_other_columns_is_rejected(run_directory, dataset, data):
-    (run_directory / "worker.csv").write_bytes(data)
-    done = run_again(run_directory, dataset)
-    assert done.returncode == 3
-    assert rows(dataset) == 1
-    reject = reject_of(dataset)
-    assert reject["origin"] == str(run_directory / "worker.csv")
-    assert "the header lacks worker, time" in reject["reason"]
-
-
-@pytest.mark.slow
-def test_a_truncated_last_line_is_rejected_with_its_text_and_place(run_directory, dataset):
-    (run_directory / "worker_transition.csv").write_text(GOOD + "1,x-2,waiting,re")
-    done = run_again(run_directory, dataset)
-    assert done.returncode == 3
-    assert rows(dataset) == 1
-    reject = reject_of(dataset)
-    assert reject["raw"] == "1,x-2,waiting,re"
-    assert reject["position"] == 2
-    assert reject["origin"] == str(run_directory / "worker_transition.csv")
-    assert "no newline at its end" in reject["reason"]
-
-
-@pytest.fixture
-def unreadable(tmp_path):
-    """A file that can be listed but not read, even by root: reading it is an I/O error."""
-    memory = Path("/proc/self/mem")
-    if not memory.exists():
-        pytest.skip("no file here that root may not read")
-    return memory
-
-
-@pytest.mark.slow
-def test_when_nothing_at_all_can_be_read_the_run_fails(tmp_path, dataset, unreadable):
-    folder = tmp_path / "unreadable"
-    folder.mkdir()
-    (folder / "worker.csv").symlink_to(unreadable)
-    done = run_again(folder, dataset)
-    assert done.returncode == 1
-    assert f"{folder}/worker.csv: cannot be read" in done.stderr
     assert rows(dataset) == 1
 
 
@@ -179,15 +105,6 @@ def test_a_full_disk_leaves_the_dataset_as_it_was(run_directory, tmp_path):
         assert harvest("verify", out).returncode == 0
     finally:
         subprocess.run(["umount", disk], check=True)
-
-
-@pytest.mark.slow
-def test_on_error_fail_names_file_and_record(run_directory, dataset):
-    (run_directory / "worker_transition.csv").write_text(GOOD + "1,x-2,waiting\n")
-    done = run_again(run_directory, dataset, "--on-error", "fail")
-    assert done.returncode == 1
-    assert "worker_transition.csv, record 2" in done.stderr
-    assert rows(dataset) == 1
 
 
 @pytest.mark.slow

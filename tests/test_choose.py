@@ -56,21 +56,6 @@ def by_each(study: Path, out: Path) -> dict[str, int]:
 
 
 @pytest.mark.slow
-def test_a_directory_is_read_by_all_sources_that_are_sure_of_it(study, tmp_path):
-    # when it is harvested without the name of a source
-    done = command("run", "-s", study, "-k", f"parquet:{tmp_path / 'out'}")
-
-    # then all are there, each at the place that is its own, and one line says who read it
-    assert rows(tmp_path / "out") == by_each(study, tmp_path / "named")
-    read, *left = [line for line in done.stderr.splitlines() if str(study) in line]
-    assert read == (
-        f"harvest: {study}: read by darshan (100% sure) and mofka-dask (95% sure) and "
-        "slurm (95% sure)"
-    )
-    assert not left
-
-
-@pytest.mark.slow
 def test_a_source_that_is_named_beside_the_bare_location_reads_it_once(study, tmp_path):
     sources = [f"darshan:{study}", str(study)]
     harvest.run(sources, f"parquet:{tmp_path / 'out'}")

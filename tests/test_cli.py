@@ -47,13 +47,6 @@ def test_a_list_of_what_can_be_asked_imports_no_library_of_tables(command):
     assert not {"polars", "pyarrow", "numpy"} & imported
 
 
-def test_help_fits_80_columns_and_lists_every_command():
-    shown = harvest("--help", COLUMNS="80").stdout
-    assert all(len(line) <= 80 for line in shown.splitlines())
-    for command in ("run", "detect", "preview", "plugins", "schema", "view", "query", "runs"):
-        assert f"\n  {command} " in shown
-
-
 def test_the_version_is_told():
     assert harvest("--version").stdout.startswith("harvest ")
 
@@ -86,26 +79,11 @@ def test_a_dry_run_lists_what_would_be_read(tmp_path):
 
 
 @pytest.mark.slow
-def test_views_are_listed_and_shown(dataset):
-    assert "dask.tasks" in harvest("view").stdout
-    shown = harvest("view", "dask.workers", dataset, "--json").stdout
-    assert len(shown.splitlines()) == 4
-
-
-@pytest.mark.slow
 def test_sql_sees_record_types_and_views(dataset):
     done = harvest("query", dataset, "select count(*) as n from dask.tasks", "--json")
     assert json.loads(done.stdout)["n"] == 58
     done = harvest("query", dataset, 'select count(*) as n from "dask.transfer"', "--json")
     assert json.loads(done.stdout)["n"] == 24
-
-
-@pytest.mark.slow
-def test_runs_and_verify(dataset):
-    (run,) = json.loads(harvest("runs", dataset, "--json").stdout)
-    assert run["account"][0]["written"] == 886
-    assert run["sources"] == [{"name": "mofka-dask", "location": str(EXAMPLE)}]
-    assert "no problems" in harvest("verify", dataset).stdout
 
 
 @pytest.mark.parametrize(

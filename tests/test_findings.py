@@ -198,13 +198,6 @@ def harvest_evolved(**changes) -> Rule:
     return Rule(**{**known, **changes})
 
 
-def test_a_rule_is_tried_on_rows_of_its_view_alone():
-    found = judge(RULE, WASTED, hours=8.9)
-
-    assert [f.finding.text for f in found] == ["o'neil wasted 9 h. 1 of 4 rows are over 8.9 h."]
-    assert judge(RULE, WASTED, hours=9) == []
-
-
 @pytest.mark.parametrize(
     ("value", "shown"),
     [

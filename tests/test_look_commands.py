@@ -165,12 +165,6 @@ def test_schema_shows_the_columns_of_a_record_type_in_every_form(place: Path) ->
     assert "| `size` | int64, required | bytes |  | How long it is. |" in page
 
 
-def test_schema_shows_a_view_with_the_meanings_of_what_it_passes_on(place: Path) -> None:
-    shown = call(place, "schema", "notes.longest").stdout
-    assert shown.startswith("notes.longest, a view of notes.line\nLines.\n")
-    assert any(line.split()[:3] == ["size", "int64", "bytes"] for line in shown.splitlines())
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -18,14 +18,12 @@ from harvest.model.types import (
     arrow_type,
     as_recorded,
     common_type,
-    declared_columns,
     declared_types,
     from_plain,
     holds,
     to_plain,
     with_types,
 )
-from harvest.plugins.registry import manager
 
 INTEGERS = [getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64)]
 SIMPLE = [
@@ -146,15 +144,6 @@ WORDS = [
 @pytest.mark.parametrize(("hint", "words"), WORDS, ids=str)
 def test_a_manifest_records_an_annotation_in_these_words(hint: object, words: object) -> None:
     assert to_plain(arrow_type(hint)) == words
-
-
-def test_the_words_of_all_record_types_give_their_arrow_types_back() -> None:
-    kinds = manager().record_types()
-
-    assert len(kinds) > 20
-    for kind in kinds.values():
-        types_back = {name: from_plain(word) for name, word in declared_columns(kind).items()}
-        assert list(types_back.items()) == list(declared_types(kind).items())
 
 
 def test_an_annotation_that_no_column_can_have_is_an_error() -> None:

@@ -110,15 +110,6 @@ def test_the_columns_of_a_record_type_and_of_a_view_are_described(dataset):
     assert "demo.lengths" in str(e.value.remedy)
 
 
-def test_a_view_is_a_frame_of_polars_with_ways_to_arrow_and_pandas(dataset):
-    frame = dataset.view("demo.lengths")
-
-    assert isinstance(frame, pl.LazyFrame)
-    assert frame.collect().to_arrow().to_pylist() == [
-        {"length": 3, "lines": 1}, {"length": 5, "lines": 1},
-    ]  # fmt: skip
-
-
 @pytest.mark.pandas
 def test_a_view_goes_to_pandas(dataset):
     pytest.importorskip("pandas", reason="pandas is not installed")

@@ -96,8 +96,3 @@ def test_an_api_that_is_not_a_whole_number_is_the_author_s_mistake(plugin, api):
     refused = plugin(api).broken["lines"]
     assert f"states {api!r} as its plugin API, which is not a whole number" in refused.cause
     assert refused.remedy.startswith("ask the author of")
-
-
-def test_the_range_of_this_harvest_holds_its_own_plugins():
-    assert harvest.OLDEST_API_VERSION <= harvest.API_VERSION
-    assert PluginManager(disabled="").broken == {}

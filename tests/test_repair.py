@@ -165,23 +165,6 @@ def test_a_damaged_segment_stops_what_needs_it_and_is_restored_from_its_copy(
     assert small.open().verify() == []
 
 
-def copies(small: Small) -> dict[str, Path]:
-    """The second copies that a dataset has of its state."""
-    runs = small.manifest().runs
-    earlier = small.state / "history" / f"{runs[0]}.json"
-    (kept,) = (entry["file"] for entry in orjson.loads(earlier.read_bytes())["segments"])
-    (last,) = (entry["file"] for entry in list_of(small)["segments"])
-    return {
-        "of a segment in force": small.state / "copies" / last,
-        "of a segment of a kept state": small.state / "copies" / kept,
-        "of the manifest": small.state / "history" / f"{runs[-1]}.json",
-    }
-
-
-def list_of(small: Small) -> Any:
-    return orjson.loads((small.state / "manifest.json").read_bytes())
-
-
 def test_verifying_says_what_repairing_cannot_mend(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

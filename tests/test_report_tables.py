@@ -10,7 +10,6 @@ from rich.cells import cell_len
 
 from harvest import columns as kinds
 from harvest_report import Column, Report, Table, with_others
-from harvest_report.records import Style, print_records
 
 ADDRESSES = [f"tcp://10.9.0.{n}:4010{n}" for n in range(1, 4)]
 
@@ -36,20 +35,6 @@ def test_a_report_writes_addresses_in_full_to_a_file():
     assert page.to_dict()["sections"][0]["rows"][0]["worker"] == ADDRESSES[0]
 
 
-def test_a_table_of_a_report_that_does_not_fit_goes_on_in_parts():
-    frame = pl.DataFrame({"name": ["a"], "first": [10**12], "second": [10**12]})
-    lines = Report("r", sections=[Table("t", frame)]).text(30).splitlines()
-    assert lines[3:] == [
-        "name              first",
-        "───────────────────────",
-        "a     1,000,000,000,000",
-        "",
-        "name             second",
-        "───────────────────────",
-        "a     1,000,000,000,000",
-    ]
-
-
 def test_each_part_of_a_table_begins_with_what_names_its_rows():
     """Given two programs of one name, then the further part has their jobs, too."""
     frame = pl.DataFrame(
@@ -66,26 +51,6 @@ def test_each_part_of_a_table_begins_with_what_names_its_rows():
         "───────────────────────────────",
         "a        7    1,000,000,000,000",
         "a        8    1,000,000,000,000",
-    ]
-
-
-def test_columns_that_were_asked_for_go_on_with_what_names_the_rows(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "34")
-    frame = pl.DataFrame(
-        {"program": ["a", "a"], "job": ["7", "8"], "first": [10**12] * 2, "second": [5, 6]}
-    )
-    print_records("jobs", frame, style=Style(every=True))
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert lines == [
-        ["jobs:", "2", "rows"],
-        ["program", "job", "first"],
-        ["a", "7", "1,000,000,000,000"],
-        ["a", "8", "1,000,000,000,000"],
-        [],
-        ["program", "job", "second"],
-        ["a", "7", "5"],
-        ["a", "8", "6"],
-        [],
     ]
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import attrs
 import pytest
 
-from harvest.api.settings import describe, structure
+from harvest.api.settings import structure
 from harvest.errors import ConfigError
 from harvest.pipeline.prepare import PreparedRun, prepare_sources
 from harvest.plugins.registry import manager
@@ -59,10 +59,6 @@ def test_dotted_keys_fill_a_mapping():
     assert made.clock_offset == {"1": "-27ms", "nersc": "1s"}
 
 
-def test_what_is_not_given_keeps_its_default():
-    assert structure(Settings, {}, plugin="demo") == Settings()
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -101,10 +97,6 @@ def test_a_setting_may_be_checked_against_others():
     with pytest.raises(ConfigError, match="highest must be at least 5, not 3") as caught:
         structure(Range, {"highest": "3", "lowest": "5"}, plugin="demo")
     assert caught.value.where == "demo.highest"
-
-
-def test_settings_can_be_described():
-    assert describe(Settings)[0][:4] == ("timezone", "str", "UTC", "Zone of naive times.")
 
 
 def prepared(**settings):

@@ -17,7 +17,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-import harvest
 from harvest import Column
 from harvest.commands.tables import print_table
 from harvest.toolkit.layout import fit, fold, shorten
@@ -323,13 +322,6 @@ def test_a_description_has_room_or_stands_below_its_row(capsys, monkeypatch):
 
 
 # a terminal
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    out = tmp_path_factory.mktemp("tables") / "out"
-    harvest.run(sources=[f"mofka-dask:{EXAMPLE}"], sinks=[f"parquet:{out}"])
-    return out
 
 
 def test_notes_of_a_run_are_wrapped_and_indented(tmp_path):

@@ -112,6 +112,7 @@ def test_example_plugins_and_a_new_one_are_listed(environment):
     assert offers["csv-folder"] == {"exporters": ["csv-folder"]}
     assert offers["freshness"] == {"hears": ["commits"]}
     assert offers["made-up"] == {"sources": ["made-up"]}
+    assert offers["greeting"] == {"sources": ["greeting"]}  # of ten lines
 
 
 @pytest.mark.slow
@@ -171,14 +172,6 @@ def test_installed_plugins_keep_what_can_be_tried(name, kept, environment):
     assert done.returncode == 0
 
 
-def test_a_plugin_of_ten_lines_is_listed_with_what_it_offers(environment):
-    listed = json.loads(harvest_command(environment, "plugins", "--json").stdout)
-
-    (greeting,) = [p for p in listed["plugins"] if p["name"] == "greeting"]
-    assert greeting["offers"] == {"sources": ["greeting"]}
-    assert greeting["version"] == "1.0"
-
-
 @pytest.mark.slow
 def test_it_emits_records(environment, tmp_path):
     (tmp_path / "hello.txt").write_text("good\nmorning\n")
@@ -191,19 +184,6 @@ def test_it_emits_records(environment, tmp_path):
     assert [(r["text"], r["position"]) for r in rows] == [("good", 1), ("morning", 2)]
     assert rows[0]["origin"] == str(tmp_path / "hello.txt")
     assert shown.returncode == 0
-
-
-@pytest.mark.slow
-def test_it_is_harvested_like_any_other(environment, tmp_path):
-    (tmp_path / "hello.txt").write_text("good\nmorning\n")
-
-    done = harvest_command(
-        environment, "run", "-s", f"greeting:{tmp_path / 'hello.txt'}",
-        "-k", f"parquet:{tmp_path / 'out'}", "--json",
-    )  # fmt: skip
-
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["record_types"] == {"greeting.line": 2}
 
 
 @pytest.mark.slow

@@ -15,6 +15,8 @@ import dask
 from distributed import Client, LocalCluster, Reschedule, get_client, secede
 
 QUIET = {
+    # a cluster gives up a worker that is lost, also one whose successor is late to start
+    "distributed.deploy.lost-worker-timeout": "1 hour",
     "distributed.admin.low-level-log-length": 1_000_000,
     "distributed.scheduler.active-memory-manager.start": False,
     "distributed.scheduler.work-stealing": False,

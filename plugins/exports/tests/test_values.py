@@ -115,17 +115,6 @@ def test_what_postgresql_cannot_hold_is_changed_marked_and_counted(exported):
     assert connection.execute(held).fetchall() == [(3,)]
 
 
-def test_whole_numbers_of_64_bits_are_exact_whatever_their_sign(exported):
-    _, connection = exported(
-        {**BLANK, "large": 2**64 - 1, "larges": [2**63, 0], "whole": -(2**63)},
-        {**BLANK, "large": 2**63 + 1, "whole": 2**63 - 1},
-    )
-    ask = "SELECT large, larges, whole FROM harvest.zoo_row ORDER BY harvest_row"
-    assert connection.execute(ask).fetchall() == [
-        (2**64 - 1, [2**63, 0], -(2**63)), (2**63 + 1, None, 2**63 - 1),
-    ]  # fmt: skip
-
-
 def test_a_view_is_a_table_for_each_of_its_settings(server, database, tmp_path):
     # given a view that wants a choice, and two choices
     dataset = zoo(tmp_path, BLANK)

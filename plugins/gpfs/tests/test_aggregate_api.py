@@ -43,11 +43,6 @@ def test_what_it_was_made_of_is_told(scan):
     }
 
 
-def test_top_level_directories_begin_where_paths_part(scan):
-    found = sizes(aggregate(files(scan), by="top").frame, "top")
-    assert found == {"/gpfs": 80, "/gpfs/project": 40, "/gpfs/user": 30}
-
-
 def test_a_root_can_be_given_and_what_is_outside_has_no_directory(scan):
     found = sizes(aggregate(files(scan), by="top", root="/gpfs/user").frame, "top")
     assert found == {"/gpfs/user/ann": 10, "/gpfs/user/bob": 20, None: 120}

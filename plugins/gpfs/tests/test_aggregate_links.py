@@ -35,28 +35,6 @@ def test_across_directories_it_counts_at_its_first_path(linked):
     assert top["/data/b"]["hard_links"] == 1
 
 
-def test_lists_without_link_counts_are_compared_by_inode(tmp_path):
-    dataset(
-        tmp_path,
-        [row("/d/x", 5, 30, nlink=None), row("/d/y", 5, 30, nlink=None)],
-        [row("/d/z", 5, 30, nlink=None), row("/d/other", 6, 4, nlink=None)],
-    )
-    (total,) = aggregate(files(tmp_path), by=()).frame.to_dicts()
-    assert (total["inodes"], total["hard_links"], total["size_bytes"]) == (2, 2, 34)
-
-
-def test_a_reused_inode_is_another_object(tmp_path):
-    dataset(tmp_path, [row("/d/x", 5, 30, nlink=None), row("/d/y", 5, 3, nlink=None, generation=2)])
-    (total,) = aggregate(files(tmp_path), by=()).frame.to_dicts()
-    assert (total["inodes"], total["size_bytes"]) == (2, 33)
-
-
-def test_directories_have_links_by_nature_and_are_no_candidates(tmp_path):
-    dataset(tmp_path, [row("/d", 3, 4096, kind="directory", nlink=9), row("/d/f", 4, 1)])
-    (total,) = aggregate(files(tmp_path), by=()).frame.to_dicts()
-    assert (total["inodes"], total["directories"], total["hard_links"]) == (2, 1, 0)
-
-
 def test_every_file_may_have_links(tmp_path, monkeypatch):
     """A tree of hard links, as backups make them, in many passes that share nothing."""
     from harvest_gpfs.aggregation import listing

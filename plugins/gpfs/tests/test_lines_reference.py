@@ -179,15 +179,3 @@ def test_a_record_whose_string_is_marked_as_escaped() -> None:
     text = line(name, "record", "none")
     assert b":-11!new\\nline\\\\:" in text
     assert parse(layout("record", "none"), text)["path"] == "/data/new\nline\\"
-
-
-def test_a_record_without_the_mark_is_itself() -> None:
-    for path in (
-        b"/data/C:\\new\\table.txt",
-        b"/data/back\\slash",
-        b"/data/two\\\\",
-        b"/data/end\\",
-    ):
-        text = line(row(path=path), "record", "none")
-        assert b"-" not in text.partition(b"!")[0].rpartition(b":")[2]
-        assert parse(layout("record", "none"), text)["path"] == path.decode()

@@ -66,14 +66,6 @@ def test_hostile_names_are_text_in_every_form(report, tmp_path):
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
-@pytest.mark.slow
-def test_a_page_needs_nothing_from_elsewhere_and_is_the_same_twice(data):
-    pytest.importorskip("matplotlib")
-    pytest.importorskip("jinja2")
-    pages = [data.report("gpfs.summary", n=5).html() for _ in range(2)]
-    assert pages[0] == pages[1]
-
-
 def test_key_numbers_are_sums_of_the_tables(report):
     users = tables(report)["users"]
     tiles = {tile.label: str(tile).partition(": ")[2] for tile in report.tiles}
@@ -120,14 +112,3 @@ def test_one_list_without_a_time_has_no_ages_and_says_why(tmp_path):
     assert "allocated" not in "".join(c.name for t in report.tables for c in t.columns)
     dated = data.report("gpfs.summary", now="2026-02-01")
     assert "ages" in tables(dated)
-
-
-@pytest.mark.slow
-def test_every_plot_can_be_drawn(data, tmp_path):
-    pytest.importorskip("matplotlib")
-    from harvest_report.draw import to_png
-
-    empty = harvested(tmp_path, [row("/fs", 1, None, kind="directory")])
-    for made in (data.report("gpfs.summary"), empty.report("gpfs.summary")):
-        for plot in made.plots:
-            assert to_png(plot).startswith(b"\x89PNG")

@@ -72,12 +72,6 @@ def test_growth_by_user_with_what_it_is_made_of(month, tmp_path):
     assert (ada["old_scan"], ada["new_scan"]) == ("2026-01-11T00:00:00Z", "2026-02-11T00:00:00Z")
 
 
-def test_directories_that_vanished_and_that_are_new(month):
-    found = [(r["top"], r["state"], r["growth_bytes"]) for r in month.rows("gpfs.change", by="top")]
-
-    assert found == [("/fs/c", "new", 80), ("/fs/a", "kept", 20), ("/fs/b", "gone", -50)]
-
-
 def test_all_together_is_one_row_even_of_nothing(month, tmp_path):
     (whole,) = month.rows("gpfs.change", by="")
     assert (whole["old_bytes"], whole["new_bytes"], whole["renamed"]) == (200, 250, 1)

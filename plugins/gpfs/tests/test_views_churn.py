@@ -64,18 +64,6 @@ def test_each_kind_of_change(tmp_path):
     assert found["/d/a"]["new_scan"] == "2026-01-18T00:00:00Z"
 
 
-def test_another_hard_link_is_no_renaming(tmp_path):
-    found = churned(
-        tmp_path,
-        [row("/d/a/x", 1, 10)],
-        [new_row("/d/a/x", 1, 10, nlink=2), new_row("/d/b/link", 1, 10, nlink=2)],
-    )
-    assert told(found["/d/a"]) == {
-        "old_inodes": 1, "old_bytes": 10, "new_inodes": 1, "new_bytes": 10,
-    }  # fmt: skip
-    assert list(found) == ["/d/a"]
-
-
 def test_lists_of_whole_seconds_are_compared_by_seconds(tmp_path):
     # given a scan with fractions of a second, and one without any
     exact = NOW - timedelta(days=3) + timedelta(microseconds=250_000)

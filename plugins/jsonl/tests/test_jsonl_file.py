@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import polars as pl
 import pyarrow as pa
 import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
-from polars.testing import assert_frame_equal
 
 from harvest import DatasetError, Record, UsageError, field, record, record_type
 from harvest.model.arrow import table_of
-from harvest.model.frames import frame_of, polars_schema
+from harvest.model.frames import polars_schema
 from harvest_jsonl.sink import JsonlSink
 from harvest_testing import SinkDriver
 
@@ -140,22 +138,6 @@ def test_rows_out_of_order_are_sorted(driver: SinkDriver) -> None:
     driver.commit({"a": [(LINE, lines(5, 6)), (LINE, lines(1, 2, 5, text="later"))]})
     found = [(row["position"], row["subject"] == "later") for row in read(file_of(driver))]
     assert found == [(1, True), (2, True), (5, False), (5, True), (6, False)]
-
-
-def test_scans_give_the_rows_of_one_type_with_plain_columns(driver: SinkDriver) -> None:
-    driver.commit(
-        {
-            "a": [(LINE, lines(1, 2, 3)), (COUNT, counts(2))],
-            "b": [(LINE, lines(7, origin="/in/b"))],
-            "c": [(COUNT, counts(1))],
-        }
-    )
-    expected = [frame_of(LINE, lines(1, 2, 3)), frame_of(LINE, lines(7, origin="/in/b"))]
-    assert_frame_equal(driver.scan(LINE).collect(), pl.concat(expected))
-    assert driver.scan(COUNT).collect()["value"].to_list() == [2, 1]
-    assert driver.scan(LINE).select(pl.len()).collect().item() == 4
-    some = driver.scan(LINE).filter(pl.col("position") > 2).select("value", "origin").collect()
-    assert some["origin"].to_list() == ["/in/a", "/in/b"]
 
 
 def test_a_scan_of_some_partitions_reads_these_only(driver: SinkDriver) -> None:

@@ -63,12 +63,6 @@ def written(**values: Any) -> dict[str, Any]:
     return json.loads(encode(EVERYTHING, one(**values))[0])
 
 
-def test_members_come_in_the_order_of_the_columns_and_null_is_null() -> None:
-    text = encode(EVERYTHING, one())[0]
-    assert list(json.loads(text)) == [column.name for column in EVERYTHING.columns]
-    assert json.loads(text)["time"] is None
-
-
 @pytest.mark.parametrize(
     ("moment", "text"),
     [

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import statistics
-from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -104,27 +102,3 @@ def test_fences_lie_one_and_a_half_distances_of_the_quartiles_beyond_them(exampl
         assert row["low_fence_s"] == pytest.approx(low - 1.5 * (high - low))
         assert row["high_fence_s"] == pytest.approx(high + 1.5 * (high - low))
         assert 0 <= row["n_outliers"] <= row["n"]
-
-
-def test_the_example_gives_its_own_means(example, inputs):
-    ranges = example.view("ncem.offload", per="range", **STUDY).collect().to_dicts()
-    # an independent reading of the table of last writes
-    with (inputs / "ncem" / "write_times.csv").open(newline="") as file:
-        lines = list(csv.DictReader(file))
-    for row in ranges:
-        values = [
-            (moment(line["time_last_written"]) - first).total_seconds()
-            for line in lines
-            if row["first_scan"] <= int(line["scan_number"]) <= row["last_scan"]
-            for first in [min(moment(line[f"time{n}"]) for n in range(4) if line[f"time{n}"])]
-        ]
-        assert row["n"] == len(values) == 30
-        assert row["mean_s"] == pytest.approx(statistics.fmean(values), rel=1e-9)
-    frame = example.view("ncem.streaming", **STUDY).collect()
-    counted = frame.filter(pl.col("excluded").is_null())
-    assert set(counted["size"]) == {"128x128", "256x256", "512x512", "1024x1024"}
-    assert set(frame["excluded"]) <= {None, "no HDF5 file", "no receiver time"}
-
-
-def moment(text: str) -> datetime:
-    return datetime.fromisoformat(text[:25]).astimezone(UTC)

@@ -12,7 +12,7 @@ import pytest
 
 import harvest
 from harvest_ncem.sections import failed_table, together
-from harvest_ncem.study import Study, load_study
+from harvest_ncem.study import load_study
 
 T0 = datetime(2023, 10, 13, 16, 0, tzinfo=UTC)
 
@@ -78,12 +78,6 @@ def test_with_the_ranges_of_a_study_what_is_missing_is_lost(data, tmp_path):
     ]
     assert table.note is not None
     assert table.note.startswith("7 scans: 3 lost, 1 failed, 3 with gaps;")
-
-
-def test_the_lines_of_the_table_add_up_to_the_scans_of_the_view(data):
-    (table,) = failed_table(data, Study())
-    rows = data.view("ncem.failed_scans").collect()
-    assert table.data["n"].sum() == rows["numbers"].sum() == 6
 
 
 def test_scans_in_a_row_are_one_line_as_far_as_they_are_alike():

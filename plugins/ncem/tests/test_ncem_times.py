@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import polars as pl
@@ -188,11 +188,3 @@ def test_names_tell_what_a_file_is(name, expected):
 )
 def test_other_names_are_not_guessed(name):
     assert parse_name(name) is None
-
-
-def test_an_offset_can_cross_a_clock_change():
-    # given a naive time in the last minute before the clocks skip an hour
-    time, _ = one("2023-03-12 01:59:59")
-    # then a second later is three o'clock local time
-    later = (time + timedelta(seconds=1)).astimezone(PACIFIC)
-    assert (later.hour, later.minute) == (3, 0)

@@ -97,24 +97,6 @@ def test_other_readers_agree(driver: SinkDriver) -> None:
     assert found[3] == 2500
 
 
-def test_the_scan_gives_the_rows_with_plain_columns(driver: SinkDriver) -> None:
-    driver.commit({"a": [(MOVE, moves(range(3)))], "b": [(MOVE, moves(range(3, 9), "/in/b"))]})
-    expected = pl.concat(
-        [frame_of(MOVE, moves(range(3))), frame_of(MOVE, moves(range(3, 9), "/in/b"))]
-    )
-    assert_frame_equal(driver.scan(MOVE).collect(), expected)
-    some = driver.scan(MOVE).filter(pl.col("position") > 5).select("labels", "origin").collect()
-    assert_frame_equal(some, expected.filter(pl.col("position") > 5).select("labels", "origin"))
-
-
-def test_an_empty_table_gives_an_empty_file(driver: SinkDriver) -> None:
-    driver.commit({"a": [(MOVE, moves([]))]})
-    assert by_glob(driver, "demo.move") == []
-    assert dict(driver.scan(MOVE).collect().schema) == polars_schema(MOVE)
-    [file] = driver.files["a"]
-    assert file.rows == 0
-
-
 def test_files_say_what_their_columns_mean(driver: SinkDriver) -> None:
     driver.commit({"a": [(MOVE, moves([1]))]})
     [path] = driver.sink.root.glob("demo.move/*.parquet")
