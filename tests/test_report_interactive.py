@@ -8,7 +8,7 @@ import time
 import polars as pl
 import pytest
 
-from harvest_report import Column, Marks, Plot, Report
+from harvest_report import MOST_MARKS, Column, Marks, Plot, Report
 
 pytest.importorskip("bokeh", reason="bokeh, of the extra 'report', is not installed")
 
@@ -38,7 +38,7 @@ def page_of(tasks: int) -> Report:
 
 
 def test_a_plot_of_too_many_marks_stays_a_picture():
-    few, many = page_of(2).html(), page_of(20_001).html()
+    few, many = page_of(2).html(), page_of(MOST_MARKS + 1).html()
 
     assert "script-src 'sha256-" in few
     assert "<script" not in many

@@ -17,7 +17,7 @@ from browser import dumped
 import harvest
 from harvest import UsageError
 from harvest_dask_runs.report.stream import stream
-from harvest_report import Notes, Table
+from harvest_report import MOST_MARKS, Notes, Table
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 EXAMPLE = REPOSITORY / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"
@@ -207,6 +207,32 @@ def test_a_browser_opens_the_page_without_complaint(which, request, tmp_path):
     assert page.tags["svg"] == len(report.plots)
     # below each finding stands a table of its evidence
     assert page.tags["table"] == len(report.tables) + len(report.verdict.found)
+
+
+def test_an_execution_that_is_pointed_at_shows_what_the_scheduler_recorded_of_it(report):
+    (shown,) = report.only("stream").plots[:1]
+    marks = shown.marks()
+    expected = {
+        (row["key"], row["prefix"], row["worker"], int(row["size"])): float(row["duration"])
+        for row in executed()
+    }
+    found = {
+        (row["key"], row["prefix"], row["worker"], row["size_bytes"]): row["seconds"]
+        for row in marks.rows.iter_rows(named=True)
+    }
+    assert found == pytest.approx(expected)
+    shown_of_each = [column.heading for column in marks.tips]
+    assert shown_of_each[:4] == ["task", "kind", "worker", "thread"]
+    assert shown_of_each[4:] == ["start (s)", "duration (s)", "result (bytes)"]
+
+
+def test_a_stream_of_too_many_executions_names_the_trace():
+    tasks = pl.DataFrame({"start": range(MOST_MARKS + 1)}).with_columns(
+        end=pl.col("start") + 1, seconds=1e-6, prefix=pl.lit("a"), worker=pl.lit("w"),
+        thread=pl.lit(7), lane=pl.lit(0),
+    )  # fmt: skip
+    assert "harvest dask-runs trace" in stream(tasks, ["a"]).alt
+    assert "harvest dask-runs trace" not in stream(tasks.head(2), ["a"]).alt
 
 
 def test_lines_of_a_thread_that_overlaps_itself_are_not_said_to_be_of_unknown_threads():

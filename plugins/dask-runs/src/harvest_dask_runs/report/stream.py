@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from harvest.toolkit.amounts import count_in_words
-from harvest_report import Column, Marks, Notes, Plot, legend, seconds_axis
+from harvest_report import MOST_MARKS, Column, Marks, Notes, Plot, legend, seconds_axis
 
 from .figures import COLOURS, INK, OTHER, name_workers, shades, short, time_per_cell
 
@@ -23,6 +23,7 @@ OCCUPANCY_COLUMNS = 240
 PALE = 0.35
 GREY = "#8a8f99"
 SINCE = "since the first event of the run"
+SEE_TRACE = " To see single ones, open what `harvest dask-runs trace` writes in Perfetto."
 LINE = ["worker", "thread", "lane"]
 """What has a line of its own: a thread, or where it is unknown, what ran at the same time."""
 
@@ -70,7 +71,8 @@ def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
         draw,
         "Task stream",
         f"{count_in_words(tasks.height, 'execution')} of {count_in_words(len(colours), 'kind')} of "
-        f"tasks over time, on {_lines_sentence(lines)}.{_pale_sentence(tasks)}",
+        f"tasks over time, on {_lines_sentence(lines)}.{_pale_sentence(tasks)}"
+        + (SEE_TRACE if placed.height > MOST_MARKS else ""),
         size=(7.5, height + 0.2 * -(-min(len(colours), len(COLOURS) + 1) // 4)),
         marks=lambda: _marks(placed, colours, lines),
     )
@@ -89,13 +91,18 @@ def _marks(placed: pl.DataFrame, colours: dict[str | None, str], lines: pl.DataF
         schema={"prefix": pl.String, "colour": pl.String, "kind": pl.String},
     )
     rows = placed.join(kinds, on="prefix", how="left", nulls_equal=True).select(
-        *("key", "seconds", "worker", "thread", "colour", "kind"),
+        *("key", "prefix", "seconds", "worker", "thread", "size_bytes", "colour", "kind"),
         left=pl.col("start") / 1e6,
         right=pl.col("end") / 1e6,
         bottom=pl.col("line") + 0.41,
         top=pl.col("line") - 0.41,
     )
-    tips = (Column("key", "task"), Column("seconds", "took", "s"), "worker", "thread")
+    tips = (
+        *(Column("key", "task"), Column("prefix", "kind"), "worker", "thread"),
+        Column("left", "start", "s", ",.6f", doc=SINCE),
+        Column("seconds", "duration", "s"),
+        Column("size_bytes", "result", "bytes"),
+    )
     blocks = lines.group_by("worker", maintain_order=True).agg(place=pl.col("line").mean())
     names = {place: short(worker) for worker, place in blocks.iter_rows()}
     return Marks(rows, tips, f"seconds {SINCE}", names, "kind")
