@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import attrs
 
-from harvest.api.spec import SourceSpec
 from harvest.errors import DatasetError, PluginError
 from harvest.findings import Verdict, evaluate
-from harvest.model import record_type as declared
 from harvest.plugins.building import build, check_settings, refusing
 from harvest.plugins.registry import PluginManager
 
@@ -110,22 +108,10 @@ def _gaps(absent: Sequence[str], plugins: PluginManager) -> list[str]:
 
 
 def _remedy(record_type: str, plugins: PluginManager) -> str:
-    bringing = [
-        source for source, spec in plugins.sources.items() if record_type in _types(spec, plugins)
-    ]
+    bringing = plugins.sources_of(record_type)
     if bringing:
         return "harvest with the source " + " or ".join(map(repr, bringing))
     return "no installed source brings it; install the plugin that does"
-
-
-def _types(spec: SourceSpec, plugins: PluginManager) -> Collection[str]:
-    """The names of a source's record types; it is imported only where its spec names none."""
-    if spec.record_types is not None:
-        return spec.record_types
-    try:
-        return [declared(cls).name for cls in plugins.load(spec).record_types]
-    except PluginError:
-        return ()  # `harvest plugins` says what is wrong with it
 
 
 def _facts(dataset: Dataset, settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -234,6 +234,15 @@ class PluginManager(Registered):
             return specs
         return [s for s in specs if s.record_types is None or set(names) & set(s.record_types)]
 
+    def sources_of(self, name: str) -> list[str]:
+        """Name the sources that bring a record type; only those that declare none are imported."""
+        specs = self._sources_of([name])
+        return [
+            spec.name
+            for spec in specs
+            if spec.record_types or any(kind.name == name for kind in self._types_of([spec]))
+        ]
+
     def _types_of(self, specs: Iterable[SourceSpec]) -> Iterator[RecordType]:
         for spec in specs:
             said = spec.record_types
