@@ -87,12 +87,14 @@ class ReportSpec:
         gives a report, for example a ``harvest_report.Report``.  It raises ValueError for a value
         of a setting that it does not take.  The report's method ``completed`` takes a ReportContext
         and gives what ``Dataset.report`` returns.
+    fewest: as that of a view.
     """
 
     name: str
     doc: str
     build: Any
     requires: tuple[str, ...] = ()
+    fewest: int = 1
     settings: Mapping[str, Setting] = attrs.field(factory=dict, converter=by_name)
 
 

@@ -24,13 +24,14 @@ def names_for(
     """Names of the views or reports that something can be asked of, given the record types held.
 
     First those of which every record type is held, then those that miss few; those that read any
-    record types come last.  beyond: the share of its record types of which more must be held.
+    record types come last.  beyond: the share of its record types of which more must be held.  One
+    that needs several (``fewest``) of them is left out where fewer are held.
     """
     shares: dict[str, float] = {}
     for name, spec in declared.items():
         held = sum(1 for kind in spec.requires if kind in kinds)
         share = held / len(spec.requires) if spec.requires else 0.0
-        if share > beyond or not spec.requires:
+        if (share > beyond and held >= spec.fewest) or not spec.requires:
             shares[name] = share
     return sorted(shares, key=lambda name: (-shares[name], name))
 

@@ -37,6 +37,7 @@ class Known:
 
 
 _DOCS: Final = {
+    "accounting": "shows what jobs of any scheduler used, wasted and waited for, and why they failed",
     "cluster": "runs harvests in Slurm jobs, or on a Dask cluster",
     "darshan": "reads Darshan logs: jobs, files, counters of all modules, traced operations",
     "dask": "captures any Dask cluster while it runs, and reads captures and cluster dumps",
@@ -82,6 +83,7 @@ _BROUGHT: Final = {
         **_own("darshan gpfs ncem slurm"),
         "dask": "dask-runs",
         "io": "darshan",
+        "jobs": "accounting",
         "run": "insight",
     },
 }
