@@ -155,19 +155,19 @@ def test_all_reports_group_jobs_by_what_by_names(tmp_path):
     by = ["user", "state"]
     expected = Counter((user, state.lower()) for user, state in users)
 
-    for report in (summary(data, by), usage_report(data, by)):
+    for report in (summary(data, by=by), usage_report(data, by=by)):
         rows = report.tables[0].rows.select(*by, "jobs").rows()
         assert {row[:2]: row[2] for row in rows} == expected
-    failed = next(t for t in failures(data, by).tables if t.name == "by-user-state").rows
+    failed = next(t for t in failures(data, by=by).tables if t.name == "by-user-state").rows
     rows = failed.select(*by, "jobs").rows()
     assert {row[:2]: row[2] for row in rows} == {
         group: count for group, count in expected.items() if group[1] == "failed"
     }
-    waits = queue_time(data, by).tables[0].rows.filter(pl.col("by") == "group")
+    waits = queue_time(data, by=by).tables[0].rows.filter(pl.col("by") == "group")
     found = {tuple(row["name"].split(", ")): row["jobs"] for row in waits.to_dicts()}
     assert found == expected
     with pytest.raises(UsageError, match="write one or more of month, day, cluster"):
-        queue_time(data, ["colour"])
+        queue_time(data, by=["colour"])
 
 
 @pytest.mark.slow
