@@ -39,6 +39,7 @@ FILES = {
     },
     "slurm/json": ("sacct.json", json.dumps({"meta": {}, "jobs": [JOB]}).encode()),
     "slurm/csv": ("jobs.csv", b"JobID,JobName,State\n1,a,COMPLETED\n2,b,FAILED\n"),
+    "pbs/json": ("qstat.json", b'{"pbs_version": "20", "pbs_server": "s", "Jobs": {"1.s": {}}}'),
     "mofka-dask/script": ("job.sh", b"#!/bin/sh\n#PBS -q debug\n"),
     "mofka-dask/settings": ("config.json", b'{"a": 1}'),
     "nobody/notes": ("NOTES", b"what was done on Monday\n"),
@@ -80,6 +81,7 @@ def laid_out(directory: Path, files: dict[str, str]) -> None:
 @example({"gpfs/all.list": "", "slurm/a.txt": "", "nobody/binary": ""})
 @example({"mofka-dask/worker.csv": "one/two/three"})
 @example({"mofka-dask/settings": ""})
+@example({"pbs/json": "", "slurm/json": "", "pbs/20240419": ""})
 def test_a_source_reads_rows_at_each_place_that_is_named_and_all_who_read_rows_are_seen(files):
     # given files of some sources, at some depths, beside files of no source
     with tempfile.TemporaryDirectory() as folder:

@@ -37,6 +37,9 @@ LAST_FREE = "JobID|User|State|Elapsed|Comment\n1|ann|COMPLETED|00:00:05|hm\n"
 FIXED = "JobID        State     \n------------ ----------\n1            COMPLETED \n"
 
 
+PBS = '{"pbs_version":"20","pbs_server":"a","Jobs":{'
+
+
 def read(module: str, name: str, path: Path) -> tuple[int, int, int]:
     """Rows, rejects and peak memory in MB of reading a file."""
     done = subprocess.run(
@@ -61,6 +64,8 @@ def read(module: str, name: str, path: Path) -> tuple[int, int, int]:
         ("harvest_yappi.source", "YappiSource", "a.txt", "name  id  tid  ttot  scnt\n", 1),
         ("harvest_yappi.source", "YappiSource", "a.pstat", "{)\x03", 1),
         ("harvest_ncem.source", "NcemSource", "4dstem_rec_status_0_scan_1.json", '{"a": "', 1),
+        ("harvest_pbs.source", "PbsSource", "20260302", "03/02/2026 10:00:00;E;1.a;user=", 1),
+        ("harvest_pbs.source", "PbsSource", "a.json", PBS + '"1.a":{"b":"', 1),
         ("harvest_darshan.source", "DarshanSource", "a.darshan", "3.41\0\0\0\0", 1),
         (
             "harvest_ncem.source",

@@ -108,7 +108,6 @@ def test_example_plugins_and_a_new_one_are_listed(environment):
     offers = {p["name"]: p["offers"] for p in listed["plugins"]}
 
     assert offers["node-exporter"] == {"sources": ["node-exporter"]}
-    assert offers["pbs"] == {"sources": ["pbs"]}
     assert offers["duckdb"] == {"sinks": ["duckdb"]}
     assert offers["csv-folder"] == {"exporters": ["csv-folder"]}
     assert offers["freshness"] == {"hears": ["commits"]}
@@ -136,17 +135,6 @@ def test_an_example_source_is_harvested_into_an_example_sink_and_ours(environmen
     assert found.stdout.strip() == "[('idle', 184290.52), ('user', 2300.0)]"
 
 
-@pytest.mark.slow
-def test_ranges_of_one_file_are_harvested_by_two_workers(environment, tmp_path):
-    sample, folder = ROOT / "examples/plugins/harvest-pbs/tests/data/20260302", tmp_path / "out"
-    arguments = ["run", "-s", f"pbs:{sample}", "-k", f"parquet:{folder}", "--workers", "2"]
-
-    done = harvest_command(environment, *arguments, "--set", "pbs.partition_bytes=500", "--json")
-
-    assert done.returncode == 3, done.stderr  # some lines of the sample are damaged
-    assert json.loads(done.stdout)["record_types"] == {"pbs.record": 8}
-
-
 @pytest.mark.slow(night=True)
 @pytest.mark.parametrize("project", EXAMPLES, ids=lambda path: path.name)
 def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
@@ -168,7 +156,6 @@ def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
     ("name", "kept"),
     [
         ("node-exporter", 3),
-        ("pbs", 3),
         ("duckdb", 30),
         ("made-up", 3),
         ("csv-folder", 1),

@@ -32,10 +32,18 @@ from .spans import (
     word_at,
 )
 
-__all__ = ["CLOCK", "EPOCH", "INTEGER", "SIZE", "TEXT", "Kind", "LocalTimes"]
+__all__ = ["CLOCK", "EPOCH", "INTEGER", "SIZE", "SIZE_UNITS", "TEXT", "Kind", "LocalTimes"]
 
 _MINUS: Final = ord("-")
 _UTC: Final = pa.timestamp("us", tz="UTC")
+_LOWER: Final = np.uint64(0x2020)
+_FIRST: Final = np.array([0, 0xFF, 0xFFFF], np.uint64)
+SIZE_UNITS: Final = {
+    prefix + unit: 10 * place + 3 * (unit == "w")
+    for place, prefix in enumerate(("", "k", "m", "g", "t", "p"))
+    for unit in ("", "b", "w")
+}
+"""Unit of a size, in lower case -> by how many bits its number is shifted; a word has 8 bytes."""
 _LAST_SECOND: Final = 253_402_300_799
 """Of the year 9999."""
 
@@ -72,15 +80,23 @@ def _epochs(texts: Spans) -> tuple[Ints, Flags]:
 def _sizes(texts: Spans) -> tuple[Ints, Flags]:
     value, digits = leading_digits(texts.data, texts.start)
     rest = texts.length - digits
-    unit = word_at(texts.data, texts.start + digits) & np.uint64(0xFFFF)
-    unit = np.where(rest == 1, unit & np.uint64(0xFF), unit)
+    # the unit in lower case, as far as it belongs to the text
+    unit = (word_at(texts.data, texts.start + digits) | _LOWER) & _FIRST[np.clip(rest, 0, 2)]
     shift = np.full(len(value), -1)
-    for place, name in enumerate((b"b", b"kb", b"mb", b"gb", b"tb", b"pb")):
-        known = (unit == np.uint64(int.from_bytes(name, "little"))) & (rest == len(name))
-        shift[known] = 10 * place
+    for name, bits in SIZE_UNITS.items():
+        known = (unit == np.uint64(int.from_bytes(name.encode(), "little"))) & (rest == len(name))
+        shift[known] = bits
     good = (digits >= 1) & (digits <= 18) & (shift >= 0)
     good &= value <= (2**63 - 1) >> np.maximum(shift, 0)
     return np.where(good, value, 0) << np.maximum(shift, 0), good
+
+
+def _durations(texts: Spans) -> tuple[Ints, Flags]:
+    value, good = long_clock_seconds(texts)
+    if good.all():
+        return value, good
+    seconds, plain = unsigned(texts.data, texts.start, texts.end)
+    return np.where(plain, seconds, value), good | plain
 
 
 def _kind(
@@ -100,10 +116,11 @@ TEXT: Final = Kind("a text", _texts)
 INTEGER: Final = _kind("a whole number", _signed)
 """Up to 18 digits, with or without a minus sign."""
 EPOCH: Final = _kind("a time in seconds since 1970", _epochs, _UTC)
-CLOCK: Final = _kind("a duration such as 36:00:00", long_clock_seconds, pa.float64())
-"""Hours of any number of digits, minutes and seconds, as float seconds."""
+CLOCK: Final = _kind("a duration such as 36:00:00", _durations, pa.float64())
+"""Hours of any number of digits, minutes and seconds, or seconds alone, as float seconds."""
 SIZE: Final = _kind("a size such as 1024kb", _sizes)
-"""A whole number and b, kb, mb, gb, tb or pb, in powers of 1024, as bytes."""
+"""A whole number and its unit in upper or lower case, as bytes: k, m, g, t, p in powers of 1024
+before b for bytes or w for words of 8 bytes; without b or w, bytes."""
 
 
 @attrs.define

@@ -49,7 +49,7 @@ def sources(folder: Path) -> list[str]:
 
 def settings() -> list[str]:
     """Settings that the sources want."""
-    return ["slurm.timezone=UTC"]
+    return ["slurm.timezone=UTC", "pbs.timezone=UTC"]
 
 
 def _versions(
@@ -136,6 +136,22 @@ def _slurm() -> Callable[[int], dict[str, bytes]]:
     )
 
 
+def _pbs() -> Callable[[int], dict[str, bytes]]:
+    def log(first: int, count: int, *more: str) -> bytes:
+        ends = [
+            f"04/19/2024 10:00:{n % 60:02d};E;{n}.pbs01;user=ann queue=workq ctime=1713520800 "
+            f"start=1713520860 end=1713520920 Exit_status=0 resources_used.ncpus=4\n"
+            for n in range(first, first + count)
+        ]
+        return "".join((*ends, *more)).encode()
+
+    return _versions(
+        {"20240419": log(1, 30)},
+        {"20240420": log(100, 30), "20240421": log(200, 5)},
+        {"20240420": log(100, 45, "04/20/2024 10:00:00;E;1.pbs01;lost\n")},
+    )
+
+
 def _ncem() -> Callable[[int], dict[str, bytes]]:
     def status(receiver: int, scan: int) -> tuple[str, bytes]:
         told = {"time": "2023-10-16T15:30:41+00:00", "last_scan_number": scan, "progress": 100.0}
@@ -204,6 +220,7 @@ MAKERS = {
         "dask": _dask,
         "darshan": _darshan,
         "slurm": _slurm,
+        "pbs": _pbs,
         "ncem": _ncem,
         "distiller": _distiller,
         "yappi": _yappi,

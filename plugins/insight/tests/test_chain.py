@@ -92,6 +92,28 @@ def test_a_run_is_the_job_s_whose_id_its_processes_have_in_their_environment():
     ]
 
 
+def test_a_pbs_job_is_tied_as_a_slurm_job_by_its_id_or_by_hosts_and_time():
+    # given the start of a job in one log, and its end in the next day's
+    jobs = [job(77, 0, None, cluster="pbs01"), job(77, 0, 1, cluster="pbs01")]
+    named = Rows(
+        dask__run_summary=[run(), run(5, 6, name="/data/R2")],
+        run__environment=[
+            variable("77.pbs01.site.org", "PBS_JOBID"),
+            {**variable("77.pbs01", "PBS_JOBID"), "origin": "/data/R2/worker-1.cap"},
+        ],
+        pbs__job=jobs,
+    )
+    nodes = [{"host": "n1.site.org", "origin": f"{RUN}/WorkerNodes"}]
+    nameless = Rows(dask__run_summary=[run()], run__node=nodes, pbs__job=jobs)
+
+    # then it ended before the second run
+    assert of(named, "job to run", "cluster", "job_id", "run", "sure", "found") == [
+        ("pbs01", 77, RUN, "certain", True),
+        (None, 77, "/data/R2", "certain", False),
+    ]
+    assert of(nameless, "job to run", "cluster", "job_id", "sure") == [("pbs01", 77, "likely")]
+
+
 def test_an_id_whose_job_was_not_harvested_is_a_link_to_what_is_not_there():
     dataset = Rows(dask__run_summary=[run()], run__environment=[variable("77.host", "PBS_JOBID")])
 
@@ -319,17 +341,24 @@ def test_a_dataset_without_any_of_it_has_no_links():
 def test_real_runs_of_polaris_are_the_job_s_whose_output_lies_with_them(tmp_path):
     if not SAMPLES.is_dir():
         pytest.skip(f"no real samples here: {SAMPLES} is absent")
-    for module in ("harvest_mofka_dask", "harvest_darshan", "harvest_parquet"):
+    for module in ("harvest_mofka_dask", "harvest_darshan", "harvest_parquet", "harvest_pbs"):
         pytest.importorskip(module)
     runs = sorted(SAMPLES.glob("D2024*_R1_*"))
-    sources = [f"{name}:{runs[0]}" for name in ("mofka-dask", "darshan")]
+    log = tmp_path / "20240419"
+    log.write_text(
+        "04/19/2024 19:30:00;E;1873179.polaris-pbs-01;user=ann queue=debug ctime=1713553200 "
+        f"start={1713553200 + 60} end={1713553200 + 1800} exec_host=x3001/0*64 Exit_status=0\n"
+    )
+    sources = [*(f"{name}:{runs[0]}" for name in ("mofka-dask", "darshan")), f"pbs:{log}"]
     harvest.run(sources, f"parquet:{tmp_path / 'out'}", workers=1)
     dataset = harvest.open(tmp_path / "out")
 
     found = dataset.view("run.chain").collect()
 
     jobs = found.filter(pl.col("link") == "job to run")
-    assert jobs.select("job_id", "run", "sure").rows() == [(1873179, str(runs[0]), "certain")]
+    assert jobs.select("cluster", "job_id", "run", "sure", "found").rows() == [
+        ("polaris-pbs-01", 1873179, str(runs[0]), "certain", True)
+    ]
     logs = found.filter(pl.col("link").is_in(["process to log", "run to log"]))
     assert sorted(logs["log"].to_list()) == sorted(map(str, runs[0].glob("*.darshan")))
     files = dataset["darshan.file"].select(pl.len()).collect().item()

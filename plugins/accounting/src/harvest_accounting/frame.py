@@ -52,6 +52,8 @@ _FRAME: Final = (
 )  # fmt: skip
 """The columns of the frame in their order: of ``MORE``, those that a scheduler fills."""
 
+_USE: Final = ("cpu_s", "mem_used_bytes", "gpu_util_percent")
+
 _JOB: Final = ("cluster", "job_id")
 
 _IN_ORDER: Final = (
@@ -166,6 +168,7 @@ def complete(
 ) -> pl.LazyFrame:
     """The frame of runs, from rows of ``once``; impossible values are null (``possible``).
 
+    What a run used is null until it ends.
     ``ran_until`` is when a run ended or was last seen, if its start and end are known.
     also: texts on what else is impossible.  fills: which columns of ``MORE`` the rows have.
     more: columns that are computed from possible values.
@@ -176,6 +179,7 @@ def complete(
         "planned_s": pl.coalesce("planned_s", seconds_from("eligible_time", "start_time")),
         "ran_until": ran_until(pl.col("ended")),
         "cpu_time_s": pl.coalesce(pl.col("elapsed_s") * pl.col("alloc_cpus"), "cpu_time_s"),
+        **{name: pl.when("ended").then(name) for name in _USE if name not in more},
     }
     names = [name for name in _FRAME if name not in MORE or name in fills]
     filled = runs.with_columns(**columns, **more).select(names)
@@ -183,13 +187,10 @@ def complete(
 
 
 def runs_of(data: DatasetReader, runs: JobRuns) -> pl.LazyFrame:
-    """The frame of a scheduler's runs; the use of a run is null until it ends."""
+    """The frame of a scheduler's runs."""
     if runs.runs is not None:
         return resolve_name(runs.runs)(data)  # type: ignore[no-any-return]
-    rows = once(rows_of(data, runs), runs.order)
-    use = ("cpu_s", "mem_used_bytes", "gpu_util_percent")
-    when_ended = {name: pl.when("ended").then(name) for name in use}
-    return complete(rows, fills=runs.fills, **when_ended)
+    return complete(once(rows_of(data, runs), runs.order), fills=runs.fills)
 
 
 def failed_steps(jobs: Jobs) -> pl.LazyFrame | None:

@@ -11,8 +11,8 @@ from harvest.columns import count, flag, named, number, path, text, time
 def _keys(missing: str) -> dict[str, Column]:
     """The keys of the records that links tie together, by name; ``missing``: when they are null."""
     columns = (
-        text("cluster", f"Cluster of the Slurm job; {missing}, or the job was not harvested."),
-        number("job_id", f"Id of the batch job, as slurm.job has it in job_id_raw; {missing}."),
+        text("cluster", f"Cluster of the batch job; {missing}, or the job was not harvested."),
+        number("job_id", f"Id of the batch job, job_id_raw of slurm.job or pbs.job; {missing}."),
         path("run", f"Directory of the Dask run; {missing}."),
         named("process", f"Address of a worker or of another Dask process; {missing}."),
         text("host", f"Host of the process; {missing}."),

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 JOB_VARIABLES: Final = ("SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID")
 """Variables in which a batch system gives a job its id."""
 
+JOBS: Final = ("slurm.job", "pbs.job")
+"""Record types of jobs, which share the names of their columns."""
+
 JOB_OUTPUT: Final = r"(?:^|/)(?:(\d+)\.[^/]*\.(?:OU|ER)|[^/]*\.[oe](\d+)|slurm-(\d+)[^/]*)$"
 """Names of the files that take a job's output: PBS's ``1873179.host.OU`` and ``name.o1873179``,
 Slurm's ``slurm-1873179.out``."""
@@ -54,7 +57,7 @@ def jobs_of_runs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFrame]:
         found=pl.col("start_time").is_not_null(),
     )
     nameless = runs.frame.join(known, on="run", how="anti")
-    if nameless.height and "slurm.job" in dataset:
+    if nameless.height and any(record_type in dataset for record_type in JOBS):
         yield _by_host_and_time(nameless, runs.hosts, jobs)
 
 
@@ -82,7 +85,10 @@ def jobs_of_logs(dataset: DatasetReader, placed: pl.DataFrame) -> Iterator[pl.La
 
 def _jobs(dataset: DatasetReader) -> pl.LazyFrame:
     columns = ("cluster", "job_id_raw", "start_time", "end_time", "node_list")
-    return rows(dataset, "slurm.job", *columns).rename({"job_id_raw": "job_id"})
+    jobs = pl.concat(rows(dataset, record_type, *columns) for record_type in JOBS)
+    # a run may have a row of its start and one of its end, from logs of two days
+    keys = ("cluster", "job_id_raw", "start_time", "node_list")
+    return jobs.group_by(keys).agg(pl.col("end_time").max()).rename({"job_id_raw": "job_id"})
 
 
 def _logs(dataset: DatasetReader) -> pl.LazyFrame:

@@ -1,1 +1,0 @@
-"""The harvest source ``pbs``."""

@@ -1,0 +1,18 @@
+"""The settings of the source ``pbs``."""
+
+from __future__ import annotations
+
+import attrs
+
+from harvest.toolkit.settings import at_least, setting, time_zone
+
+
+@attrs.frozen(kw_only=True)
+class PbsConfig:
+    """Settings; the last two are for ``pbs:live``."""
+
+    timezone: str | None = setting(
+        "time zone of the server's clock (Europe/Zurich); UTC unless given", None, time_zone
+    )
+    qstat: str = setting("program to run", "qstat")
+    timeout_s: int = setting("seconds after which qstat is stopped", 300, at_least(1))

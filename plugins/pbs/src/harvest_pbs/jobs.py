@@ -1,0 +1,143 @@
+"""Rows of ``pbs.job`` from what records say: ids, resources and states worked out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from .parts import allotted, hosts, id_parts, requested, slots
+from .states import ENDERS, SERVER_STATES, SIGNAL_BASE, TORQUE_STATES
+
+_TIMES: Final = ("submit_time", "queue_time", "eligible_time", "start_time", "end_time")
+_AS_THEY_ARE: Final = (
+    *("name", "user", "group", "owner", "account", "project", "partition", "array_tasks"),
+    *("timelimit_s", "eligible_s", "total_cpu_s", "mem_used_bytes", "vmem_used_bytes"),
+    *("exec_host", "exec_vnode", "select", "place", "node_spec", "exit_status"),
+)
+_LONGEST_SIGNAL: Final = 127
+
+
+def job_table(raw: pa.Table) -> pa.Table:
+    """Rows of jobs.
+
+    raw: with the columns of ``keys.SCHEMA``, ``job_id``, ``position`` and ``code``, the letter of
+    the record; without a letter, the column ``state`` decides, if there is one.
+    """
+    extra = raw["extra"]
+    frame: pl.DataFrame = pl.from_arrow(raw.drop_columns(["extra"]))  # type: ignore[assignment]
+    frame = frame.with_columns(_none_for_zero(name) for name in _TIMES)
+    frame = _resources(frame).with_columns(
+        *id_parts(pl.col("job_id")),
+        reservation=pl.coalesce("resvname", "resvID", "resvjobID"),
+        restarts=(pl.coalesce("run_count", "start_count") - 1).clip(lower_bound=0),
+        elapsed_s=pl.coalesce("elapsed_s", _span("start_time", "end_time")),
+    )
+    frame = _states(frame).with_columns(cpu_time_s=pl.col("elapsed_s") * pl.col("alloc_cpus"))
+    requests = {name: frame[f"req_{name}"] for name in ("cpus", "mem_bytes", "nodes", "gpus")}
+    allots = {name: frame[f"alloc_{name}"] for name in ("cpus", "mem_bytes", "nodes", "gpus")}
+    table: pa.Table = frame.select(
+        "job_id", "job_id_raw", "array_job_id", "array_task_id", "cluster", *_AS_THEY_ARE,
+        *("reservation", "state", "exit_code", "exit_signal", *_TIMES, "elapsed_s"),
+        *("req_nodes", "alloc_nodes", "req_cpus", "alloc_cpus", "req_procs", "req_mem_bytes"),
+        *("node_list", "restarts", "cpu_time_s", "position"),
+    ).to_arrow()  # fmt: skip
+    columns = {"req_tres": _tres(requests), "alloc_tres": _tres(allots), "extra": extra}
+    for name, column in columns.items():
+        table = table.append_column(name, column)
+    return table
+
+
+def _none_for_zero(name: str) -> pl.Expr:
+    """A time that is not 1970: PBS writes 0 where there was none yet."""
+    return pl.when(pl.col(name).dt.epoch("us") > 0).then(pl.col(name)).alias(name)
+
+
+def _span(start: str, end: str) -> pl.Expr:
+    seconds = (pl.col(end) - pl.col(start)).dt.total_microseconds() / 1e6
+    return pl.when(seconds >= 0).then(seconds)
+
+
+def _resources(frame: pl.DataFrame) -> pl.DataFrame:
+    """Columns of what was requested and allocated."""
+    asked = {
+        name: requested(frame[name]).select(pl.all().name.prefix(f"{name}_"))
+        for name in ("select", "node_spec")
+    }
+    frame = pl.concat([frame, *asked.values()], how="horizontal")
+    names = hosts(pl.coalesce("exec_host", pl.col("exec_vnode").str.replace_all(r"[()]", "")))
+    frame = frame.with_columns(
+        # Torque's ncpus is a default next to nodes with ppn
+        req_cpus=pl.coalesce("node_spec_cpus", "ncpus", "select_cpus"),
+        req_gpus=pl.coalesce("ngpus", "select_gpus", "node_spec_gpus"),
+        req_mem_bytes=pl.coalesce("mem", "select_mem"),
+        req_procs=pl.coalesce("mpiprocs", "select_procs"),
+        req_nodes=pl.coalesce("nodect", "select_nodes", "node_spec_nodes"),
+        node_list=names.list.join(","),
+        alloc_nodes=names.list.len().cast(pl.Int64),
+        alloc_cpus=pl.coalesce(allotted(pl.col("exec_vnode"), "ncpus"), "slots"),
+        alloc_mem_bytes=allotted(pl.col("exec_vnode"), "mem"),
+        alloc_gpus=allotted(pl.col("exec_vnode"), "ngpus"),
+    )
+    unknown = frame["alloc_cpus"].is_null() & frame["exec_host"].is_not_null()
+    if not unknown.any():
+        return frame
+    counted = slots(frame["exec_host"].set(~unknown, None))
+    return frame.with_columns(alloc_cpus=pl.coalesce("alloc_cpus", counted))
+
+
+def _states(frame: pl.DataFrame) -> pl.DataFrame:
+    """Columns ``state``, ``exit_code`` and ``exit_signal``.
+
+    A job that SIGTERM or SIGKILL ended after its time limit timed out: PBS Professional has a code
+    of its own for it, Torque and older versions have not.
+    """
+    status, signal = pl.col("exit_status"), pl.col("exit_status") - SIGNAL_BASE
+    by_signal = signal.is_between(1, _LONGEST_SIGNAL)
+    overdue = signal.is_in(ENDERS) & (pl.col("elapsed_s") >= pl.col("timelimit_s"))
+    # in a log, Torque alone names the owner
+    torque = pl.col("owner").is_not_null() & pl.col("code").is_not_null()
+    own = (
+        pl.when(torque)
+        .then(_looked_up(status, TORQUE_STATES))
+        .otherwise(_looked_up(status, SERVER_STATES))
+    )
+    ended = (
+        pl.when(status == 0)
+        .then(pl.lit("completed"))
+        .when(overdue.fill_null(False))
+        .then(pl.lit("timeout"))
+        .otherwise(pl.coalesce(own, pl.when(status.is_not_null()).then(pl.lit("failed"))))
+    )
+    code = pl.col("code")
+    given = pl.col("state") if "state" in frame.columns else pl.lit(None, pl.String)
+    state = (
+        pl.when(code == "Q").then(pl.lit("pending")).when(code == "S").then(pl.lit("running"))
+        .when(code == "R").then(pl.lit("requeued")).otherwise(pl.coalesce(given, ended))
+    )  # fmt: skip
+    return frame.with_columns(
+        state=state,
+        exit_code=pl.when(by_signal).then(pl.lit(0, pl.Int64)).otherwise(status),
+        exit_signal=pl.when(by_signal).then(signal).when(status.is_not_null()).then(0),
+    )
+
+
+def _looked_up(status: pl.Expr, states: Mapping[int, str]) -> pl.Expr:
+    return status.replace_strict(states, default=None, return_dtype=pl.String)
+
+
+def _tres(amounts: Mapping[str, pl.Series]) -> pa.Array:
+    """Maps of the amounts that are known, by Slurm's names; null where none is."""
+    values = [amounts[name] for name in ("cpus", "mem_bytes", "nodes", "gpus")]
+    known = np.stack([series.is_not_null().to_numpy() for series in values], axis=1)
+    all_values = np.stack([series.fill_null(0).to_numpy() for series in values], axis=1)
+    count = known.sum(axis=1)
+    offsets = np.append(0, np.cumsum(count)).astype(np.int32)
+    names = np.tile(np.arange(4, dtype=np.int32), len(known))[known.ravel()]
+    keys = pa.array(["cpu", "mem", "node", "gres/gpu"]).take(pa.array(names))
+    return pa.MapArray.from_arrays(
+        pa.array(offsets), keys, pa.array(all_values[known]), mask=pa.array(count == 0)
+    )

@@ -1,0 +1,193 @@
+"""JSON of ``qstat -x -f -F json``: a row of ``pbs.job`` for each job, one job at a time.
+
+The document is an object whose member ``Jobs`` has a member for each job, by its id.  Some
+versions write backslashes and environment variables (``Variable_List``) that are no JSON; such a
+job is read without these.  Environments are kept of no job, since they may hold passwords.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import IO, Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from harvest import Partition, ReadContext
+from harvest_toolkit.line_blocks import Faults
+from harvest_toolkit.spans import spans
+from harvest_toolkit.values import EPOCH, LocalTimes
+
+from .jobs import job_table
+from .keys import KNOWN, SCHEMA
+from .records import Job
+from .scalar import raw_row
+from .states import DELETED, FINISHED, QSTAT_STATES
+
+GATHER: Final = 2_000
+"""Jobs that make a batch."""
+BLOCK_BYTES: Final = 1 << 20
+LONGEST: Final = 16 << 20
+"""Bytes of a job, at most."""
+_SHOWN: Final = 64 * 1024
+
+_BEGIN: Final = re.compile(rb'"(\d+(?:\[[\d-]*\])?\.[^"\s\\]+)"\s*:\s*(?=\{)')
+_HEAD: Final = r'\s*\{[^{}]*"Jobs"\s*:\s*\{\s*'
+_FIRST: Final = re.compile(_HEAD)
+_NEXT: Final = re.compile(rf"\s*,\s*|\s*\}}\s*\}}{_HEAD}")
+_LAST: Final = re.compile(r"\s*\}\s*\}\s*")
+_ENVIRONMENT: Final = re.compile(r'"Variable_List"\s*:\s*\{\n(?:[^\n]*[^\n\s{}][^\n]*\n)*?\s*\},?')
+_BACKSLASH: Final = re.compile(r'\\(["\\/bfnrtu])|\\')
+_DECODER: Final = json.JSONDecoder(strict=False)
+TOO_LONG: Final = f"a job of more than {LONGEST} bytes; the rest is not read"
+EARLY: Final = "the JSON ends before its last bracket"
+
+_NAMED: Final = """Job_Name:jobname Job_Owner:owner euser:user egroup:group Account_Name:account
+    array_indices_submitted:array_indices stime:start reserve_ID:resvID"""
+_NAMES: Final = dict(pair.split(":") for pair in _NAMED.split())
+"""Attributes of qstat -> keys of records."""
+_TIMES: Final = {key: column for key, (column, kind) in KNOWN.items() if kind == EPOCH}
+_SCHEMA: Final = pa.schema(
+    [
+        *SCHEMA,
+        *((name, pa.string()) for name in ("job_id", "code", "state", "reason")),
+        ("position", pa.int64()),
+    ]
+)
+_TIME: Final = "%a %b %d %H:%M:%S %Y"
+
+
+class Piece(NamedTuple):
+    """A job: its id, its JSON, and what stands behind that; or what is no job."""
+
+    job_id: str
+    raw: bytes
+    reason: str = ""
+
+
+def read_qstat(
+    stream: IO[bytes], zone: str | None, partition: Partition, ctx: ReadContext
+) -> Iterator[Any]:
+    """Batches of jobs; zone: of the times in the document."""
+    clock = LocalTimes(_TIME, zone, "pbs.timezone")
+    ctx.read(0)
+    rows: list[dict[str, Any]] = []
+    for position, piece in enumerate(_pieces(stream), 1):
+        ctx.read(1)
+        ctx.advance(len(piece.raw))
+        try:
+            if piece.reason:
+                raise ValueError(piece.reason)
+            rows.append({**_row(piece), "position": position})
+        except ValueError as error:
+            ctx.reject(piece.raw, str(error), position=position, record_type="pbs.job")
+        if len(rows) == GATHER:
+            yield Job, _table(rows, clock)
+            rows = []
+    if rows:
+        yield Job, _table(rows, clock)
+    clock.note(ctx, partition)
+
+
+def _pieces(stream: IO[bytes]) -> Iterator[Piece]:
+    """Jobs, and what is damaged, in their order."""
+    buffer, job_id, between = b"", "", _FIRST
+    at_end = False
+    while not at_end:
+        block = stream.read(BLOCK_BYTES)
+        at_end = not block
+        buffer += block
+        start = 0
+        for begin in _BEGIN.finditer(buffer):
+            yield from _checked(job_id, buffer[start : begin.start()], between)
+            job_id, start, between = begin[1].decode("utf-8", "replace"), begin.end(), _NEXT
+        buffer = buffer[start:]
+        if len(buffer) > LONGEST:
+            yield Piece("", buffer[:_SHOWN], TOO_LONG)
+            return
+    if job_id or not _is_empty(buffer):
+        yield from _checked(job_id, buffer, _LAST)
+
+
+def _is_empty(document: bytes) -> bool:
+    """Whether it is a document without jobs, which has no member ``Jobs``, or nothing."""
+    try:
+        found = json.loads(document) if document.strip() else {}
+    except ValueError:
+        return False
+    return isinstance(found, dict) and not found.get("Jobs")
+
+
+def _checked(job_id: str, raw: bytes, between: re.Pattern[str]) -> Iterator[Piece]:
+    """A job, and what stands behind it where that is not what should."""
+    if not job_id:
+        if not between.fullmatch(raw.decode("utf-8", "replace")):
+            yield Piece("", raw, "no JSON of qstat's jobs")
+        return
+    text = raw.decode("utf-8", "replace")
+    try:
+        end = _DECODER.raw_decode(text)[1]
+    except ValueError:
+        yield Piece(job_id, raw)
+        return
+    yield Piece(job_id, text[:end].encode())
+    if not between.fullmatch(text, end):
+        rest = text[end:].strip()
+        reason = EARLY if between is _LAST and not rest.strip("} \n\t") else "text that is no job"
+        yield Piece("", rest.encode(), reason)
+
+
+def _row(piece: Piece) -> dict[str, Any]:
+    """The columns of ``keys.SCHEMA``, with times as texts, and ``state`` and ``reason``."""
+    text = piece.raw.decode("utf-8", "replace")
+    try:
+        data = _DECODER.raw_decode(text)[0]
+    except ValueError as error:
+        mended = _BACKSLASH.sub(lambda found: found[0] if found[1] else "", text)
+        try:
+            data = _DECODER.raw_decode(_ENVIRONMENT.sub("", mended))[0]
+        except ValueError:
+            raise ValueError(f"job {piece.job_id} is not JSON: {error}") from None
+    pairs: dict[str, str] = {}
+    for name, value in data.items():
+        if isinstance(value, dict):
+            within = {} if name == "Variable_List" else value
+            pairs |= {f"{name}.{key}": _text(each) for key, each in within.items()}
+        else:
+            pairs[_NAMES.get(name, name)] = _text(value)
+    letter = pairs.get("job_state", "")
+    if letter in FINISHED:
+        pairs["end"] = pairs.get("obittime") or pairs.get("mtime", "")
+    if "owner" in pairs:
+        pairs.setdefault("user", pairs["owner"].partition("@")[0])
+    times = {name: pairs.pop(name) for name in _TIMES if name in pairs}
+    deleted = letter in FINISHED and pairs.get("substate") == DELETED
+    state = "cancelled" if deleted else QSTAT_STATES.get(letter)
+    reason = pairs.pop("comment", None)
+    return {
+        **raw_row(pairs),
+        "times": times,
+        "job_id": piece.job_id,
+        "state": state,
+        "reason": reason,
+    }
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _table(rows: list[dict[str, Any]], clock: LocalTimes) -> pa.Table:
+    """Rows of ``_row`` as a table of jobs."""
+    for key, column in _TIMES.items():
+        texts = [row["times"].get(key, "") for row in rows]
+        # a day below 10 has a blank before it
+        padded = pa.array(text.replace("  ", " 0") for text in texts)
+        read = clock.read(spans(padded), Faults()).to_pylist()
+        for row, text, time in zip(rows, texts, read, strict=True):
+            row[column] = time
+            if text and time is None:
+                row["extra"] = [*(row["extra"] or ()), (key, text)]
+    raw = pa.Table.from_pylist(rows, _SCHEMA)
+    return job_table(raw).append_column("reason", raw["reason"])

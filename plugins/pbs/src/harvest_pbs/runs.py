@@ -1,0 +1,96 @@
+"""The runs of one log: which record of a job is its last, and which jobs were deleted.
+
+A log holds several records of each job.  Rows that say ``pending`` or ``running`` are held until a
+later record of the job takes their place or the log ends; what is held is bounded by the jobs that
+wait or run together.  A job that someone deleted before it ended is ``cancelled``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+import polars as pl
+import pyarrow as pa
+
+from harvest import ReadContext
+
+from .jobs import job_table
+from .states import ENDS
+
+LATER: Final = "a later record of the job in this log says more"
+WHOLE_ARRAY: Final = "an array as a whole, whose tasks are jobs of their own"
+
+_DELETIONS: Final = pl.Schema(
+    [(name, pl.String()) for name in ("job_id", "state_by", "reason")]
+    + [("deleted", pl.Datetime("us", "UTC"))]
+)
+
+
+@attrs.define
+class Runs:
+    """What is known of the jobs of a log so far.
+
+    held: records of jobs without an end.  deletions: of jobs and arrays, the first of each.
+    """
+
+    ctx: ReadContext
+    held: pa.Table | None = None
+    deletions: pl.DataFrame = attrs.field(factory=lambda: pl.DataFrame(schema=_DELETIONS))
+
+    def delete(self, deletions: pl.DataFrame) -> None:
+        """Deleted and aborted jobs, with the columns ``_DELETIONS``."""
+        both = pl.concat([self.deletions, deletions.select(*_DELETIONS)])
+        self.deletions = both.unique("job_id", keep="first", maintain_order=True)
+
+    def add(self, records: pa.Table) -> pa.Table:
+        """The rows of jobs that are final after these records, which follow those before."""
+        if self.held is not None:
+            records = pa.concat_tables([self.held, records])
+        code, job_id = pl.col("code"), pl.col("job_id")
+        frame = pl.from_arrow(records.select(["job_id", "code"]))
+        assert isinstance(frame, pl.DataFrame)
+        kinds = frame.select(
+            ended=code.is_in(ENDS),
+            whole=job_id.str.contains("[]", literal=True) & (code != "Q"),
+            last=job_id.is_last_distinct(),
+        ).select(
+            final=pl.col("ended") & ~pl.col("whole"),
+            held=~pl.col("ended") & ~pl.col("whole") & pl.col("last"),
+            later=~pl.col("ended") & ~pl.col("whole") & ~pl.col("last"),
+            whole="whole",
+        )
+        self.ctx.folded(int(kinds["whole"].sum()), WHOLE_ARRAY)
+        self.ctx.folded(int(kinds["later"].sum()), LATER)
+        self.held = records.filter(kinds["held"].to_arrow())
+        return self._rows(records.filter(kinds["final"].to_arrow()))
+
+    def rest(self) -> pa.Table:
+        """The rows of jobs that have no end in this log."""
+        return self._rows(self.held)
+
+    def _rows(self, records: pa.Table) -> pa.Table:
+        """Rows of jobs, with who deleted them; a deleted job that waited is at its end."""
+        table = job_table(records)
+        state, end = pl.col("state"), pl.col("end_time")
+        rows = pl.from_arrow(table.select(["job_id", "state", "end_time"]))
+        assert isinstance(rows, pl.DataFrame)
+        rows = rows.with_columns(array=pl.col("job_id").str.replace(r"\[\d+\]", "[]"))
+        for key, suffix in {"job_id": "", "array": "_array"}.items():
+            of = self.deletions.rename({name: name + suffix for name in _DELETIONS if suffix})
+            rows = rows.join(
+                of, left_on=key, right_on="job_id" + suffix, how="left", maintain_order="left"
+            )
+        rows = rows.with_columns(
+            pl.coalesce(name, f"{name}_array") for name in ("state_by", "reason", "deleted")
+        )
+        deleted = pl.col("deleted").is_not_null()
+        stopped = deleted & ~state.is_in(["running", "requeued"])
+        rows = rows.with_columns(
+            state=pl.when(stopped).then(pl.lit("cancelled")).otherwise(state),
+            end_time=pl.when(deleted & (state == "pending")).then("deleted").otherwise(end),
+        ).select("state", "end_time", "state_by", "reason")
+        table = table.drop_columns(["state", "end_time"])
+        for name, column in zip(rows.columns, rows.to_arrow().columns, strict=True):
+            table = table.append_column(name, column)
+        return table

@@ -1,0 +1,87 @@
+"""The source ``pbs``: accounting logs, JSON of qstat, or a live server."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from harvest import Detection, Partition, ReadContext, Record, Source, file_partitions
+from harvest_toolkit.line_source import LineSource
+from harvest_toolkit.live import open_input
+
+from .config import PbsConfig
+from .records import Event, Job
+
+LIVE: Final = "live"
+RECORD: Final = re.compile(rb"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;[A-Za-z];[^;\s]+;")
+_HEAD_BYTES: Final = 4096
+
+
+class PbsSource(LineSource):
+    """Reads PBS accounting as ``pbs.job`` and ``pbs.event``.
+
+    The location is a log or a directory of logs, JSON of qstat, or ``live`` to ask the server.
+    A log is read as a whole, since its last record of a job decides about the others.
+    """
+
+    name = "pbs"
+    record_types: ClassVar[tuple[type[Record], ...]] = (Job, Event)
+    Config = PbsConfig
+    reads_live = True
+
+    config: PbsConfig
+
+    @classmethod
+    def detect(cls, path: Path) -> Detection | None:
+        """By a first line as PBS writes it, or by the JSON of qstat."""
+        if not path.is_file():
+            return None
+        kind = kind_of(path)
+        if kind == "log":
+            return Detection(0.95, "a record of PBS accounting in its first line")
+        return Detection(0.95, "JSON of PBS's qstat") if kind == "qstat" else None
+
+    def plan(self) -> Iterable[Partition]:
+        """Each file is a partition; ``live`` is one, which is always read again."""
+        if self.location == LIVE:
+            return [Partition(id="qstat", origin="pbs:live")]
+        return Source.plan(self)
+
+    def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
+        """Each file is a partition; ``live`` has none."""
+        return None if self.location == LIVE else file_partitions(self.location, files)
+
+    def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Any]:
+        """Batches of jobs and events."""
+        # these load polars, which planning does without
+        from .live import read_live
+        from .log import LogReader
+        from .qstat import read_qstat
+
+        if self.location == LIVE:
+            yield from read_live(partition, self.config, ctx)
+            return
+        if kind_of(partition.path) == "qstat":
+            with open_input(partition.path, unpack=True) as stream:
+                yield from read_qstat(stream, self.config.timezone, partition, ctx)
+            return
+        reader = LogReader(self.config.timezone, ctx)
+        yield from reader.read(self.lines(partition, ctx))
+        reader.note(partition)
+
+
+def kind_of(path: Path) -> str | None:
+    """``log``, ``qstat``, or None for what is neither."""
+    try:
+        with open_input(path, unpack=True) as stream:
+            head = stream.read(_HEAD_BYTES).lstrip(b"\xef\xbb\xbf\r\n\t ")
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        return None
+    if RECORD.match(head):
+        return "log"
+    found = head.startswith(b"{") and b'"pbs_version"' in head and b'"pbs_server"' in head
+    return "qstat" if found else None
