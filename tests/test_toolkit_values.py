@@ -18,7 +18,11 @@ from harvest_toolkit.line_blocks import Faults, split
 from harvest_toolkit.spans import Spans
 from harvest_toolkit.values import CLOCK, EPOCH, INTEGER, SIZE, TEXT, Kind, LocalTimes
 
-UNITS = {unit: 1024**power for power, unit in enumerate(("b", "kb", "mb", "gb", "tb", "pb"))}
+UNITS = {
+    prefix + unit: 1024**power * size
+    for power, prefix in enumerate(("", *"kmgtp"))
+    for unit, size in {"": 1, "b": 1, "w": 8}.items()
+}
 DIGITS = st.text("0123456789-:", max_size=20)
 
 
@@ -57,18 +61,22 @@ def test_seconds_since_1970(texts: list[str]) -> None:
 @settings(deadline=None)
 @given(st.lists(DIGITS | st.from_regex(r"[0-9]{1,11}:[0-9]{2}:[0-9]{2}", fullmatch=True)))
 def test_durations(texts: list[str]) -> None:
-    form = re.compile(r"([0-9]{1,9}):([0-5][0-9]):([0-5][0-9])")
-    found = [form.fullmatch(text) for text in texts]
-    assert read(CLOCK, texts) == [
-        None if m is None else int(m[1]) * 3600.0 + int(m[2]) * 60 + int(m[3]) for m in found
+    def one(text: str) -> float | None:
+        if re.fullmatch(r"[0-9]{1,18}", text):
+            return float(text)
+        found = re.fullmatch(r"([0-9]{1,9}):([0-5][0-9]):([0-5][0-9])", text)
+        return found and int(found[1]) * 3600.0 + int(found[2]) * 60 + int(found[3])
+
+    assert read(CLOCK, [text for text in texts if len(text) < 16]) == [
+        one(text) for text in texts if len(text) < 16
     ]
 
 
 @settings(deadline=None)
-@given(st.lists(DIGITS | st.from_regex(r"[0-9]{1,19}[kmgtpx]?b?", fullmatch=True)))
+@given(st.lists(DIGITS | st.from_regex(r"[0-9]{1,19}[kmgtpxKG]?[bwB]?", fullmatch=True)))
 def test_sizes(texts: list[str]) -> None:
     def one(text: str) -> int | None:
-        found = re.fullmatch(r"([0-9]{1,18})([a-z]+)", text)
+        found = re.fullmatch(r"([0-9]{1,18})([a-z]*)", text.lower())
         size = int(found[1]) * UNITS[found[2]] if found and found[2] in UNITS else 2**63
         return size if size < 2**63 else None
 
@@ -84,7 +92,9 @@ def test_sizes(texts: list[str]) -> None:
         (CLOCK, "200:00:07", 720_007.0),
         (SIZE, "12kb", 12_288),
         (SIZE, "9000pb", None),
-        (SIZE, "12", None),
+        (SIZE, "12", 12),
+        (SIZE, "3KW", 24_576),
+        (CLOCK, "12722", 12_722.0),
     ],
 )
 def test_a_value(kind: Kind, text: str, value: Any) -> None:

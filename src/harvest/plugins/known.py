@@ -37,7 +37,7 @@ class Known:
 
 
 _DOCS: Final = {
-    "accounting": "shows what jobs of any scheduler used, wasted and waited for, and why they failed",
+    "accounting": "shows what jobs of any scheduler used and wasted, how they waited and failed",
     "cluster": "runs harvests in Slurm jobs, or on a Dask cluster",
     "darshan": "reads Darshan logs: jobs, files, counters of all modules, traced operations",
     "dask": "captures any Dask cluster while it runs, and reads captures and cluster dumps",
@@ -51,6 +51,7 @@ _DOCS: Final = {
     "logs, job files",
     "ncem": "reads 4D-STEM receivers' timestamps and the files they lead to",
     "parquet": "writes a directory of Parquet files, one folder per record type",
+    "pbs": "reads PBS accounting: logs of OpenPBS, PBS Professional and Torque, JSON, a live server",
     "serve": "shows datasets in the browser, and answers other programs by HTTP",
     "slurm": "reads Slurm accounting: sacct dumps in every layout, JSON, or a live cluster",
     "testing": "for authors of plugins: tests, and a template for new ones",
@@ -65,7 +66,7 @@ def _own(names: str) -> dict[str, str]:
 
 
 _BROUGHT: Final = {
-    "sources": _own("darshan dask distiller gpfs mofka-dask ncem slurm yappi"),
+    "sources": _own("darshan dask distiller gpfs mofka-dask ncem pbs slurm yappi"),
     "sinks": _own("jsonl parquet"),
     "engines": {"dask": "cluster", "slurm": "cluster"},
     "commands": {
@@ -78,9 +79,9 @@ _BROUGHT: Final = {
         **dict.fromkeys(("delta", "duckdb", "postgresql", "ro-crate"), "exports"),
         "gpfs-candidates": "gpfs",
     },
-    "records": {**_own("darshan dask distiller gpfs ncem slurm yappi"), "run": "dask"},
+    "records": {**_own("darshan dask distiller gpfs ncem pbs slurm yappi"), "run": "dask"},
     "views": {
-        **_own("darshan gpfs ncem slurm"),
+        **_own("darshan gpfs ncem pbs slurm"),
         "dask": "dask-runs",
         "io": "darshan",
         "jobs": "accounting",
