@@ -51,7 +51,7 @@ _DOCS: Final = {
     "logs, job files",
     "ncem": "reads 4D-STEM receivers' timestamps and the files they lead to",
     "parquet": "writes a directory of Parquet files, one folder per record type",
-    "pbs": "reads PBS accounting: logs of OpenPBS, PBS Professional and Torque, JSON, a live server",
+    "pbs": "reads PBS accounting: logs of OpenPBS and Torque, JSON of qstat, or a live server",
     "serve": "shows datasets in the browser, and answers other programs by HTTP",
     "slurm": "reads Slurm accounting: sacct dumps in every layout, JSON, or a live cluster",
     "testing": "for authors of plugins: tests, and a template for new ones",
