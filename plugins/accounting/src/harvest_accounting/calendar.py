@@ -15,7 +15,6 @@ import polars as pl
 from harvest import DatasetError, UsageError
 
 from .job_runs import Jobs
-from .moments import moment
 
 NAMES: Final = ("year", "quarter", "month", "last", "from", "to", "since", "until")
 """The settings that name a period."""
@@ -26,7 +25,8 @@ _MONTHS: Final = {"year": 12, "quarter": 3, "month": 1}
 _DAYS: Final = {"week": 7, "day": 1}
 _DATE: Final = re.compile(r"(\d{4})(?:-?(?:Q([1-4])|(0[1-9]|1[0-2])))?", re.IGNORECASE)
 _DAY: Final = re.compile(r"today|\d{4}-?\d\d-?\d\d")
-_AGO: Final = re.compile(r"\d{1,6}[smhdw]")
+_AGO: Final = re.compile(r"(\d{1,6})([smhdw])")
+_AGO_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _COUNT: Final = re.compile(r"(\d{1,4})[ -]?(year|quarter|month|week|day)s?")
 _EXAMPLES: Final = {
     "year": "2024",
@@ -195,6 +195,31 @@ def _bounds_of(key: str, text: str, zone: ZoneInfo, today: datetime) -> _Bounds:
     if _DAY.fullmatch(text) is None:
         return begin, begin
     return begin, _utc(begin.astimezone(zone) + timedelta(days=1))
+
+
+def moment(text: str, zone: ZoneInfo, now: datetime | None = None) -> datetime:
+    """A moment from a setting: a date, a date with time, ``now``, ``today``, or ``7d`` ago.
+
+    Raises ValueError for any other text.
+    """
+    now = now or datetime.now(UTC)
+    if text == "now":
+        return now.replace(microsecond=0)
+    if text == "today":
+        local = now.astimezone(zone)
+        return local.replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)
+    ago = _AGO.fullmatch(text)
+    if ago:
+        return (now - timedelta(**{_AGO_UNITS[ago[2]]: int(ago[1])})).replace(microsecond=0)
+    try:
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is not a time; write 2024-01-31, 2024-01-31T12:00:00, or 7d for 7 days ago"
+        ) from None
+    if read.tzinfo is None:
+        read = read.replace(tzinfo=zone)
+    return read.astimezone(UTC)
 
 
 def _number(day: datetime) -> int:

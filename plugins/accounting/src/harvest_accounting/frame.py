@@ -6,7 +6,7 @@ that computes some calls ``once`` and ``complete`` in the function that its ``Jo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from pkgutil import resolve_name
 from typing import Final
 
@@ -18,28 +18,7 @@ from .job_runs import MORE, JobRuns, Jobs
 from .possible import disorder, possible, ran_until, seconds_from
 from .states import ENDED
 
-_TIME: Final = pl.Datetime("us", "UTC")
-_TEXTS: Final = ("job_id", "cluster", "name", "user", "group", "account", "partition", "qos",
-                 "state", "node_list", "origin")  # fmt: skip
-_NUMBERS: Final = ("array_job_id", "array_task_id", "exit_code", "exit_signal", "req_nodes",
-                   "alloc_nodes", "req_cpus", "alloc_cpus", "alloc_gpus", "req_mem_bytes",
-                   "alloc_mem_bytes", "mem_used_bytes", "restarts", "position")  # fmt: skip
-_AMOUNTS: Final = ("planned_s", "elapsed_s", "timelimit_s", "cpu_time_s", "cpu_s",
-                   "gpu_util_percent")  # fmt: skip
-_TIMES: Final = ("submit_time", "eligible_time", "start_time", "end_time")
-
-SCHEMA: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
-    **dict.fromkeys(_TEXTS, pl.String),
-    **dict.fromkeys(_TIMES, _TIME),
-    **dict.fromkeys(_NUMBERS, pl.Int64),
-    **dict.fromkeys(_AMOUNTS, pl.Float64),
-}
-"""Columns of the frame that a record type may have; one that it lacks is null."""
-
-_HELP: Final = {"suspended_s": pl.Float64, "undecided_times": pl.String}
-"""Columns with which others are computed: time suspended, and names of ambiguous times."""
-
-_FRAME: Final = (
+FRAME: Final = (
     "job_id", "submit_time", "restart", "job_id_raw", "array_job_id", "array_task_id",
     "het_job_id", "het_offset", "cluster", "name", "user", "group", "account", "partition", "qos",
     "state", "state_by", "exit_code", "exit_signal", "eligible_time", "start_time", "end_time",
@@ -51,6 +30,9 @@ _FRAME: Final = (
     "ran_until", "origin", "position",
 )  # fmt: skip
 """The columns of the frame in their order: of ``MORE``, those that a scheduler fills."""
+
+_TEXTS: Final = ("job_id", "cluster", "name", "user", "group", "account", "partition", "qos",
+                 "state", "undecided_times", "node_list")  # fmt: skip
 
 _USE: Final = ("cpu_s", "mem_used_bytes", "gpu_util_percent")
 
@@ -129,10 +111,19 @@ def rows_of(data: DatasetReader, runs: JobRuns) -> pl.LazyFrame:
     if "alloc_tres" in names:
         from_tres = {"alloc_mem_bytes": amount("alloc_tres", "mem"), "alloc_gpus": gpus()}
         found = {name: e for name, e in from_tres.items() if name not in names} | found
-    for name, kind in {**SCHEMA, **_HELP}.items():
+    for name in (*FRAME, "suspended_s"):
         if name not in names:
-            found.setdefault(name, pl.lit(None, kind))
+            found.setdefault(name, pl.lit(None, _kind(name)))
     return rows.with_columns(**found)
+
+
+def _kind(name: str) -> pl.DataType | type[pl.DataType]:
+    """The type of a column of the frame."""
+    if name.endswith("_time"):
+        return pl.Datetime("us", "UTC")
+    if name.endswith(("_s", "_percent")):
+        return pl.Float64
+    return pl.String if name in _TEXTS else pl.Int64
 
 
 def once(rows: pl.LazyFrame, order: str = "submit_time") -> pl.LazyFrame:
@@ -181,7 +172,7 @@ def complete(
         "cpu_time_s": pl.coalesce(pl.col("elapsed_s") * pl.col("alloc_cpus"), "cpu_time_s"),
         **{name: pl.when("ended").then(name) for name in _USE if name not in more},
     }
-    names = [name for name in _FRAME if name not in MORE or name in fills]
+    names = [name for name in FRAME if name not in MORE or name in fills]
     filled = runs.with_columns(**columns, **more).select(names)
     return filled.sort("submit_time", "job_id", "restart", nulls_last=True)
 

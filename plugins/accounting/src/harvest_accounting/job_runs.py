@@ -63,7 +63,7 @@ class Words:
 
 @attrs.frozen(kw_only=True, eq=False)
 class JobRuns:
-    """How a scheduler's record type fills the frame of job runs; see ``frame.SCHEMA``.
+    """How a scheduler's record type fills the frame of job runs; see ``frame.FRAME``.
 
     scheduler: its name, with which its views, reports and rules begin.
     record_type: has a row for each run of a job.

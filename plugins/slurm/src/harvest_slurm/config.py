@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import attrs
 
 from harvest.toolkit.settings import at_least, matches, one_of, setting, time_zone
-from harvest_accounting.moments import moment
+from harvest_accounting.calendar import moment
 
 from .read.presets import PRESETS
 from .states import STATES

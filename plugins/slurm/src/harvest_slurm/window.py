@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import attrs
 
 from harvest import Partition, SourceError
-from harvest_accounting.moments import moment
+from harvest_accounting.calendar import moment
 
 from .config import SlurmConfig
 

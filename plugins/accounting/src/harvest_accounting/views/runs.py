@@ -6,13 +6,15 @@ import polars as pl
 
 from harvest_toolkit.frames import fraction
 
-from ..job_runs import Jobs
+from ..job_runs import MORE, Jobs
 from ..period import WAITED_AT, selection_of
 
 
 def jobs(data: Jobs, **choice: str | None) -> pl.LazyFrame:
     """The rows of ``jobs``.  choice: which; see ``period.selection_of``."""
-    return selection_of(data, choice).jobs(data).drop("at", "again", "run_again")
+    others = (name for name in MORE if name not in data.whose.fills)
+    chosen = selection_of(data, choice).jobs(data).drop("at", "again", "run_again")
+    return chosen.drop(*others, strict=False)
 
 
 def efficiency(data: Jobs, **choice: str | None) -> pl.LazyFrame:
