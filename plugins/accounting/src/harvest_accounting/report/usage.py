@@ -60,6 +60,7 @@ def usage_report(
     rows = fold(groups, names, top)
     keys = [Column(name) for name in names]
     caption = counted_in(selection, names, int(groups["undivided_jobs"].sum()))
+    ends = _ends_and_waits(data, rows, keys)
 
     def notes() -> Notes:
         # a run is among those that ran in each of several months
@@ -85,11 +86,7 @@ def usage_report(
             ),
             *filled(_cost_table(rows, keys), len(keys), caption),
             LazySection("months", lambda: _months(data.view("trend", **present), selection)),
-            *(
-                t
-                for each in _ends_and_waits(data, rows, keys)
-                for t in filled(each, len(keys), caption)
-            ),
+            *(table for each in ends for table in filled(each, len(keys), caption)),
             LazySection("definitions", notes),
         ],
     )

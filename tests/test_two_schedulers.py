@@ -15,8 +15,9 @@ from scripts import run_script
 
 import harvest
 
-pytest.importorskip("harvest_pbs", reason="needs the source for PBS")
-ROOT = Path(__file__).resolve().parents[3]
+pytest.importorskip("harvest_pbs")
+pytest.importorskip("harvest_slurm")
+ROOT = Path(__file__).resolve().parents[1]
 
 RUNS = """
 with steps as (
