@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 from scripts import run_script
 
 import harvest
+from harvest_testing import faults_of_columns
 
 pytest.importorskip("harvest_pbs")
 pytest.importorskip("harvest_slurm")
@@ -108,3 +109,25 @@ def test_one_scheduler_of_both_is_what_its_own_views_show(both):
         chosen = both.view("jobs.usage", by="account", month="2026-03", scheduler=name).collect()
         assert_frame_equal(own, chosen, check_row_order=False)
     assert {"jobs.usage", "slurm.usage", "pbs.usage"} <= set(both.views())
+
+
+WIDEST = {
+    "usage": {"by": "scheduler,month,day,cluster,account,user,partition,qos,state,name"},
+    "reasons": {
+        "by": "scheduler,month,day,cluster,account,user,partition,qos,state,name,node",
+    },
+    "trend": {"by": "scheduler,cluster,account,user,partition,qos,state,name"},
+}
+
+
+@pytest.mark.parametrize("prefix", ["jobs", "pbs"])
+def test_views_give_the_columns_that_they_declare_with_a_meaning(both, prefix):
+    faults = set()
+    for name in (name for name in both.plugins.views if name.startswith(f"{prefix}.")):
+        wide = WIDEST.get(name.partition(".")[2], {})
+        if prefix == "pbs" and wide:
+            wide = {"by": wide["by"].removeprefix("scheduler,")}
+        found = faults_of_columns(both, name, [{}, wide])
+        # which sums are null where, the meanings of slurm.usage say for all
+        faults |= {(name, fault) for fault in found if "is null somewhere" not in fault}
+    assert faults == set()

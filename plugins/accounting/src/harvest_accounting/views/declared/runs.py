@@ -32,7 +32,7 @@ _PLANNED: Final = seconds("planned_s", "Time from eligible to start; null where 
 _ALLOC_CPUS: Final = Column("alloc_cpus")
 _ALLOC_GPUS: Final = count("alloc_gpus", "GPUs allocated, of all kinds; null where the cluster "
                            "does not account for GPUs.")  # fmt: skip
-_ALLOC_MEM: Final = size("alloc_mem_bytes", "Memory allocated on all nodes.")
+_ALLOC_MEM: Final = size("alloc_mem_bytes", "Memory allocated on all nodes; null where unknown.")
 _MEM_USED: Final = size("mem_used_bytes", "Most memory that the run used at a time; null until it "
                         "has ended.")  # fmt: skip
 _CPU: Final = seconds("cpu_s", "CPU seconds used; null until the run has ended.")
@@ -50,7 +50,7 @@ _JOBS_COLUMNS: Final = (
     _ALLOC_MEM,
     _ALLOC_GPUS,
     _TIMELIMIT,
-    seconds("cpu_time_s", "CPU seconds allocated: elapsed time times CPUs."),
+    seconds("cpu_time_s", "CPU seconds allocated: elapsed time times CPUs; null where unknown."),
     _RESTART,
     *passed_on("submit_time", "eligible_time", "end_time", "undecided_times", "cluster", "group"),
     number("exit_code"),
@@ -92,7 +92,7 @@ _EFFICIENCY_COLUMNS: Final = (
           "not measured and where there are none."),
     share("timelimit_eff", "Elapsed time as a share of the time limit (until now for a run that "
           "has not ended); null without a limit or where either is unknown."),
-    hours("cpu_hours", "CPU hours allocated: elapsed time times CPUs."),
+    hours("cpu_hours", "CPU hours allocated: elapsed time times CPUs; null where unknown."),
     _ELAPSED,
     *passed_on("name", "partition"),
     _ALLOC_CPUS,
