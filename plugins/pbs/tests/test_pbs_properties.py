@@ -56,16 +56,6 @@ def test_both_readers_of_pairs_give_the_same(records: list[dict[str, str]]) -> N
             assert row == expected[place]
 
 
-@given(RECORDS)
-def test_every_pair_is_in_its_column_or_in_extra_as_it_was(records: list[dict[str, str]]) -> None:
-    for record in records:
-        row = raw_row({key: value.strip('"') for key, value in record.items()})
-        extra = dict(row["extra"] or ())
-        for key, value in record.items():
-            column = KNOWN.get(key, ("",))[0]
-            assert (column in row) != (extra.get(key) == value.strip('"'))
-
-
 NAMES = st.from_regex(r"[a-z]{1,3}[0-9]?", fullmatch=True)
 SLOTS = st.one_of(
     st.just((1, "")),

@@ -159,7 +159,10 @@ def test_a_document_without_jobs_has_none(file: Path) -> None:
         (document(finished("1.c", 92))[:-4], 1, ["the JSON ends before its last bracket"]),
         (document(finished("1.c", 92), RUNNING)[:-900], 1, ["job 1008.calc0 is not JSON: "]),
         (document('"1.c":{"a":}', finished("2.c", 92)), 1, ["job 1.c is not JSON: "]),
-        (document(finished("1.c", 92) + " junk ", finished("2.c", 92)), 2, ["text that is no job"]),
+        (document(finished("1.c", 92) + " junk ", finished("2.c", 92)), 2, ["text between jobs"]),
+        (document('"1.c":{"a":' + "[" * 99999, finished("2.c", 92)), 1, ["job 1.c is not JSON: "]),
+        (document(r'"1.c":{"a":"\ud83d"}', finished("2.c", 92)), 1, ["job 1.c is not JSON: "]),
+        (document('"1.c":{"a":"\udcff"}', finished("2.c", 92)), 1, ["not UTF-8: "]),
         ("junk " + document(finished("1.c", 92)), 1, ["no JSON of qstat's jobs"]),
         (f"{HEAD[:40]}", 0, ["no JSON of qstat's jobs"]),
     ],
@@ -168,7 +171,7 @@ def test_what_is_damaged_is_rejected_and_the_other_jobs_are_read(
     tmp_path: Path, text: str, rows: int, reasons: list[str]
 ) -> None:
     file = tmp_path / "qstat.json"
-    file.write_text(text)
+    file.write_text(text, errors="surrogateescape")
     (partition,) = PbsSource(str(file)).plan()
     ctx = ReadContext(partition.origin, tmp_path)
 

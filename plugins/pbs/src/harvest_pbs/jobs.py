@@ -37,18 +37,15 @@ def job_table(raw: pa.Table) -> pa.Table:
         elapsed_s=pl.coalesce("elapsed_s", _span("start_time", "end_time")),
     )
     frame = _states(frame).with_columns(cpu_time_s=pl.col("elapsed_s") * pl.col("alloc_cpus"))
-    requests = {name: frame[f"req_{name}"] for name in ("cpus", "mem_bytes", "nodes", "gpus")}
-    allots = {name: frame[f"alloc_{name}"] for name in ("cpus", "mem_bytes", "nodes", "gpus")}
     table: pa.Table = frame.select(
         "job_id", "job_id_raw", "array_job_id", "array_task_id", "cluster", *_AS_THEY_ARE,
         *("reservation", "state", "exit_code", "exit_signal", *_TIMES, "elapsed_s"),
         *("req_nodes", "alloc_nodes", "req_cpus", "alloc_cpus", "req_procs", "req_mem_bytes"),
         *("node_list", "restarts", "cpu_time_s", "position"),
     ).to_arrow()  # fmt: skip
-    columns = {"req_tres": _tres(requests), "alloc_tres": _tres(allots), "extra": extra}
-    for name, column in columns.items():
-        table = table.append_column(name, column)
-    return table
+    for name in ("req", "alloc"):
+        table = table.append_column(f"{name}_tres", _tres(frame, name))
+    return table.append_column("extra", extra)
 
 
 def _none_for_zero(name: str) -> pl.Expr:
@@ -129,9 +126,9 @@ def _looked_up(status: pl.Expr, states: Mapping[int, str]) -> pl.Expr:
     return status.replace_strict(states, default=None, return_dtype=pl.String)
 
 
-def _tres(amounts: Mapping[str, pl.Series]) -> pa.Array:
+def _tres(frame: pl.DataFrame, prefix: str) -> pa.Array:
     """Maps of the amounts that are known, by Slurm's names; null where none is."""
-    values = [amounts[name] for name in ("cpus", "mem_bytes", "nodes", "gpus")]
+    values = [frame[f"{prefix}_{name}"] for name in ("cpus", "mem_bytes", "nodes", "gpus")]
     known = np.stack([series.is_not_null().to_numpy() for series in values], axis=1)
     all_values = np.stack([series.fill_null(0).to_numpy() for series in values], axis=1)
     count = known.sum(axis=1)

@@ -34,7 +34,7 @@ KNOWN: Final = {key: to for kind, words in _KEYS.items() for key, to in _known(k
 """By key, the column that its values go to, and what they are."""
 
 OF_EVENTS: Final = _known(TEXT, "user queue:partition requestor")
-"""The same for records that are no runs."""
+"""The same for records of other kinds."""
 
 _ARROW: Final = {TEXT: pa.string(), EPOCH: pa.timestamp("us", tz="UTC"), CLOCK: pa.float64()}
 _EXTRA: Final = pa.field("extra", pa.map_(pa.string(), pa.string()))

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import attrs
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -76,13 +75,7 @@ class LogReader:
         events = events.append_column("id", ids)
         events = self._named(lines.accept(events, faults, self.ctx, "pbs.event"))
         yield Event, events
-        gone = pl.from_arrow(events.select(["code", "job_id", "requestor", "message", "time"]))
-        assert isinstance(gone, pl.DataFrame)
-        gone = gone.filter(pl.col("code").is_in(["D", "A"]))
-        if len(gone):
-            self.runs.delete(gone.select(
-                "job_id", state_by="requestor", reason="message", deleted="time"
-            ))  # fmt: skip
+        self.runs.delete(events)
         bad = np.zeros(len(lines), bool)
         bad[list(faults)] = True
         sound = ~bad[runs]

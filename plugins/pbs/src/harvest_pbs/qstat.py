@@ -1,7 +1,7 @@
 """JSON of ``qstat -x -f -F json``: a row of ``pbs.job`` for each job, one job at a time.
 
 The document is an object whose member ``Jobs`` has a member for each job, by its id.  Some
-versions write backslashes and environment variables (``Variable_List``) that are no JSON; such a
+versions write backslashes and environment variables (``Variable_List``) that break JSON; such a
 job is read without these.  Environments are kept of no job, since they may hold passwords.
 """
 
@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import IO, Any, Final, NamedTuple
 
 import pyarrow as pa
 
 from harvest import Partition, ReadContext
+from harvest.toolkit.texts import not_utf8
 from harvest_toolkit.line_blocks import Faults
 from harvest_toolkit.spans import spans
 from harvest_toolkit.values import EPOCH, LocalTimes
@@ -59,11 +60,12 @@ _TIME: Final = "%a %b %d %H:%M:%S %Y"
 
 
 class Piece(NamedTuple):
-    """A job: its id, its JSON, and what stands behind that; or what is no job."""
+    """A job with its id and its JSON, or what was found instead, with the reason."""
 
     job_id: str
     raw: bytes
     reason: str = ""
+    data: dict[str, Any] | None = None
 
 
 def read_qstat(
@@ -76,12 +78,10 @@ def read_qstat(
     for position, piece in enumerate(_pieces(stream), 1):
         ctx.read(1)
         ctx.advance(len(piece.raw))
-        try:
-            if piece.reason:
-                raise ValueError(piece.reason)
-            rows.append({**_row(piece), "position": position})
-        except ValueError as error:
-            ctx.reject(piece.raw, str(error), position=position, record_type="pbs.job")
+        if piece.data is None:
+            ctx.reject(piece.raw, piece.reason, position=position, record_type="pbs.job")
+        else:
+            rows.append({**_row(piece.job_id, piece.data), "position": position})
         if len(rows) == GATHER:
             yield Job, _table(rows, clock)
             rows = []
@@ -125,30 +125,45 @@ def _checked(job_id: str, raw: bytes, between: re.Pattern[str]) -> Iterator[Piec
         if not between.fullmatch(raw.decode("utf-8", "replace")):
             yield Piece("", raw, "no JSON of qstat's jobs")
         return
-    text = raw.decode("utf-8", "replace")
-    try:
-        end = _DECODER.raw_decode(text)[1]
-    except ValueError:
-        yield Piece(job_id, raw)
+    if reason := not_utf8(raw):
+        yield Piece(job_id, raw, reason)
         return
-    yield Piece(job_id, text[:end].encode())
+    text = raw.decode()
+    try:
+        data, end = _decoded(text)
+    except (ValueError, RecursionError) as error:
+        mended = _mended(text)
+        reason = "" if mended else f"job {job_id} is not JSON: {error}"
+        yield Piece(job_id, raw, reason, mended)
+        return
+    yield Piece(job_id, text[:end].encode(), "", data)
     if not between.fullmatch(text, end):
         rest = text[end:].strip()
-        reason = EARLY if between is _LAST and not rest.strip("} \n\t") else "text that is no job"
+        reason = EARLY if between is _LAST and not rest.strip("} \n\t") else "text between jobs"
         yield Piece("", rest.encode(), reason)
 
 
-def _row(piece: Piece) -> dict[str, Any]:
-    """The columns of ``keys.SCHEMA``, with times as texts, and ``state`` and ``reason``."""
-    text = piece.raw.decode("utf-8", "replace")
+def _mended(text: str) -> dict[str, Any] | None:
+    """A job without its environment, and without backslashes that are none of JSON's."""
+    text = _BACKSLASH.sub(lambda found: found[0] if found[1] else "", text)
     try:
-        data = _DECODER.raw_decode(text)[0]
-    except ValueError as error:
-        mended = _BACKSLASH.sub(lambda found: found[0] if found[1] else "", text)
-        try:
-            data = _DECODER.raw_decode(_ENVIRONMENT.sub("", mended))[0]
-        except ValueError:
-            raise ValueError(f"job {piece.job_id} is not JSON: {error}") from None
+        return _decoded(_ENVIRONMENT.sub("", text))[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _decoded(text: str) -> tuple[dict[str, Any], int]:
+    """The object at the beginning of a text, and where it ends.
+
+    Raises ValueError for what is none, or holds half a character (``\\ud83d``).
+    """
+    data, end = _DECODER.raw_decode(text)
+    json.dumps(data, ensure_ascii=False).encode()
+    return data, end
+
+
+def _row(job_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of ``keys.SCHEMA``, with times as texts, and ``state`` and ``reason``."""
     pairs: dict[str, str] = {}
     for name, value in data.items():
         if isinstance(value, dict):
@@ -168,7 +183,7 @@ def _row(piece: Piece) -> dict[str, Any]:
     return {
         **raw_row(pairs),
         "times": times,
-        "job_id": piece.job_id,
+        "job_id": job_id,
         "state": state,
         "reason": reason,
     }

@@ -12,6 +12,7 @@ from typing import Final
 import attrs
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from harvest import ReadContext
 
@@ -38,9 +39,15 @@ class Runs:
     held: pa.Table | None = None
     deletions: pl.DataFrame = attrs.field(factory=lambda: pl.DataFrame(schema=_DELETIONS))
 
-    def delete(self, deletions: pl.DataFrame) -> None:
-        """Deleted and aborted jobs, with the columns ``_DELETIONS``."""
-        both = pl.concat([self.deletions, deletions.select(*_DELETIONS)])
+    def delete(self, events: pa.Table) -> None:
+        """Note which of the events deleted or aborted jobs."""
+        gone = events.filter(pc.is_in(events["code"], pa.array(["D", "A"])))
+        if not gone.num_rows:
+            return
+        named = gone.select(["job_id", "requestor", "message", "time"]).rename_columns(
+            [*_DELETIONS]
+        )
+        both = pl.concat([self.deletions, pl.DataFrame(named, _DELETIONS)])
         self.deletions = both.unique("job_id", keep="first", maintain_order=True)
 
     def add(self, records: pa.Table) -> pa.Table:
