@@ -88,7 +88,7 @@ class Selection:
 
         ``again`` says that the job ran again after this run; null where the order of its runs is
         unknown.  ``run_again`` is null, too, where the cluster has no job of several runs: then
-        repeated runs may be missing, for example without ``--duplicates``.
+        earlier runs may not be recorded.
         """
         frames = [self._runs_of(data, runs, at) for runs in self._schedulers(data)]
         if len(frames) == 1:

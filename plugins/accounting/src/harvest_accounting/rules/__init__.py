@@ -9,7 +9,7 @@ a scheduler are in its ``Words``.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -300,21 +300,22 @@ _TEXTS: Final = ("advice", "reference", "numerator", "judged", "unable")
 
 def rules_of(jobs: JobRuns) -> tuple[Rule, ...]:
     """The rules on a scheduler's jobs, named after the scheduler."""
-    named = (
-        attrs.evolve(rule, judge=partial(rule.judge, record=jobs.words.record))
-        for rule in _OF_OWNERS
-    )
-    return tuple(_of_scheduler(of_scheduler(jobs), rule) for rule in (*_OF_USE, *named))
+    whose = of_scheduler(jobs)
+    use = (_of_scheduler(whose, rule, {}) for rule in _OF_USE)
+    owners = (_of_scheduler(whose, rule, {"record": jobs.words.record}) for rule in _OF_OWNERS)
+    return (*use, *owners)
 
 
-def _of_scheduler(whose: Whose, rule: Rule) -> Rule:
-    """A rule with the names and the words of a scheduler."""
-    general = {name: getattr(rule, name) for name in _TEXTS}
-    said = general | whose.words.rules.get(rule.name, {})
+def _of_scheduler(whose: Whose, rule: Rule, said: dict[str, str]) -> Rule:
+    """A rule with the names and the words of a scheduler; said: words that its judgement takes."""
+    own = whose.words.rules.get(rule.name, {})
+    texts = {name: own.get(name, getattr(rule, name)) for name in _TEXTS}
+    judge: Any = rule.judge
     return attrs.evolve(
         rule,
         name=whose.name(rule.name),
+        judge=partial(judge, **said),
         view=whose.name(rule.view),
         reports=tuple(map(whose.name, rule.reports)),
-        **{name: whose.fill(text) for name, text in said.items()},
+        **{name: whose.fill(text) for name, text in texts.items()},
     )
