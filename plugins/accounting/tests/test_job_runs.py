@@ -39,14 +39,12 @@ class LsfSource(harvest.Source):
     """Jobs of LSF."""
     name, record_types = "lsf", (Job,)
     def read(self, partition, ctx):
+        kinds = {"exit_code": int, "alloc_cpus": int, "elapsed_s": float, "used_s": float}
         for row in csv.DictReader(partition.path.open()):
             ctx.read(1)
-            times = {n: datetime.fromisoformat(row[n]) if row[n] else None
-                     for n in ("submit_time", "start_time", "end_time")}
-            texts = ("job_id", "cluster", "user", "queue", "state")
-            yield Job(**{n: row[n] or None for n in texts},
-                      **times, exit_code=int(row["exit_code"]), alloc_cpus=int(row["alloc_cpus"]),
-                      **{n: float(row[n]) if row[n] else None for n in ("elapsed_s", "used_s")})
+            known = {n: kinds.get(n, datetime.fromisoformat if n.endswith("_time") else str)(value)
+                     for n, value in row.items() if value}
+            yield Job(**dict.fromkeys(row) | known)
 
 JOB_RUNS = JobRuns(
     scheduler="lsf", record_type="lsf.job", order="start_time",
@@ -58,17 +56,9 @@ JOB_RUNS = JobRuns(
 def harvest_sources():
     return [SourceSpec(name="lsf", doc="LSF.", factory=LsfSource, record_types=("lsf.job",))]
 
-@hookimpl
-def harvest_views():
-    return views_of(JOB_RUNS)
-
-@hookimpl
-def harvest_reports():
-    return reports_of(JOB_RUNS)
-
-@hookimpl
-def harvest_rules():
-    return rules_of(JOB_RUNS)
+harvest_views = hookimpl(lambda: views_of(JOB_RUNS))
+harvest_reports = hookimpl(lambda: reports_of(JOB_RUNS))
+harvest_rules = hookimpl(lambda: rules_of(JOB_RUNS))
 '''
 # job 2 ran again after its node failed; of job 4 the start is in one file, the end in the next
 LSF_JOBS = """\
