@@ -19,7 +19,7 @@ from harvest import UsageError
 from harvest_accounting.frame import ended
 from harvest_accounting.states import ENDED, ENDS
 from harvest_accounting.views.declared.common import RESOURCES
-from harvest_accounting.views.measures import how_they_ended, use, waits
+from harvest_accounting.views.measures import amounts, how_they_ended, use, waits
 from harvest_report import Table
 from harvest_slurm.states import STATES
 
@@ -91,7 +91,8 @@ def equal(a: Any, b: Any) -> bool:
 @given(JOBS)
 def test_hours_equal_those_summed_job_by_job_and_what_is_unknown_is_never_zero(jobs):
     columns = {name: sum_ for resource in RESOURCES for name, sum_ in use(resource).items()}
-    found = pl.DataFrame(jobs, schema=JOB).with_columns(**WHOLE).group_by("user").agg(**columns)
+    rows = amounts(pl.LazyFrame(jobs, schema=JOB).with_columns(**WHOLE))
+    found = rows.group_by("user").agg(**columns).collect()
 
     for row in found.iter_rows(named=True):
         mine = [job for job in jobs if job["user"] == row["user"]]

@@ -19,6 +19,7 @@ from ..states import ENDED, FAILED
 from .declared.common import KEYS, RESOURCES, TREND_KEYS, groups_of
 from .measures import (
     COUNTS,
+    amounts,
     costs,
     count_of,
     counted,
@@ -51,7 +52,7 @@ def usage(
     for resource in RESOURCES:
         columns |= use(resource)
     columns |= how_they_ended() | why_they_failed() | waits()
-    summed = chosen.group_by(names).agg(**columns)
+    summed = amounts(chosen).group_by(names).agg(**columns)
     for resource in RESOURCES:
         summed = summed.with_columns(**shares(resource))
     summed = summed.with_columns(**costs(cpu_hour_cost, gpu_hour_cost))
@@ -121,8 +122,10 @@ def arrays(data: Jobs, **choice: str | None) -> pl.LazyFrame:
     }
     for resource in RESOURCES:
         columns |= use(resource)
-    grouped = tasks.group_by(*data.by, "cluster", "array_job_id").agg(
-        pl.col("user", "account", "partition", "qos", "name").first(), **columns
+    grouped = (
+        amounts(tasks)
+        .group_by(*data.by, "cluster", "array_job_id")
+        .agg(pl.col("user", "account", "partition", "qos", "name").first(), **columns)
     )
     order = ["tasks", *data.by, "cluster", "array_job_id"]
     return grouped.sort(order, descending=[name == "tasks" for name in order], nulls_last=True)
@@ -182,4 +185,4 @@ def _by_month(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
         "days": days.drop_nulls().n_unique().cast(pl.Int64),
         **{k: v for k, v in (cpu | gpu | how_they_ended() | waits()).items() if k in MEASURES},
     }
-    return rows.group_by(keys).agg(**columns)
+    return amounts(rows).group_by(keys).agg(**columns)

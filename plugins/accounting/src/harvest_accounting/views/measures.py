@@ -70,9 +70,11 @@ def hours_of(seconds: pl.Expr, which: pl.Expr) -> pl.Expr:
 
     0 only where all are known not to meet it; null where all hours of those that do are unknown.
     """
-    these = which & _RAN_HERE
+    return _sum_or_none(seconds * pl.col("share") / 3600, which & _RAN_HERE)
+
+
+def _sum_or_none(hours: pl.Expr, these: pl.Expr) -> pl.Expr:
     none = these.is_not_null().all() & ~these.any()
-    hours = seconds * pl.col("share") / 3600
     return pl.coalesce(known_sum(hours.filter(these).drop_nulls()), pl.when(none).then(0.0))
 
 
@@ -97,22 +99,33 @@ def counted() -> dict[str, pl.Expr]:
     return summed | {"started": count_of(started())}
 
 
+def amounts(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows with columns for ``use``: of each resource, whether a run has it, and its hours.
+
+    Each is computed once here, where sums of a group compute it as often as they name it.
+    """
+    share, columns = pl.col("share"), {}
+    for name, (given, spent, held) in _GIVEN_AND_USED.items():
+        has = held & _RAN_HERE
+        for what, amount in (("given", given), ("spent", spent)):
+            columns[f"{name} {what}"] = pl.when(has).then(amount * share) / 3600
+        columns[f"{name} has"] = has
+    return rows.with_columns(**columns)
+
+
 def use(resource: Resource) -> dict[str, pl.Expr]:
-    """Sums of one resource over the jobs of a group, and the used share."""
-    given, spent, held = _GIVEN_AND_USED[resource.name]
-    has, share = held & _RAN_HERE, pl.col("share")
-    allocated = pl.when(has).then(given * share) / 3600
-    used = pl.when(has).then(spent * share) / 3600
-    known = allocated.is_not_null() & used.is_not_null()
+    """Sums of one resource over the jobs of a group, and the used share; rows: of ``amounts``."""
+    given, spent, has = (pl.col(f"{resource.name} {what}") for what in ("given", "spent", "has"))
+    known = given.is_not_null() & spent.is_not_null()
     unknown = has.fill_null(value=True) & ~known
-    used_sum = known_sum(used.filter(known))
+    used = known_sum(spent.filter(known))
     return {
-        resource.column(): hours_of(given, has),
-        resource.column("used"): used_sum,
-        resource.column("wasted"): known_sum((allocated - used).filter(known)),
-        resource.column("unknown"): hours_of(pl.when(has).then(given), unknown),
+        resource.column(): _sum_or_none(given, has),
+        resource.column("used"): used,
+        resource.column("wasted"): known_sum((given - spent).filter(known)),
+        resource.column("unknown"): _sum_or_none(given, unknown),
         f"{resource.name}_unknown_jobs": unknown.sum().cast(pl.Int64),
-        f"{resource.name}_eff": used_sum / known_sum(allocated.filter(known & (allocated > 0))),
+        f"{resource.name}_eff": used / known_sum(given.filter(known & (given > 0))),
     }
 
 
