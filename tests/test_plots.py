@@ -40,8 +40,8 @@ def test_every_plot_of_every_report_can_be_read(everything):
 @pytest.mark.parametrize("partitions", [1, 6, 60])
 @pytest.mark.parametrize("span", SPANS.values(), ids=SPANS)
 def test_waits_of_any_span_and_many_partitions_can_be_read(span, partitions):
-    plots = pytest.importorskip("harvest_slurm.report.plots", reason="needs the plugin slurm")
-    from harvest_slurm.views.calendar import Zone
+    plots = pytest.importorskip("harvest_accounting.report.plots", reason="needs accounting")
+    from harvest_accounting.calendar import Zone
 
     first = datetime(2025, 12, 31, 12, tzinfo=UTC)
     rows = pl.DataFrame(

@@ -165,10 +165,10 @@ def test_first_party_settings_have_types_and_the_defaults_of_their_functions(spe
 
 def test_words_that_settings_allow_are_those_that_their_views_know():
     # the words stand in the declarations, which import nothing
+    from harvest_accounting.views.declared.common import KEYS
     from harvest_gpfs.aggregation.definition import METRICS
     from harvest_gpfs.aggregation.groupings import GROUPINGS
     from harvest_gpfs.views.listed import GROUPS
-    from harvest_slurm.views.declared.common import KEYS
 
     def allowed(view: str, setting: str) -> set[str]:
         text = manager().views[view].settings[setting].allowed

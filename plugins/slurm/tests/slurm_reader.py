@@ -10,13 +10,24 @@ import pyarrow as pa
 
 import harvest
 from harvest import Collected, collect
-from harvest.plugins.registered import resolve
+from harvest_accounting import calendar
+from harvest_accounting.job_runs import Jobs, of_scheduler
+from harvest_slurm.accounting import JOB_RUNS
 from harvest_slurm.config import SlurmConfig
-from harvest_slurm.plugin import harvest_views
+from harvest_slurm.plugin import harvest_reports, harvest_rules, harvest_views
 from harvest_slurm.records import Job, Step
 from harvest_slurm.source import SlurmSource
 
-__all__ = ["Reader", "read_dump"]
+__all__ = ["REPORTS", "RULES", "VIEWS", "Reader", "read_dump", "zone_of"]
+
+VIEWS = {view.name: view.build for view in harvest_views()}
+REPORTS = {report.name: report.build for report in harvest_reports()}
+RULES = [rule for rule in harvest_rules() if rule.view != "notes"]
+
+
+def zone_of(data: Reader, wanted: str | None) -> calendar.Zone:
+    """The zone of the days of a reader's jobs."""
+    return calendar.zone_of(Jobs.of(data, of_scheduler(JOB_RUNS)), wanted)
 
 
 def read_dump(place: Path, text: str | bytes, **config: Any) -> Collected:
@@ -62,8 +73,7 @@ class Reader:
         return frame.lazy().with_columns(pl.col("origin").cast(pl.String))
 
     def view(self, name: str, **settings: Any) -> pl.LazyFrame:
-        (build,) = (view.build for view in harvest_views() if view.name == name)
-        return resolve(build)(self, **settings)  # type: ignore[no-any-return]
+        return VIEWS[name](self, **settings)  # type: ignore[no-any-return,operator]
 
     def harvested_with(self, source: str, setting: str) -> list[Any]:
         return [self.zone]

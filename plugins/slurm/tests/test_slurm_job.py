@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import given as drawn
 from hypothesis import strategies as st
-from slurm_reader import Reader
+from slurm_reader import Reader, zone_of
 from typer.testing import CliRunner
 
 import harvest
@@ -23,7 +23,6 @@ from harvest_slurm.commands import app
 from harvest_slurm.job import listing
 from harvest_slurm.job.find import find
 from harvest_slurm.job.words import as_json, clock, in_words, size
-from harvest_slurm.views.calendar import zone_of
 
 FIELDS = (
     "JobID|JobIDRaw|Cluster|User|Group|State|ExitCode|Submit|Start|End|Elapsed|Timelimit|AllocNodes|"

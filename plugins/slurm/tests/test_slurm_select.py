@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from slurm_reader import read_dump
 
 from harvest import Collected, SourceError, collect
-from harvest_slurm.config import SlurmConfig, moment
+from harvest_accounting.calendar import moment
+from harvest_slurm.config import SlurmConfig
 from harvest_slurm.read import text
 from harvest_slurm.source import SlurmSource
 from harvest_slurm.window import Window, window_of

@@ -17,13 +17,14 @@ import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from slurm_reader import Reader, read_dump
+from slurm_reader import REPORTS, VIEWS, Reader, read_dump
 
+from harvest_accounting.report.words import hours_in_words
 from harvest_report import Notes, Report, Table
-from harvest_slurm.report.summary import summary
-from harvest_slurm.report.words import hours_in_words
-from harvest_slurm.views.jobs import jobs
-from harvest_slurm.views.runs import efficiency
+from harvest_slurm.runs.jobs import jobs
+
+summary = REPORTS["slurm.summary"]
+efficiency = VIEWS["slurm.efficiency"]
 
 GIB = 2**30
 BEGIN = datetime(2023, 12, 30, 22, tzinfo=UTC)

@@ -9,10 +9,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from slurm_reader import Reader
+from slurm_reader import VIEWS, Reader
 
-from harvest_slurm.views.jobs import jobs
-from harvest_slurm.views.runs import efficiency, queue_time, worst_days
+from harvest_slurm.runs.jobs import jobs
+
+efficiency = VIEWS["slurm.efficiency"]
+queue_time = VIEWS["slurm.queue_time"]
+worst_days = VIEWS["slurm.worst_days"]
 
 FIELDS = (
     "JobID,JobName,User,Partition,QOS,State,Submit,Start,End,Elapsed,Timelimit,AllocNodes,"

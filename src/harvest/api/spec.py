@@ -87,12 +87,14 @@ class ReportSpec:
         returns a report, for example a ``harvest_report.Report``. It raises ValueError for an
         unsuitable value of a setting. The report's method ``completed`` takes a ReportContext and
         returns the result of ``Dataset.report``.
+    fewest: as that of a view.
     """
 
     name: str
     doc: str
     build: Any
     requires: tuple[str, ...] = ()
+    fewest: int = 1
     settings: Mapping[str, Setting] = attrs.field(factory=dict, converter=by_name)
 
 

@@ -90,6 +90,8 @@ class View:
         the settings by name, and returns a lazy frame; it raises ValueError for an unsuitable value
         of a setting.
     requires: record types it reads; a dataset with at least one of them can serve the view.
+    fewest: of how many of these a dataset must have rows to be offered the view, which can be asked
+        for by its name anyhow: one that joins what views of single sources show as well needs 2.
     settings: what it accepts, by name: a Setting, or its meaning as text, for values of any type.
     columns: its columns in order, declared by the functions of ``harvest.columns``; or their
         ``module:NAME``, imported when first used. A column without ``doc`` takes meaning and unit
@@ -104,6 +106,7 @@ class View:
     doc: str
     build: Callable[..., pl.LazyFrame] | str
     requires: tuple[str, ...] = ()
+    fewest: int = 1
     settings: Mapping[str, Setting] = attrs.field(factory=dict, converter=by_name)
     columns: tuple[Column, ...] | str = ()
     first: tuple[str, ...] = ()

@@ -24,13 +24,13 @@ def names_for(
     """Return the views or reports that are possible with the record types a dataset holds.
 
     The order is by the share of required record types that the dataset holds; those that require
-    none come last. Otherwise the share must exceed ``beyond``.
+    none come last. Otherwise the share must exceed ``beyond``, with at least ``fewest`` types.
     """
     shares: dict[str, float] = {}
     for name, spec in declared.items():
         held = sum(1 for kind in spec.requires if kind in kinds)
         share = held / len(spec.requires) if spec.requires else 0.0
-        if share > beyond or not spec.requires:
+        if (share > beyond and held >= spec.fewest) or not spec.requires:
             shares[name] = share
     return sorted(shares, key=lambda name: (-shares[name], name))
 

@@ -37,6 +37,7 @@ class Known:
 
 
 _DOCS: Final = {
+    "accounting": "shows what jobs of any scheduler used and wasted, how they waited and failed",
     "cluster": "runs harvests in Slurm jobs, or on a Dask cluster",
     "darshan": "reads Darshan logs: jobs, files, counters of all modules, traced operations",
     "dask": "captures any Dask cluster while it runs, and reads captures and cluster dumps",
@@ -80,9 +81,10 @@ _BROUGHT: Final = {
     },
     "records": {**_own("darshan dask distiller gpfs ncem pbs slurm yappi"), "run": "dask"},
     "views": {
-        **_own("darshan gpfs ncem slurm"),
+        **_own("darshan gpfs ncem pbs slurm"),
         "dask": "dask-runs",
         "io": "darshan",
+        "jobs": "accounting",
         "run": "insight",
     },
 }

@@ -1,8 +1,11 @@
-"""What this distribution adds: the source ``pbs``."""
+"""What this distribution adds: the source ``pbs``, and views, reports and rules on its jobs."""
 
 from __future__ import annotations
 
-from harvest import SourceSpec, hookimpl
+from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl
+from harvest_accounting import reports_of, rules_of, views_of
+
+from .accounting import JOB_RUNS
 
 harvest_api = 1
 
@@ -18,3 +21,21 @@ def harvest_sources() -> list[SourceSpec]:
             record_types=("pbs.job", "pbs.event"),
         )
     ]
+
+
+@hookimpl
+def harvest_views() -> tuple[View, ...]:
+    """Views of jobs: runs, efficiency, waits, usage, failures, arrays."""
+    return views_of(JOB_RUNS)
+
+
+@hookimpl
+def harvest_reports() -> tuple[ReportSpec, ...]:
+    """Reports of jobs: usage, waits, failures."""
+    return reports_of(JOB_RUNS)
+
+
+@hookimpl
+def harvest_rules() -> tuple[Rule, ...]:
+    """Rules on waste, failures, waits and arrays."""
+    return rules_of(JOB_RUNS)

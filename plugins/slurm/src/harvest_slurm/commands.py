@@ -57,13 +57,16 @@ def job_command(
     failed. Values that were not recorded are "unknown", where seff prints 0.
     """
     # only when the command runs: ``--help`` needs no polars
+    from harvest_accounting.calendar import zone_of
+    from harvest_accounting.job_runs import Jobs, of_scheduler
+
+    from .accounting import JOB_RUNS
     from .job.find import find
     from .job.words import as_json, in_words
-    from .views.calendar import zone_of
 
     data = harvest.open(dataset)
     found = find(data, job, cluster, restart)
-    zone = zone_of(data, timezone)
+    zone = zone_of(Jobs.of(data, of_scheduler(JOB_RUNS)), timezone)
     if json:
         typer.echo(orjson.dumps(as_json(found), option=orjson.OPT_INDENT_2).decode())
         return

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl
+from harvest_accounting import reports_of, rules_of, views_of
 
+from .accounting import JOB_RUNS
 from .named_commands import harvest_commands as harvest_commands
-from .report import REPORTS
-from .rules import RULES
-from .views import VIEWS
+from .rules import ERRORS_REPORTED
 
 harvest_api = 1
 
@@ -28,16 +28,16 @@ def harvest_sources() -> list[SourceSpec]:
 @hookimpl
 def harvest_views() -> tuple[View, ...]:
     """Views of jobs: runs, efficiency, waits, usage, failures, arrays."""
-    return VIEWS
+    return views_of(JOB_RUNS)
 
 
 @hookimpl
 def harvest_reports() -> tuple[ReportSpec, ...]:
     """Reports of jobs: usage, waits, failures."""
-    return REPORTS
+    return reports_of(JOB_RUNS)
 
 
 @hookimpl
 def harvest_rules() -> tuple[Rule, ...]:
     """Rules on waste, failures, waits and arrays."""
-    return RULES
+    return (*rules_of(JOB_RUNS), ERRORS_REPORTED)

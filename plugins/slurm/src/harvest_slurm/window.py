@@ -10,8 +10,9 @@ from zoneinfo import ZoneInfo
 import attrs
 
 from harvest import Partition, SourceError
+from harvest_accounting.calendar import moment
 
-from .config import SlurmConfig, moment
+from .config import SlurmConfig
 
 ORIGIN: Final = "slurm:live"
 """The origin of rows of a live cluster."""

@@ -16,10 +16,11 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader, UsageError
+from harvest_accounting.frame import OWNER, owner
 
+from ..runs.jobs import jobs
+from ..runs.steps import steps_once
 from ..values.ids import PATTERN
-from ..views.jobs import jobs
-from ..views.steps import OWNER, owner, steps_once
 
 _ID: Final = re.compile(PATTERN)
 _SHOWN: Final = 5

@@ -9,9 +9,9 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from harvest.toolkit.amounts import count_in_words
+from harvest_accounting.calendar import Zone
+from harvest_accounting.states import FAILED
 
-from ..states import FAILED
-from ..views.calendar import Zone
 from .find import Found, of_group
 
 _UNKNOWN: Final = "unknown"

@@ -1,0 +1,252 @@
+"""Periods as users name them (``year=2024``, ``from`` and ``to``), and the zone of their days."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Final, TypeAlias
+from zoneinfo import ZoneInfo
+
+import attrs
+import polars as pl
+
+from harvest import DatasetError, UsageError
+
+from .job_runs import Jobs
+
+NAMES: Final = ("year", "quarter", "month", "last", "from", "to", "since", "until")
+"""The settings that name a period."""
+
+_Bounds: TypeAlias = "tuple[datetime | None, datetime | None]"
+
+_MONTHS: Final = {"year": 12, "quarter": 3, "month": 1}
+_DAYS: Final = {"week": 7, "day": 1}
+_DATE: Final = re.compile(r"(\d{4})(?:-?(?:Q([1-4])|(0[1-9]|1[0-2])))?", re.IGNORECASE)
+_DAY: Final = re.compile(r"today|\d{4}-?\d\d-?\d\d")
+_AGO: Final = re.compile(r"(\d{1,6})([smhdw])")
+_AGO_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_COUNT: Final = re.compile(r"(\d{1,4})[ -]?(year|quarter|month|week|day)s?")
+_EXAMPLES: Final = {
+    "year": "2024",
+    "quarter": "2024-Q1",
+    "month": "2024-01",
+    "last": "month, year, 30d, 12w or `6 months`",
+}
+
+
+@attrs.frozen
+class Zone:
+    """A time zone: name; why: a sentence on where it comes from."""
+
+    name: str
+    why: str
+
+    def local(self, time: pl.Expr) -> pl.Expr:
+        """Times as this zone's clocks show them."""
+        return time.dt.convert_time_zone(self.name)
+
+
+def zone_of(jobs: Jobs, wanted: str | None) -> Zone:
+    """The wanted zone, else that of the harvest, or UTC where there were several.
+
+    Raises UsageError for an unknown zone.
+    """
+    if wanted is not None:
+        try:
+            ZoneInfo(wanted)
+        except (ValueError, OSError, KeyError):
+            raise UsageError(
+                f"{wanted!r} is not a known time zone",
+                remedy="write Europe/Zurich, for example, or UTC",
+            ) from None
+        return Zone(wanted, f"Days and months are in the time zone {wanted}, your choice.")
+    try:
+        zones = sorted(
+            {
+                zone or "UTC"
+                for source in (runs.source for runs in jobs.schedulers)
+                for zone in (jobs.data.harvested_with(source, "timezone") if source else ())
+            }
+        )
+    except DatasetError as lost:
+        return Zone(
+            "UTC",
+            f"The time zone of the harvest is unknown ({lost.message}): days and months are in "
+            "UTC. Choose a zone with timezone=ZONE.",
+        )
+    if len(zones) > 1:
+        return Zone(
+            "UTC",
+            f"The jobs were harvested with several time zones ({', '.join(zones)}): days and "
+            "months are in UTC. Choose a zone with timezone=ZONE.",
+        )
+    name = zones[0] if zones else "UTC"
+    return Zone(name, f"Days and months are in the time zone {name}, that of the harvest.")
+
+
+@attrs.frozen
+class Period:
+    """A period: its first moment, the first moment after it (None where open), and its name."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    name: str = ""
+
+    def days(self, zone: str) -> tuple[date | None, date | None]:
+        """Its first and its last day; None where it is open."""
+        here = ZoneInfo(zone)
+        first = self.since and self.since.astimezone(here).date()
+        # the end is not part of the period
+        last = self.until and (self.until - timedelta(microseconds=1)).astimezone(here).date()
+        return first, last
+
+    def in_words(self, zone: str) -> str:
+        """``last=year (2024-01-01 to 2024-12-31)``."""
+        first, last = self.days(zone)
+        ends = f"{f'from {first} on' if first else ''}{f'until {last}' if last else ''}"
+        return f"{self.name} ({f'{first} to {last}' if first and last else ends})"
+
+
+def period_of(given: Mapping[str, str], zone: ZoneInfo, now: datetime | None = None) -> Period:
+    """The period that the given settings of NAMES describe; open without any.
+
+    Raises UsageError for settings that describe no period, or two.
+    """
+    today = (now or datetime.now(UTC)).astimezone(zone)
+    whole = [name for name in NAMES[:4] if name in given]
+    name = ", ".join(f"{key}={given[key]}" for key in NAMES if key in given)
+    twice = [pair for pair in (("from", "since"), ("to", "until")) if set(pair) <= given.keys()]
+    if len(whole) > 1 or (whole and len(given) > 1) or twice:
+        raise UsageError(
+            f"{name} name two periods",
+            remedy="set one of year, quarter, month and last, or a start (from or since) and an "
+            "end (to or until)",
+        )
+    if whole:
+        return Period(*_whole(whole[0], given[whole[0]], today), name)
+    begin, end = None, None
+    for key, value in given.items():
+        bounds = _bounds_of(key, value, zone, today)
+        if key in ("from", "since"):
+            begin = bounds[0]
+        else:
+            # `to` names the last day, month or year of the period; `until` the end itself
+            end = bounds[key == "to"]
+    if begin is not None and end is not None and begin >= end:
+        raise UsageError(
+            f"the period is empty: it starts at {begin:%Y-%m-%dT%H:%M:%SZ} and ends at "
+            f"{end:%Y-%m-%dT%H:%M:%SZ}",
+            remedy="set since and until, or from and to",
+        )
+    return Period(begin, end, name)
+
+
+def _whole(key: str, text: str, today: datetime) -> _Bounds:
+    """The bounds of a year, a quarter or a month, or of the setting ``last``."""
+    if key == "last":
+        return _last(text, today)
+    length = _MONTHS[key]
+    if text in ("this", "last"):
+        current = _number(today) // length * length
+        return _months(current - length * (text == "last"), length, today)
+    named = _named(text)
+    if named is None or named[1] != length:
+        raise UsageError(
+            f"{key}={text!r} is not a {key}", remedy=f"write {_EXAMPLES[key]}, `this` or `last`"
+        )
+    return _months(*named, today)
+
+
+def _last(text: str, today: datetime) -> _Bounds:
+    """The last whole year or month, for example, or a number of them up to now."""
+    if text in _MONTHS:
+        return _whole(text, "last", today)
+    midnight = today.replace(hour=0, minute=0, second=0, microsecond=0)
+    if text in _DAYS:
+        days = _DAYS[text]
+        end = midnight - timedelta(days=midnight.weekday() if text == "week" else 0)
+        return _utc(end - timedelta(days=days)), _utc(end)
+    if _AGO.fullmatch(text):
+        return moment(text, ZoneInfo("UTC"), _utc(today)), None
+    counted = _COUNT.fullmatch(text)
+    if counted is None:
+        raise UsageError(f"last={text!r} is not a period", remedy=f"write {_EXAMPLES['last']}")
+    amount, unit = int(counted[1]), counted[2]
+    if unit in _DAYS:
+        return _utc(today - timedelta(days=amount * _DAYS[unit])), None
+    year, month = divmod(_number(today) - amount * _MONTHS[unit], 12)
+    if year < 1:
+        raise UsageError(f"last={text!r} starts before the year 1", remedy="write a smaller number")
+    day = min(today.day, monthrange(year, month + 1)[1])
+    return _utc(today.replace(year=year, month=month + 1, day=day)), None
+
+
+def _bounds_of(key: str, text: str, zone: ZoneInfo, today: datetime) -> _Bounds:
+    """The first moment and the end of the year, month, day or moment that a text names."""
+    named = _named(text)
+    if named:
+        return _months(*named, today)
+    try:
+        begin = moment(text, zone, _utc(today))
+    except ValueError as error:
+        raise UsageError(f"{key}: {error}") from None
+    if _DAY.fullmatch(text) is None:
+        return begin, begin
+    return begin, _utc(begin.astimezone(zone) + timedelta(days=1))
+
+
+def moment(text: str, zone: ZoneInfo, now: datetime | None = None) -> datetime:
+    """A moment from a setting: a date, a date with time, ``now``, ``today``, or ``7d`` ago.
+
+    Raises ValueError for any other text.
+    """
+    now = now or datetime.now(UTC)
+    if text == "now":
+        return now.replace(microsecond=0)
+    if text == "today":
+        local = now.astimezone(zone)
+        return local.replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)
+    ago = _AGO.fullmatch(text)
+    if ago:
+        return (now - timedelta(**{_AGO_UNITS[ago[2]]: int(ago[1])})).replace(microsecond=0)
+    try:
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is not a time; write 2024-01-31, 2024-01-31T12:00:00, or 7d for 7 days ago"
+        ) from None
+    if read.tzinfo is None:
+        read = read.replace(tzinfo=zone)
+    return read.astimezone(UTC)
+
+
+def _number(day: datetime) -> int:
+    """Months since the year 0."""
+    return day.year * 12 + day.month - 1
+
+
+def _named(text: str) -> tuple[int, int] | None:
+    """The first month of a year, a quarter or a month, and its number of months."""
+    found = _DATE.fullmatch(text)
+    if found is None:
+        return None
+    quarter, month = int(found[2] or 1), int(found[3] or 1)
+    length = 3 if found[2] else 1 if found[3] else 12
+    return (int(found[1]) or 1) * 12 + (quarter - 1) * 3 + month - 1, length
+
+
+def _months(first: int, length: int, today: datetime) -> _Bounds:
+    """The first moment of a month, and that of the month ``length`` months later."""
+    begin, end = (
+        _utc(datetime(n // 12, n % 12 + 1, 1, tzinfo=today.tzinfo))
+        if n // 12 <= 9999
+        else datetime.max.replace(tzinfo=UTC)
+        for n in (first, first + length)
+    )
+    return begin, end
+
+
+def _utc(local: datetime) -> datetime:
+    return local.astimezone(UTC)

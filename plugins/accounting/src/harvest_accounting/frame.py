@@ -1,0 +1,194 @@
+"""The frame of job runs that schedulers fill: one row per run of a job, and what fills it.
+
+A scheduler whose record type has all that it knows in columns needs nothing of this module.  One
+that computes some calls ``once`` and ``complete`` in the function that its ``JobRuns`` names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pkgutil import resolve_name
+from typing import Final
+
+import polars as pl
+
+from harvest import DatasetReader
+
+from .job_runs import MORE, JobRuns, Jobs
+from .possible import disorder, possible, ran_until, seconds_from
+from .states import ENDED
+
+FRAME: Final = (
+    "job_id", "submit_time", "restart", "job_id_raw", "array_job_id", "array_task_id",
+    "het_job_id", "het_offset", "cluster", "name", "user", "group", "account", "partition", "qos",
+    "state", "state_by", "exit_code", "exit_signal", "eligible_time", "start_time", "end_time",
+    "undecided_times", "wait_s", "planned_s", "elapsed_s", "timelimit_s", "req_nodes",
+    "alloc_nodes", "req_cpus", "alloc_cpus", "alloc_gpus", "req_mem_bytes", "req_mem_per",
+    "alloc_mem_bytes", "steps", "ntasks", "cpu_time_s", "cpu_s", "user_cpu_s", "system_cpu_s",
+    "max_rss_bytes", "mem_used_bytes", "max_disk_read_bytes", "max_disk_write_bytes",
+    "gpu_util_percent", "gpu_mem_used_bytes", "node_list", "ended", "restarts", "impossible",
+    "ran_until", "origin", "position",
+)  # fmt: skip
+"""The columns of the frame in their order: of ``MORE``, those that a scheduler fills."""
+
+_TEXTS: Final = ("job_id", "cluster", "name", "user", "group", "account", "partition", "qos",
+                 "state", "undecided_times", "node_list")  # fmt: skip
+
+_USE: Final = ("cpu_s", "mem_used_bytes", "gpu_util_percent")
+
+_JOB: Final = ("cluster", "job_id")
+
+_IN_ORDER: Final = (
+    ("submit_time", "start_time"), ("eligible_time", "start_time"), ("start_time", "end_time"),
+)  # fmt: skip
+
+OWNER: Final = (*_JOB, "owner_time", "owner_origin", "owner_position")
+"""The key of a run, in the frame of its failed step; see ``owner``."""
+
+OF_STEP: Final = {
+    "failed_step": pl.String,
+    "in_first": pl.Boolean,
+    "step_code": pl.Int64,
+    "step_signal": pl.Int64,
+    "step_nodes": pl.String,
+    "step_memory": pl.Boolean,
+}
+"""What the frame of failed steps has besides OWNER: the step that failed first, whether none began
+before it, its exit code, signal and nodes, and whether a step ran out of memory."""
+
+
+def owner(time: str, position: str) -> list[pl.Expr]:
+    """The last columns of OWNER: the run's submit time, else its row."""
+    unknown = pl.col(time).is_null()
+    return [
+        pl.col(time).alias("owner_time"),
+        pl.when(unknown).then("origin").alias("owner_origin"),
+        pl.when(unknown).then(position).alias("owner_position"),
+    ]
+
+
+def ended() -> pl.Expr:
+    """Whether a run or step ended, by its state, else by its end; null where both are unknown."""
+    by_time = pl.when(pl.col("end_time").is_not_null()).then(pl.lit(value=True))
+    return pl.coalesce(pl.col("state").is_in(ENDED), by_time)
+
+
+def amount(column: str, key: str) -> pl.Expr:
+    """The amount of one resource in a map column."""
+    # maps are lists of key-value structs to polars
+    name, value = (pl.element().struct.field(part) for part in ("key", "value"))
+    mine = pl.col(column).list.filter((name == key) & value.is_not_null())
+    return mine.list.first().struct.field("value")
+
+
+def gpus() -> pl.Expr:
+    """GPUs in ``alloc_tres``: of all kinds, or the sum over the kinds.
+
+    A job without GPUs lists none, and so does every job where the cluster does not account for
+    GPUs.  So a job has 0 only if others of its cluster have some.
+    """
+    key, value = pl.element().struct.field("key"), pl.element().struct.field("value")
+    # no sum of integers may pass their range
+    one = pl.when(key.str.starts_with("gres/gpu:")).then(value.cast(pl.Float64))
+    kinds = pl.col("alloc_tres").list.eval(one).list.drop_nulls()
+    listed = pl.coalesce(
+        amount("alloc_tres", "gres/gpu"),
+        pl.when(kinds.list.len() > 0).then(kinds.list.sum()).cast(pl.Int64, strict=False),
+    )
+    counted = listed.is_not_null().any().over("cluster")
+    return pl.when(pl.col("alloc_tres").is_not_null() & counted).then(listed.fill_null(0))
+
+
+def rows_of(data: DatasetReader, runs: JobRuns) -> pl.LazyFrame:
+    """The rows of a scheduler's record type, with the columns of the frame that it has or lacks.
+
+    A map ``alloc_tres`` that names resources as Slurm does gives ``alloc_mem_bytes`` and
+    ``alloc_gpus``.
+    """
+    rows = data[runs.record_type]
+    names = rows.collect_schema().names()
+    found = {name: pl.col(own) for name, own in runs.columns.items()}
+    if "alloc_tres" in names:
+        from_tres = {"alloc_mem_bytes": amount("alloc_tres", "mem"), "alloc_gpus": gpus()}
+        found = {name: e for name, e in from_tres.items() if name not in names} | found
+    for name in (*FRAME, "suspended_s"):
+        if name not in names:
+            found.setdefault(name, pl.lit(None, _kind(name)))
+    return rows.with_columns(**found)
+
+
+def _kind(name: str) -> pl.DataType | type[pl.DataType]:
+    """The type of a column of the frame."""
+    if name.endswith("_time"):
+        return pl.Datetime("us", "UTC")
+    if name.endswith(("_s", "_percent")):
+        return pl.Float64
+    return pl.String if name in _TEXTS else pl.Int64
+
+
+def once(rows: pl.LazyFrame, order: str = "submit_time") -> pl.LazyFrame:
+    """Each run once, numbered from 0 per job (``restart``), with whether it ``ended``.
+
+    Where several rows have one run, the most complete: it may have started between dumps.  Rows of
+    one run have the same cluster, id and time of the given name.
+    """
+    known = pl.col(order).is_not_null()
+    if order == "start_time":  # a row without it waits, until another of the job has one
+        rows = rows.filter(known | ~known.any().over(_JOB))
+        apart = []
+    else:  # only their place distinguishes runs without it
+        apart = [pl.when(~known).then(pl.col(name)) for name in ("origin", "position")]
+    fullest = pl.col("job_row").sort_by(
+        pl.col("end_time").is_not_null(),
+        pl.col("start_time").is_not_null(),
+        pl.col("elapsed_s").fill_null(-1.0),
+        "job_row",
+    )
+    # chosen by number: grouping would copy every column
+    same = pl.struct(*_JOB, order, *(e.alias(f"apart {n}") for n, e in enumerate(apart)))
+    rows = rows.with_row_index("job_row")
+    runs = rows.filter(pl.col("job_row") == fullest.last().over(same))
+    number = pl.col(order).rank("ordinal").over(_JOB).cast(pl.Int64) - 1
+    # only these times show the order of several runs
+    only = pl.when(pl.len().over(_JOB) == 1).then(pl.lit(0, pl.Int64))
+    return runs.with_columns(restart=pl.coalesce(number, only), ended=ended())
+
+
+def complete(
+    rows: pl.LazyFrame, also: Iterable[pl.Expr] = (), fills: Collection[str] = (), **more: pl.Expr
+) -> pl.LazyFrame:
+    """The frame of runs, from rows of ``once``; impossible values are null (``possible``).
+
+    What a run used is null until it ends.
+    ``ran_until`` is when a run ended or was last seen, if its start and end are known.
+    also: texts on what else is impossible.  fills: which columns of ``MORE`` the rows have.
+    more: columns that are computed from possible values.
+    """
+    runs = possible(rows, also=(*(disorder(*pair) for pair in _IN_ORDER), *also))
+    columns = {
+        "wait_s": seconds_from("submit_time", "start_time"),
+        "planned_s": pl.coalesce("planned_s", seconds_from("eligible_time", "start_time")),
+        "ran_until": ran_until(pl.col("ended")),
+        "cpu_time_s": pl.coalesce(pl.col("elapsed_s") * pl.col("alloc_cpus"), "cpu_time_s"),
+        **{name: pl.when("ended").then(name) for name in _USE if name not in more},
+    }
+    names = [name for name in FRAME if name not in MORE or name in fills]
+    filled = runs.with_columns(**columns, **more).select(names)
+    return filled.sort("submit_time", "job_id", "restart", nulls_last=True)
+
+
+def runs_of(data: DatasetReader, runs: JobRuns) -> pl.LazyFrame:
+    """The frame of a scheduler's runs."""
+    if runs.runs is not None:
+        return resolve_name(runs.runs)(data)  # type: ignore[no-any-return]
+    return complete(once(rows_of(data, runs), runs.order), fills=runs.fills)
+
+
+def failed_steps(jobs: Jobs) -> pl.LazyFrame | None:
+    """The step of each run that failed first, of all schedulers that have steps; else None."""
+    found = []
+    for runs in jobs.schedulers:
+        if runs.failed_steps is not None:
+            steps = resolve_name(runs.failed_steps)(jobs.data)
+            found.append(steps.with_columns(pl.lit(runs.scheduler).alias(n) for n in jobs.by))
+    return pl.concat(found) if found else None

@@ -1,0 +1,87 @@
+"""Possible values: times in their order, and amounts that a machine can have.
+
+Impossible values become null, so that no sum includes them; the column ``impossible`` names
+them.  The record types keep what was recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import polars as pl
+
+_LONGEST_S: Final = 100 * 366 * 86400.0
+_MOST_BYTES: Final = 2**60
+_MOST: Final = 2**28
+
+_LIMITS: Final = {
+    **dict.fromkeys(("elapsed_s", "suspended_s", "planned_s", "timelimit_s"), _LONGEST_S),
+    **dict.fromkeys(
+        ("cpu_time_s", "cpu_s", "total_cpu_s", "user_cpu_s", "system_cpu_s"), _LONGEST_S * _MOST
+    ),
+    **dict.fromkeys(
+        ("req_mem_bytes", "alloc_mem_bytes", "max_rss_bytes", "used_mem", "gpu_mem"), _MOST_BYTES
+    ),
+    **dict.fromkeys(("max_disk_read_bytes", "max_disk_write_bytes"), 2**62),
+    **dict.fromkeys(("nodes", "alloc_nodes", "req_nodes", "alloc_cpus", "req_cpus"), _MOST),
+    **dict.fromkeys(("ntasks", "alloc_gpus", "gpu_util"), _MOST),
+}
+"""The most that an amount of one run or step may be: a century, an exbibyte, 2**28 CPUs."""
+
+
+def _can_be(name: str) -> pl.Expr:
+    return pl.col(name).is_between(0, _LIMITS[name])
+
+
+def possible(rows: pl.LazyFrame, *, also: Iterable[pl.Expr] = ()) -> pl.LazyFrame:
+    """The rows with impossible amounts set to null and named in ``impossible``, if any.
+
+    also: texts on what else is impossible, or null.
+    """
+    names = [name for name in rows.collect_schema().names() if name in _LIMITS]
+    said = [pl.when(~_can_be(name)).then(pl.lit(name)) for name in names]
+    text = pl.concat_str([*also, *said], separator=", ", ignore_nulls=True)
+    return rows.with_columns(
+        pl.when(text != "").then(text).alias("impossible"),
+        *(pl.when(_can_be(name)).then(name).alias(name) for name in names),
+    )
+
+
+def bytes_of(each: pl.Expr, count: str | pl.Expr) -> pl.Expr:
+    """Bytes of each times their number; null where more than any machine has."""
+    number = pl.col(count) if isinstance(count, str) else count
+    return pl.when(each.cast(pl.Float64) * number <= _MOST_BYTES).then(each * number)
+
+
+def seconds_from(begin: str, end: str) -> pl.Expr:
+    """Seconds from one time to another; null where one of them is ambiguous (the clock was set
+    back), and where they are not in their order.
+    """
+    passed = (pl.col(end) - pl.col(begin)).dt.total_microseconds() / 1e6
+    return pl.when(_are_decided(begin, end) & passed.is_between(0, _LONGEST_S)).then(passed)
+
+
+def _are_decided(*times: str) -> pl.Expr:
+    return ~pl.col("undecided_times").str.contains("|".join(times)).fill_null(value=False)
+
+
+def disorder(begin: str, end: str) -> pl.Expr:
+    """Names two times that are in the wrong order or a century apart; else null."""
+    known = pl.col(begin).is_not_null() & pl.col(end).is_not_null() & _are_decided(begin, end)
+    wrong = known & seconds_from(begin, end).is_null()
+    return pl.when(wrong).then(pl.lit(f"{begin} to {end}"))
+
+
+def ran_until(ended: pl.Expr) -> pl.Expr:
+    """When a run ended, or was last seen; null where its start or end is unknown.
+
+    ended: whether it did.  Before that, its elapsed time shows how long it has run.
+    """
+    ran = pl.col("elapsed_s") + pl.col("suspended_s").fill_null(0.0)
+    ran = pl.when(ran.is_between(0, _LONGEST_S)).then(ran * 1e6).round().cast(pl.Int64)
+    so_far = pl.col("start_time") + pl.duration(microseconds=ran)
+    until = pl.coalesce("end_time", pl.when(~ended).then(so_far))
+    passed = (until - pl.col("start_time")).dt.total_microseconds()
+    known = _are_decided("start_time", "end_time") & passed.is_between(0, _LONGEST_S * 1e6)
+    return pl.when(known).then(until)

@@ -1,0 +1,297 @@
+"""The report ``usage``: who used and wasted how much in a period, who failed, who waited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from typing import Any, Final
+
+import polars as pl
+import polars.selectors as cs
+
+from harvest.toolkit.amounts import count_in_words, share_in_words
+from harvest_report import Column, LazySection, Notes, Report, Section, Table, Tile, with_others
+from harvest_toolkit.frames import fraction
+
+from ..job_runs import Jobs
+from ..period import Selection, selection_of
+from ..states import ENDS, FAILURES
+from ..views.declared.common import KEYS, RESOURCES, Resource, groups_of
+from .missing import filled, missing
+from .plots import by_month, of_most_hours, used_and_wasted
+from .words import (
+    CLOCK,
+    counted_in,
+    days_in_words,
+    hours,
+    hours_in_words,
+    known_sum,
+    lasting,
+    part,
+    unknown_use,
+    use_tiles,
+    used_share,
+)
+
+_LABELS: Final = {
+    "out_of_memory": "out of memory",
+    "node_fail": "node failed",
+    "not_ended": "not ended",
+    "state_unknown": "unknown",
+}
+
+
+def usage_report(
+    data: Jobs,
+    by: Iterable[str] = ("user",),
+    top: int = 25,
+    cpu_hour_cost: float | None = None,
+    gpu_hour_cost: float | None = None,
+    **choice: str | None,
+) -> Report:
+    """The report; by: what jobs are grouped by, the other settings: those of the view ``usage``."""
+    names = groups_of(by, (*KEYS, *data.by))
+    selection = selection_of(data, choice, None)
+    prices = {"cpu_hour_cost": cpu_hour_cost, "gpu_hour_cost": gpu_hour_cost}
+    present = given_settings(choice)
+    groups = data.view("usage", by=by, **present, **given_settings(prices)).collect()
+    jobs = selection.jobs(data)
+    first, last = days_of(jobs)
+    rows = fold(groups, names, top)
+    keys = [Column(name) for name in names]
+    caption = counted_in(selection, names, int(groups["undivided_jobs"].sum()))
+    ends = _ends_and_waits(data, rows, keys)
+
+    def notes() -> Notes:
+        # a run is among those that ran in each of several months
+        several = {"month", "day"} & set(names)
+        whole = data.view("usage", by="cluster", **present).collect() if several else groups
+        return _notes(
+            data, groups, rows, selection, [*unknown_use(whole), *missing(data.words, jobs)]
+        )
+
+    return Report(
+        f"What jobs{chosen_in_words(selection)} used and wasted by {', '.join(names)}"
+        f"{period_in_words(selection, first, last)}",
+        intro=without_jobs(groups),
+        tiles=_tiles(data, groups) if groups.height else (),
+        picture="cpu-hours",
+        sections=[
+            *([used_and_wasted(groups, names)] if groups["cpu_hours"].sum() else []),
+            *(
+                table
+                for resource in RESOURCES
+                if resource.name == "cpu" or (groups[resource.column()].sum() or 0) > 0
+                for table in filled(_resource_table(data, resource, rows, keys), len(keys), caption)
+            ),
+            *filled(_cost_table(rows, keys), len(keys), caption),
+            LazySection("months", lambda: _months(data.view("trend", **present), selection)),
+            *(table for each in ends for table in filled(each, len(keys), caption)),
+            LazySection("definitions", notes),
+        ],
+    )
+
+
+def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
+    """The groups with the most CPU hours, and the others as one last row.
+
+    The median of the others together does not follow from their medians, so it stays null.
+    """
+    if not shown or groups.height <= shown + 1:
+        return groups
+    marked = groups.with_row_index("place")
+    kept = of_most_hours(marked, shown)
+    others = marked.join(kept, on="place", how="anti")
+    summed = cs.numeric() - cs.starts_with("median_", "mean_", "max_", "main_", "place")
+    summed -= cs.ends_with("_eff")
+    row = others.select(
+        # 0 plus unknown is not 0
+        pl.when((summed.null_count() == 0) | (summed.sum() != 0)).then(summed.sum()),
+        pl.col("max_wait_s").max(),
+    ).with_columns(
+        fraction("failed_jobs", pl.sum_horizontal(*ENDS)).alias("failed_share"),
+        (pl.col("total_wait_s") / pl.col("waited_jobs")).alias("mean_wait_s"),
+        *(
+            fraction(r.column("used"), pl.col(r.column("used")) + pl.col(r.column("wasted")))
+            .alias(f"{r.name}_eff")
+            for r in RESOURCES
+        ),
+    )  # fmt: skip
+    return with_others(kept.drop("place"), others.height, names[0], row)
+
+
+def given_settings(choice: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that have a value."""
+    return {name: value for name, value in choice.items() if value is not None}
+
+
+def days_of(jobs: pl.LazyFrame) -> tuple[date | None, date | None]:
+    """The days of the first and the last job that counts."""
+    day = pl.col("at").dt.date()
+    first, last = jobs.select(first=day.min(), last=day.max()).collect().row(0)
+    return first, last
+
+
+_RESOURCE_DOCS: Final = {
+    "allocated": "elapsed time × allocated CPUs",
+    "wasted": "allocated minus used, for jobs with known use",
+    "unknown": "allocated to jobs with unknown use",
+    "eff": "used / (used + wasted)",
+    "jobs": "jobs with unknown use, for example those that have not ended",
+}
+_MEMORY_NOTE: Final = "Memory used is the peak of a {unit}, as if the job had used it all the time."
+
+
+def _resource_table(
+    data: Jobs, resource: Resource, rows: pl.DataFrame, keys: list[Column]
+) -> Table:
+    name = resource.name
+    # the columns of all tables are explained below the first one
+    docs = _RESOURCE_DOCS if name == "cpu" else {}
+    labels = {"": "allocated", "used": "used", "wasted": "wasted", "unknown": "unknown"}
+    if name == "timelimit":
+        docs = {"requested": "time limits of completed jobs"}
+        labels |= {"": "requested", "wasted": "unused"}
+    amounts = (
+        hours(resource.column(what), label, docs.get(label)) for what, label in labels.items()
+    )
+    use = part(f"{name}_eff", "share used", docs.get("eff"))
+    unknown = Column(f"{name}_unknown_jobs", "unknown jobs", doc=docs.get("jobs"))
+    return Table(
+        name,
+        rows,
+        (*keys, "jobs", *amounts, use, unknown),
+        title=resource.title,
+        note=data.whose.fill(_MEMORY_NOTE) if name == "mem" else None,
+    )
+
+
+_MONTHS: Final = (
+    *("month", "jobs", hours("cpu_hours", "CPU h"), hours("year_before_cpu_hours", "year before")),
+    Column("cpu_hours_change", "change", None, "+.1%"),
+    part("cpu_eff", "share used"),
+    part("failed_share", "failed", "share of ended runs"),
+    part("year_before_failed_share", "year before"),
+    lasting("mean_wait_s", "mean wait"),
+)
+
+
+def _months(trend: pl.LazyFrame, selection: Selection) -> list[Section]:
+    """The months compared with a year before; nothing where there is only one month."""
+    months = trend.collect()
+    if months.height < 2 and not months["year_before_jobs"].count():
+        return []
+    note = "An unfinished month is compared with the same days of the year before."
+    table = Table("months", months, _MONTHS, title="Month by month", note=note)
+    dated = months.drop_nulls("month")
+    known = dated["cpu_hours"].sum() > 0 and dated.height > 1
+    caption = counted_in(selection, ["month"])
+    return [*filled(table, 1, caption), *([by_month(dated)] if known else [])]
+
+
+def _cost_table(rows: pl.DataFrame, keys: list[Column]) -> Table:
+    labels = ("used", "wasted", "unknown", "failed")
+    costs = {"cost": "allocated", **{f"{label}_cost": label for label in labels}}
+    columns = (Column(name, label, None, ",.2f") for name, label in costs.items())
+    return Table(
+        "costs",
+        rows,
+        (*keys, "jobs", *columns),
+        title="Costs",
+        note="Known CPU and GPU hours times cpu_hour_cost and gpu_hour_cost. Allocated is the sum "
+        "of used, wasted and unknown; failed is the part of failed runs.",
+    )
+
+
+_WAITS: Final = (
+    Column("waited_jobs", "started", doc="jobs that started, with a known wait"),
+    lasting("mean_wait_s", "mean wait"),
+    lasting("median_wait_s", "median wait"),
+    lasting("max_wait_s", "longest wait"),
+    lasting("median_run_s", "median run", "of ended jobs"),
+)
+
+
+def _ends_and_waits(data: Jobs, rows: pl.DataFrame, keys: list[Column]) -> list[Table]:
+    others = [name for name in (*ENDS, "not_ended", "state_unknown") if name not in FAILURES]
+    others = [name for name in others if name == "completed" or rows[name].sum()]
+    failed, ended = (
+        [Column(name, _LABELS.get(name, name)) for name in names] for names in (FAILURES, others)
+    )
+    lost = "known CPU hours allocated to failed runs"
+    failed.append(part("failed_share", "of ended", "share of ended runs"))
+    failed.append(hours("failed_cpu_hours", "CPU hours lost", lost))
+    return [
+        Table(
+            "failures",
+            rows,
+            (*keys, *failed),
+            title="Jobs that failed, by final state",
+            note=f"The report {data.whose.name('failures')} shows the reasons, for example a step "
+            "without memory.",
+        ),
+        Table("ends", rows, (*keys, "jobs", *ended), title="Other jobs, by final state"),
+        Table(
+            "waits",
+            rows,
+            (*keys, *_WAITS),
+            title="Wait times and run times",
+            note=CLOCK,
+        ),
+    ]
+
+
+def period_in_words(selection: Selection, first: date | None, last: date | None) -> str:
+    """``, 2024-01-01 to 2024-01-31``: the chosen period, else the days of the jobs."""
+    begin, end = selection.period.days(selection.zone.name)
+    return days_in_words(begin or first, end or last)
+
+
+def chosen_in_words(selection: Selection) -> str:
+    """Which jobs, to follow the word jobs: `` of user ann, account x``; or nothing."""
+    kinds = ", ".join(f"{name} {value}" for name, value in selection.only.items())
+    return f" of {kinds}" if kinds else ""
+
+
+def without_jobs(groups: pl.DataFrame) -> Iterator[str]:
+    """Why there are no jobs, or none that count."""
+    if not groups.height:
+        yield "The dataset has no such jobs."
+    elif not groups["jobs"].sum():
+        yield "No job ended in this period, but some ran in it."
+
+
+def _tiles(data: Jobs, groups: pl.DataFrame) -> Iterator[Tile]:
+    """CPU hours, GPU hours where there are some, and failed runs."""
+    jobs = int(groups["jobs"].sum())
+    yield from use_tiles(data, groups, count_in_words(jobs, "job") if jobs else "")
+    gpu, used, wasted = (known_sum(groups[RESOURCES[1].column(w)]) for w in ("", "used", "wasted"))
+    if gpu:
+        note = used_share(used, wasted) or "use not recorded"
+        yield Tile("GPU hours allocated", hours_in_words(gpu), note)
+    ended = int(groups.select(pl.sum_horizontal(*ENDS)).sum().item())
+    if ended:
+        failed = int(groups["failed_jobs"].sum())
+        share = share_in_words(failed / ended)
+        yield Tile("failed runs", f"{failed:,}", f"{share} of {count_in_words(ended, 'ended run')}")
+    elif groups["state_unknown"].sum():
+        yield Tile("failed runs", "not recorded")
+
+
+def _notes(
+    data: Jobs, groups: pl.DataFrame, rows: pl.DataFrame, selection: Selection, gaps: list[str]
+) -> Notes:
+    items = [
+        "A job counts when it ended, else when it started, else when it was submitted. A requeued "
+        "job counts once per run.",
+        "Wasted is allocated minus used. The use of a run is unknown until it ends, and where "
+        f"{data.words.scheduler} did not gather it: its hours count as unknown.",
+    ]
+    if selection.is_bounded:
+        items.append("Jobs without any known time are in no period.")
+    if rows.height < groups.height:
+        items.append(
+            f"The {groups.height - rows.height + 1:,} groups with the fewest CPU hours share a "
+            "row: top=0 lists all."
+        )
+    return Notes("definitions", [*items, *gaps, selection.zone.why], title="Definitions")

@@ -1,0 +1,208 @@
+"""Resources allocated to and used by groups of jobs, and how the jobs ended: sums over jobs.
+
+Allocated hours are the sum of three: used, wasted (allocated minus used), and those with unknown
+use.  Unknown never counts as 0: a condition may be null for a job, and then a count of 0 is null.
+
+Rows are parts of runs (``Selection.parts``) with the hours of the part; a run counts in one part.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from harvest_toolkit.frames import fraction, known_sum
+
+from ..states import ENDED, ENDS, FAILED
+from .declared.common import Resource
+
+_GIB: Final = 2**30
+
+
+COUNTS: Final = pl.col("counts")
+"""Whether the run counts in this row, one of its parts."""
+
+_RAN_HERE: Final = pl.col("share") > 0
+
+
+def _amount(column: str) -> pl.Expr:
+    return pl.col("elapsed_s") * pl.col(column)
+
+
+def started() -> pl.Expr:
+    """Whether a run started; null where unknown."""
+    return pl.coalesce(
+        pl.when(pl.col("start_time").is_not_null()).then(pl.lit(value=True)),
+        pl.col("elapsed_s") > 0,
+        pl.when(pl.col("state") == "pending").then(pl.lit(value=False)),
+    )
+
+
+_RAN: Final = pl.coalesce(pl.col("elapsed_s") > 0, pl.col("cpu_time_s") > 0, started())
+
+_GIVEN_AND_USED: Final = {
+    "cpu": (pl.col("cpu_time_s"), pl.col("cpu_s"), _RAN),
+    "gpu": (
+        _amount("alloc_gpus"),
+        _amount("gpu_util_percent") / 100,
+        _RAN & (pl.col("alloc_gpus") > 0),
+    ),
+    # the peak of a step, as if the job had used it all the time
+    "mem": (_amount("alloc_mem_bytes") / _GIB, _amount("mem_used_bytes") / _GIB, _RAN),
+    # a job that failed early does not show that its limit was too high
+    "timelimit": (pl.col("timelimit_s"), pl.col("elapsed_s"), pl.col("state") == "completed"),
+}
+"""By resource, for one job: allocated and used, in the resource's unit times 3600, and which jobs
+have the resource.  Either amount may be null.
+"""
+
+
+def count_of(which: pl.Expr) -> pl.Expr:
+    """How many jobs are known to meet a condition; 0 only where all are known not to."""
+    of_each = which.filter(COUNTS)
+    known = of_each.any() | of_each.is_not_null().all()
+    return pl.when(known).then(of_each.sum()).cast(pl.Int64)
+
+
+def hours_of(seconds: pl.Expr, which: pl.Expr) -> pl.Expr:
+    """The sum of known hours over the runs that meet a condition.
+
+    0 only where all are known not to meet it; null where all hours of those that do are unknown.
+    """
+    return _sum_or_none(seconds * pl.col("share") / 3600, which & _RAN_HERE)
+
+
+def _sum_or_none(hours: pl.Expr, these: pl.Expr) -> pl.Expr:
+    none = these.is_not_null().all() & ~these.any()
+    return pl.coalesce(known_sum(hours.filter(these).drop_nulls()), pl.when(none).then(0.0))
+
+
+def unknown_cpu_hours() -> pl.Expr:
+    """The number of runs with unknown CPU hours."""
+    return (pl.col("cpu_time_s").is_null() & _RAN_HERE).sum().cast(pl.Int64)
+
+
+def counted() -> dict[str, pl.Expr]:
+    """The number of runs: all, those that ran, and those with undivided hours or bad values.
+
+    All hours of a run with unknown start or end are where it counts.
+    """
+    ran, whole = _RAN.fill_null(value=True), pl.col("ran_until").is_null()
+    counts = {
+        "jobs": COUNTS,
+        "ran_jobs": ran & _RAN_HERE,
+        "undivided_jobs": COUNTS & ran & whole,
+        "impossible_jobs": COUNTS & pl.col("impossible").is_not_null(),
+    }
+    summed = {name: which.sum().cast(pl.Int64) for name, which in counts.items()}
+    return summed | {"started": count_of(started())}
+
+
+def amounts(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows with columns for ``use``: of each resource, whether a run has it, and its hours.
+
+    Each is computed once here, where sums of a group compute it as often as they name it.
+    """
+    share, columns = pl.col("share"), {}
+    for name, (given, spent, held) in _GIVEN_AND_USED.items():
+        has = held & _RAN_HERE
+        for what, amount in (("given", given), ("spent", spent)):
+            columns[f"{name} {what}"] = pl.when(has).then(amount * share) / 3600
+        columns[f"{name} has"] = has
+    return rows.with_columns(**columns)
+
+
+def use(resource: Resource) -> dict[str, pl.Expr]:
+    """Sums of one resource over the jobs of a group, and the used share; rows: of ``amounts``."""
+    given, spent, has = (pl.col(f"{resource.name} {what}") for what in ("given", "spent", "has"))
+    known = given.is_not_null() & spent.is_not_null()
+    unknown = has.fill_null(value=True) & ~known
+    used = known_sum(spent.filter(known))
+    return {
+        resource.column(): _sum_or_none(given, has),
+        resource.column("used"): used,
+        resource.column("wasted"): known_sum((given - spent).filter(known)),
+        resource.column("unknown"): _sum_or_none(given, unknown),
+        f"{resource.name}_unknown_jobs": unknown.sum().cast(pl.Int64),
+        f"{resource.name}_eff": used / known_sum(given.filter(known & (given > 0))),
+    }
+
+
+def shares(resource: Resource) -> dict[str, pl.Expr]:
+    """What each group wasted, as a share of the hours with known use of all groups."""
+    wasted, used = pl.col(resource.column("wasted")), pl.col(resource.column("used"))
+    return {f"{resource.name}_wasted_share": fraction(wasted, (wasted + used).sum())}
+
+
+def how_they_ended() -> dict[str, pl.Expr]:
+    """Counts of runs by final state, which add up to all, and the hours of failures."""
+    state, given = pl.col("state"), pl.col("cpu_time_s")
+    counts = {name: count_of(state.is_in(states)) for name, states in ENDS.items()}
+    failed, in_the_end = state.is_in(FAILED), state.is_in(ENDED)
+    return counts | {
+        "failed_jobs": count_of(failed),
+        "failed_share": fraction((failed & COUNTS).sum(), (in_the_end & COUNTS).sum()),
+        "failed_gpu_hours": hours_of(_amount("alloc_gpus"), failed),
+        "not_ended": count_of(~in_the_end),
+        "state_unknown": (state.is_null() & COUNTS).sum().cast(pl.Int64),
+        "failed_cpu_hours": hours_of(given, failed),
+        "not_ended_cpu_hours": hours_of(given, ~in_the_end),
+    }
+
+
+def why_they_failed() -> dict[str, pl.Expr]:
+    """The main reason of failures in a group, and how many runs failed for it."""
+    reason = pl.col("reason").filter(COUNTS)
+    main = reason.drop_nulls().mode().min()
+    times = pl.when(reason.count() > 0).then((reason == main).sum())
+    return {"main_reason": main, "main_reason_jobs": times.cast(pl.Int64)}
+
+
+def waits() -> dict[str, pl.Expr]:
+    """How long the started runs of a group waited, and how long the ended ones ran.
+
+    ``compared`` counts the runs with both known.
+    """
+    has_waited = COUNTS & pl.col("start_time").is_not_null()
+    wait = pl.when(has_waited).then(pl.coalesce("wait_s", "planned_s"))
+    ran = pl.when(COUNTS & pl.col("ended") & (pl.col("elapsed_s") > 0)).then("elapsed_s")
+    known = pl.coalesce(
+        pl.when(wait.is_not_null()).then(pl.lit(value=True)),
+        pl.when(~started()).then(pl.lit(value=False)),
+    )
+    both = wait.is_not_null() & ran.is_not_null()
+    return {
+        "waited_jobs": count_of(known),
+        "total_wait_s": known_sum(wait),
+        "mean_wait_s": wait.mean(),
+        "median_wait_s": wait.median(),
+        "max_wait_s": wait.max(),
+        "median_run_s": ran.median(),
+        "compared_jobs": pl.when(both.any()).then(both.sum()).cast(pl.Int64),
+        "median_compared_wait_s": wait.filter(both).median(),
+        "median_compared_run_s": ran.filter(both).median(),
+    }
+
+
+def costs(cpu_hour: float | None, gpu_hour: float | None) -> dict[str, pl.Expr]:
+    """The cost of a group's hours: parts that add up to ``cost``, and that of failures.
+
+    cpu_hour, gpu_hour: prices.  A cost is null without prices or known hours.
+    """
+    prices = {"cpu": cpu_hour, "gpu": gpu_hour}
+    columns = {
+        "cost": "{}_hours",
+        "used_cost": "{}_used_hours",
+        "wasted_cost": "{}_wasted_hours",
+        "unknown_cost": "{}_unknown_hours",
+        "failed_cost": "failed_{}_hours",
+    }
+    found = {}
+    for cost, column in columns.items():
+        priced = {column.format(name): price for name, price in prices.items() if price is not None}
+        parts = [pl.col(name) * price for name, price in priced.items()]
+        parts.append(pl.lit(None, pl.Float64))
+        known = pl.any_horizontal(part.is_not_null() for part in parts)
+        found[cost] = pl.when(known).then(pl.sum_horizontal(parts)).cast(pl.Float64)
+    return found

@@ -1,0 +1,165 @@
+"""Why runs failed: the reason, the step that failed first and its nodes; ``reasons``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import polars as pl
+
+from harvest_toolkit.frames import first_text, fraction
+from harvest_toolkit.hosts import expand
+
+from ..frame import OF_STEP, OWNER, failed_steps, owner
+from ..job_runs import Jobs
+from ..period import selection_of
+from ..states import ENDED, ENDS, FAILED, SIGNALS
+from .declared.common import FAILURE_KEYS, groups_of
+from .measures import COUNTS, hours_of, unknown_cpu_hours
+
+_MEMORY: Final = ENDS["out_of_memory"]
+_TOP, _ON = "top_node", "on_nodes"
+
+
+def why_failed(data: Jobs, runs: pl.LazyFrame) -> pl.LazyFrame:
+    """The runs, those that failed with ``reason``, ``failed_step``, ``in_first`` and ``on_nodes``.
+
+    All are null for a run that did not fail.  ``reason`` is why the scheduler ended it, else the
+    signal or exit code of the step that failed first, else of the run: a batch script that ends
+    with 1 does not show that a step ran out of memory.
+    ``in_first``: whether no step began before the failed one; null without known steps.
+    ``on_nodes``: the nodes of that step, else of the run, as a host list.
+    """
+    failed = pl.col("state").is_in(FAILED)
+    joined = _with_steps(data, runs)
+    code, signal = (
+        pl.when((pl.col("step_code") > 0) | (pl.col("step_signal") > 0))
+        .then(f"step_{name}")
+        .otherwise(f"exit_{name}")
+        for name in ("code", "signal")
+    )
+    reason = first_text(
+        (pl.col("state").is_in(_MEMORY) | pl.col("step_memory"), "out of memory"),
+        (pl.col("state") == "timeout", "time limit"),
+        (pl.col("state") == "deadline", "deadline"),
+        (pl.col("state").is_in(ENDS["node_fail"]), "node"),
+        (signal > 0, pl.format("signal {}{}", signal, _named(signal))),
+        (code > 0, pl.format("exit code {}{}", code, _named(code, 128))),
+        (failed, "unknown"),
+    )
+    return joined.with_columns(
+        reason=pl.when(failed).then(reason),
+        failed_step=pl.when(failed).then("failed_step"),
+        in_first=pl.when(failed).then("in_first"),
+        ran_on=_known(data, pl.col("node_list")),
+        on_nodes=pl.when(failed).then(_known(data, pl.coalesce("step_nodes", "node_list"))),
+    ).drop(*OWNER[2:], *(name for name in OF_STEP if name.startswith("step_")), strict=False)
+
+
+def _named(number: pl.Expr, first: int = 0) -> pl.Expr:
+    """`` (SIGSEGV)`` for 11; empty for a signal without a name.
+
+    first: added to signals: shells end with 128 plus the signal that ended a program.
+    """
+    names = {first + signal: f" ({name})" for signal, name in SIGNALS.items()}
+    return number.replace_strict(names, default="", return_dtype=pl.String)
+
+
+def _with_steps(data: Jobs, runs: pl.LazyFrame) -> pl.LazyFrame:
+    """The runs with OF_STEP, null where schedulers have no steps."""
+    steps = failed_steps(data)
+    if steps is None:
+        return runs.with_columns(pl.lit(None, kind).alias(name) for name, kind in OF_STEP.items())
+    keyed = runs.with_columns(owner("submit_time", "position"))
+    return keyed.join(steps, on=[*data.by, *OWNER], how="left", nulls_equal=True)
+
+
+def _known(data: Jobs, nodes: pl.Expr) -> pl.Expr:
+    """Null for a run that did not start."""
+    without = [runs.without_nodes for runs in data.schedulers if runs.without_nodes is not None]
+    return pl.when(~nodes.is_in(without)).then(nodes)
+
+
+def each_node(rows: pl.LazyFrame, nodes: str, name: str = "node") -> pl.LazyFrame:
+    """A row for each node of a column of host lists; null where unknown."""
+
+    def hosts(texts: pl.Series) -> pl.Series:
+        known = {text: expand(text) for text in texts.unique().drop_nulls()}
+        schema = {"text": pl.String, "hosts": pl.List(pl.String)}
+        table = pl.DataFrame({"text": list(known), "hosts": list(known.values())}, schema)
+        given = texts.rename("text").to_frame()
+        return given.join(table, on="text", how="left", maintain_order="left")["hosts"]
+
+    listed = pl.col(nodes).map_batches(hosts, return_dtype=pl.List(pl.String))
+    return rows.with_columns(listed.alias(name)).explode(name)
+
+
+def reasons(
+    data: Jobs, by: str | Iterable[str] = ("account",), **choice: str | None
+) -> pl.LazyFrame:
+    """Failed runs by group and reason, the main reason of each group first.
+
+    by: names out of FAILURE_KEYS.  choice: which jobs; see ``selection_of``.
+    """
+    names = groups_of(by, (*FAILURE_KEYS, *data.by))
+    return by_reason(why_failed(data, selection_of(data, choice, None).parts(data, names)), names)
+
+
+def by_reason(runs: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
+    """The rows of ``reasons``.
+
+    runs: from ``why_failed``.  names: what they are grouped by; empty for all together.
+    """
+    rows = each_node(runs, "ran_on") if "node" in names else runs
+    failed = rows.filter(pl.col("reason").is_not_null())
+    keys, always = [*names, "reason"], pl.lit(value=True)
+    user, step, first, on_nodes, job, at = (
+        pl.col(name).filter(COUNTS)
+        for name in ("user", "failed_step", "in_first", _ON, "job_id", "at")
+    )
+    most = step.drop_nulls().mode().min()
+    summed = failed.group_by(keys).agg(
+        jobs=COUNTS.sum().cast(pl.Int64),
+        cpu_hours=hours_of(pl.col("cpu_time_s"), always),
+        gpu_hours=hours_of(pl.col("elapsed_s") * pl.col("alloc_gpus"), always),
+        cpu_unknown_jobs=unknown_cpu_hours(),
+        users=user.drop_nulls().n_unique().cast(pl.Int64),
+        failed_step=most,
+        failed_step_jobs=(step == most).sum().cast(pl.Int64),
+        step_known_jobs=step.count().cast(pl.Int64),
+        first_step_jobs=first.sum().cast(pl.Int64),
+        node_known_jobs=on_nodes.count().cast(pl.Int64),
+        last_job=job.sort_by(at, job).last(),
+        last_time=at.max(),
+    )
+    known, none = pl.col("step_known_jobs") > 0, pl.lit(None, pl.Int64)
+    summed = summed.with_columns(
+        pl.when(known).then(pl.col(name)).otherwise(none)
+        for name in ("failed_step_jobs", "first_step_jobs")
+    )
+    top = _top_nodes(failed.filter(COUNTS), keys)
+    joined = summed.join(top, on=keys, how="left", nulls_equal=True)
+    ended = rows.filter(COUNTS & pl.col("state").is_in(ENDED))
+    if names:
+        joined = joined.join(
+            ended.group_by(names).agg(ended_jobs=pl.len().cast(pl.Int64)),
+            on=list(names), how="left", nulls_equal=True,
+        )  # fmt: skip
+    else:
+        joined = joined.join(ended.select(ended_jobs=pl.len().cast(pl.Int64)), how="cross")
+    group = pl.col("jobs").sum().over(names) if names else pl.col("jobs").sum()
+    order = ["group_jobs", *names, "jobs", "reason"]
+    return (
+        joined.with_columns(pl.col("ended_jobs").fill_null(0), group_jobs=group)
+        .with_columns(failed_share=fraction("jobs", "ended_jobs"))
+        .sort(order, descending=[name.endswith("jobs") for name in order], nulls_last=True)
+        .drop("group_jobs")
+    )
+
+
+def _top_nodes(failed: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """The node of each group and reason with most failed runs, and their number."""
+    found = each_node(failed.select(*keys, _ON), _ON, _TOP).filter(pl.col(_TOP).is_not_null())
+    counted = found.group_by(*keys, _TOP).agg(top_node_jobs=pl.len().cast(pl.Int64))
+    ranked = counted.sort("top_node_jobs", _TOP, descending=[True, False])
+    return ranked.unique(keys, keep="first", maintain_order=True)

@@ -1,0 +1,26 @@
+"""The frame of PBS's job runs."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from harvest import DatasetReader
+from harvest_accounting.frame import complete, once, rows_of
+
+from .accounting import JOB_RUNS
+
+
+def runs(data: DatasetReader) -> pl.LazyFrame:
+    """Runs of jobs; one that was run again waited from the end of the run before it.
+
+    The log repeats the first submission in all runs of a job.
+    """
+    rows = once(rows_of(data, JOB_RUNS), JOB_RUNS.order)
+    job = ("cluster", "job_id")
+    before = pl.col("end_time").shift(1).over(job, order_by="start_time")
+    again = (pl.col("restart") > 0) | (pl.col("restarts") > 0)
+    rows = rows.with_columns(submit_time=pl.when(again).then(before).otherwise("submit_time"))
+    eligible = pl.max_horizontal("eligible_time", "submit_time")
+    of_again = pl.when(pl.col("submit_time").is_not_null()).then(eligible)
+    rows = rows.with_columns(eligible_time=pl.when(again).then(of_again).otherwise("eligible_time"))
+    return complete(rows, fills=JOB_RUNS.fills)

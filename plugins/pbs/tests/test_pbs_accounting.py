@@ -1,0 +1,30 @@
+"""Runs of jobs in the views of hpc-harvest-accounting."""
+
+from __future__ import annotations
+
+from pbs_logs import ended, line, started
+
+import harvest
+
+
+def test_a_job_that_ran_again_waited_from_the_end_of_its_run_before(tmp_path):
+    """Its log has the first submission in both runs, and a start without an end the day before."""
+    again = ended("7.s", start=1772446000).replace("run_count=1", "run_count=2")
+    lone = ended("8.s", start=1772446000).replace("run_count=1", "run_count=3")
+    lines = [ended("7.s", kind="R"), again, lone, started("9.s")]
+    (tmp_path / "20260302").write_text("".join(f"{each}\n" for each in lines))
+    queued = line("Q", "10.s", "queue=workq user=ann ctime=1772442000", "23:59:00")
+    (tmp_path / "20260303").write_text(f"{ended('9.s')}\n{queued}\n".replace("03/02", "03/03", 1))
+    harvest.run(f"pbs:{tmp_path}", f"parquet:{tmp_path / 'out'}", workers=1)
+    data = harvest.open(tmp_path / "out")
+
+    runs = data.view("pbs.jobs").collect().to_dicts()
+    waits = {(run["job_id"], run["restart"]): run["wait_s"] for run in runs}
+    # 1772442000 + 2 s + 60 s is the end of the first run; of job 8, the runs before are not known
+    assert waits == {
+        ("7.s", 0): 2.0, ("7.s", 1): 1772446000 - 1772442062, ("8.s", 0): None, ("9.s", 0): 2.0,
+        ("10.s", 0): None,
+    }  # fmt: skip
+    (row,) = data.view("pbs.usage", by="user").collect().to_dicts()
+    assert (row["jobs"], row["requeued"], row["not_ended"]) == (5, 1, 1)
+    assert row["cpu_hours"] == 4 * 4 * 58 / 3600

@@ -1,0 +1,1 @@
+"""Runs of jobs with what their steps used, from the records of sacct."""
