@@ -87,7 +87,6 @@ class ReportSpec:
         returns a report, for example a ``harvest_report.Report``. It raises ValueError for an
         unsuitable value of a setting. The report's method ``completed`` takes a ReportContext and
         returns the result of ``Dataset.report``.
-    fewest: as that of a view.
     """
 
     name: str

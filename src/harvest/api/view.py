@@ -89,9 +89,8 @@ class View:
     build: callable, or ``module:function`` imported on first use, that takes a DatasetReader and
         the settings by name, and returns a lazy frame; it raises ValueError for an unsuitable value
         of a setting.
-    requires: record types it reads; a dataset with at least one of them can serve the view.
-    fewest: of how many of these a dataset must have rows to be offered the view, which can be asked
-        for by its name anyhow: one that joins what views of single sources show as well needs 2.
+    requires: record types it reads; a dataset with at least ``fewest`` of them is offered the view,
+        and any dataset serves it by name. A view that joins several sources may need 2.
     settings: what it accepts, by name: a Setting, or its meaning as text, for values of any type.
     columns: its columns in order, declared by the functions of ``harvest.columns``; or their
         ``module:NAME``, imported when first used. A column without ``doc`` takes meaning and unit
