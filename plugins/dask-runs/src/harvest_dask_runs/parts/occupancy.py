@@ -7,9 +7,9 @@ from typing import Final
 import polars as pl
 
 from harvest.model.frames import seconds
+from harvest_dask.records.key_prefixes import prefix_of
 
 from ..critical.path import COMPUTING
-from ..executions.executions import prefix_of
 
 FEW: Final = 0.1
 """The share of a run's threads that counts as few; a single thread always does."""

@@ -7,10 +7,11 @@ from typing import Final
 import polars as pl
 
 from harvest import DatasetReader
+from harvest_dask.records.key_prefixes import prefix_of
 from harvest_dask.records.literals import text_of_literal
 from harvest_toolkit.frames import fraction, known_sum, sum_or_none
 
-from ..executions.executions import executions, prefix_of
+from ..executions.executions import executions
 from ..executions.windows import RUNNING
 from ..frames import Frames, exact_sum, load
 from ..record_names import COUNTED, DASK_TYPES, KILLED, SEGMENT

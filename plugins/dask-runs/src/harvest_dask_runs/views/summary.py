@@ -10,9 +10,10 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.model.frames import seconds
+from harvest_dask.records.key_prefixes import prefix_of
 from harvest_toolkit.frames import count_if_known, known_sum, sum_or_none
 
-from ..executions.executions import executions, prefix_of
+from ..executions.executions import executions
 from ..frames import Frames, load, moved_bytes, pairs_of, sentence
 from ..parts.signs import NO_LINES
 from ..record_names import DASK_TYPES, JOB_TYPES
