@@ -124,16 +124,15 @@ def slice_times(start: int) -> dict[str, pl.Expr]:
     return {"ph": pl.lit("X"), "ts": microseconds_since(start, pl.col("start")), "dur": lasts}
 
 
-def with_lanes(frame: pl.DataFrame, track: str | list[str], *, nest: bool = False) -> pl.DataFrame:
-    """The rows with the column ``lane``, from 0: within a track and lane no two overlap.
+def with_lanes(frame: pl.DataFrame, by: list[str], *, nest: bool = False) -> pl.DataFrame:
+    """Number lanes from 0 in the column ``lane``: within a track and lane no two rows overlap.
 
     frame: has the columns ``start`` and ``end`` (start <= end, not null); its order is kept.
-    track: columns that name the track; nulls are a value like any other.
-    nest: an interval may also lie within another of the same lane.
+    by: columns that name the track; null is a value like any other.
+    nest: an interval may also lie within another one of the same lane.
 
     Intervals that touch do not overlap.
     """
-    by = [track] if isinstance(track, str) else track
     before = pl.col("end").cum_max().shift(1).over(by)
     numbered = frame.with_row_index("_row")
     clash = (
@@ -151,7 +150,7 @@ def with_lanes(frame: pl.DataFrame, track: str | list[str], *, nest: bool = Fals
         ordered = group.sort("start", "end", descending=[False, nest])
         rows += ordered["_row"].to_list()
         starts, ends = (ordered[c].to_physical().to_list() for c in ("start", "end"))
-        lanes += _nested(starts, ends) if nest else _apart(starts, ends)
+        lanes += _lanes(starts, ends, nest=nest)
     placed = pl.DataFrame(
         {"_row": rows, "lane": lanes}, schema={"_row": numbered.schema["_row"], "lane": pl.Int64}
     )
@@ -162,31 +161,18 @@ def with_lanes(frame: pl.DataFrame, track: str | list[str], *, nest: bool = Fals
     )
 
 
-def _apart(starts: list[int], ends: list[int]) -> list[int]:
-    """For each interval, ordered by start, the first lane that is free."""
-    last: list[int] = []
-    lanes = []
-    for start, end in zip(starts, ends, strict=True):
-        for number, busy_until in enumerate(last):
-            if busy_until <= start:
-                last[number] = end
-                lanes.append(number)
-                break
-        else:
-            lanes.append(len(last))
-            last.append(end)
-    return lanes
+def _lanes(starts: list[int], ends: list[int], *, nest: bool) -> list[int]:
+    """Find the first lane that is free for each interval, or with ``nest`` holds it whole.
 
-
-def _nested(starts: list[int], ends: list[int]) -> list[int]:
-    """For each interval, ordered by start and, longest first, by end, the first lane that fits."""
+    The intervals are ordered by start and, with ``nest``, the longest first.
+    """
     open_ends: list[list[int]] = []
     lanes = []
     for start, end in zip(starts, ends, strict=True):
         for number, stack in enumerate(open_ends):
             while stack and stack[-1] <= start:
                 stack.pop()
-            if not stack or end <= stack[-1]:
+            if not stack or (nest and end <= stack[-1]):
                 stack.append(end)
                 lanes.append(number)
                 break
