@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,10 +12,7 @@ import polars as pl
 from harvest.toolkit.amounts import count_in_words
 from harvest_report import Column, Marks, Notes, Plot, legend, seconds_axis
 
-from .figures import COLOURS, INK, OTHER, name_workers, shades, short, time_per_cell
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from .figures import COLOURS, INK, OTHER, mean_at_once, name_workers, shades, short, time_per_cell
 
 DRAWN_AS_SHAPES = 2_500
 IMAGE_COLUMNS = 1_500
@@ -135,7 +132,7 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
     threads: int | None = workers["nthreads"].max()  # type: ignore[assignment]
     most = max(threads or 1, most_at_once(tasks))
     first, last = _range(tasks)
-    grid = _busy_threads(tasks, names, first, last)
+    grid = mean_at_once(tasks, "worker", names, OCCUPANCY_COLUMNS, first, last)
     edges = np.linspace(first / 1e6, last / 1e6, OCCUPANCY_COLUMNS + 1)
 
     def draw(figure: Any) -> None:
@@ -184,21 +181,6 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
 
 def _observed(silent: Sequence[bool]) -> str:
     return f"the {silent.count(False)} workers observed" if any(silent) else "all workers"
-
-
-def _busy_threads(
-    tasks: pl.DataFrame, workers: Sequence[str], first: int, last: int
-) -> NDArray[np.float64]:
-    """How many threads of each worker (rows) were executing in each part of the time (columns)."""
-    shifted = tasks.with_columns(pl.col("start", "end") - first)
-    cells = time_per_cell(shifted, ["worker"], OCCUPANCY_COLUMNS, last - first)
-    width = max(last - first, 1) / OCCUPANCY_COLUMNS
-    places = {name: number for number, name in enumerate(workers)}
-    grid = np.zeros((max(len(workers), 1), OCCUPANCY_COLUMNS))
-    for worker, column, micros in cells.iter_rows():
-        if worker in places:
-            grid[places[worker], column] = micros / width
-    return grid
 
 
 def _scale(workers: pl.DataFrame) -> str:
@@ -263,11 +245,11 @@ def _image(
         {"prefix": list(number), "kind": list(number.values())},
         schema={"prefix": pl.String, "kind": pl.Int64},
     )
-    shifted = placed.join(kinds, on="prefix", how="left", nulls_equal=True).select(
-        "line", "kind", pl.col("start", "end") - first, pale=pl.col("seconds").is_null()
+    numbered = placed.join(kinds, on="prefix", how="left", nulls_equal=True).select(
+        *("line", "kind", "start", "end"), pale=pl.col("seconds").is_null()
     )
     cells = (
-        time_per_cell(shifted, ["line", "kind", "pale"], IMAGE_COLUMNS, last - first)
+        time_per_cell(numbered, ["line", "kind", "pale"], IMAGE_COLUMNS, first, last)
         .with_columns(covered=pl.col("covered") * pl.when("pale").then(PALE).otherwise(1.0))
         .sort("covered", "kind", descending=[True, False])
         .group_by("line", "column", maintain_order=True)

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from harvest_toolkit.frames import first_text
+
 from ..critical.path import COMPUTING
 from ..frames import moved_bytes
 from .tracks import (
@@ -81,11 +83,10 @@ def task_events(placed: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl
             args=args_of(
                 key=pl.col("key"),
                 outcome=pl.col("outcome").fill_null("not seen to end"),
-                told_by=pl.when("by_scheduler", "by_worker")
-                .then(pl.lit("scheduler and worker"))
-                .when("by_scheduler")
-                .then(pl.lit("scheduler"))
-                .otherwise(pl.lit("worker")),
+                told_by=first_text(
+                    (pl.col("by_scheduler") & pl.col("by_worker"), "scheduler and worker"),
+                    (pl.col("by_scheduler"), "scheduler"),
+                ).fill_null("worker"),
                 begins_us=microseconds_since(start, pl.col("begins")),
                 ends_us=microseconds_since(start, pl.col("ends")),
                 size_bytes=pl.col("size_bytes"),

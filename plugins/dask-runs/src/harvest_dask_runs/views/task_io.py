@@ -7,22 +7,25 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import complete_sum, fraction, safe_sum, sum_or_none, whole_nanoseconds
+from harvest_toolkit.frames import (
+    complete_sum,
+    first_text,
+    fraction,
+    safe_sum,
+    sum_or_none,
+    whole_nanoseconds,
+)
 
 from ..frames import host_of, named_run
 from ..io.counted import counted_io
 from ..io.match import Correlation, correlate
 from ..record_names import JOB, SEGMENT
 from .declared.io import COVERAGE_COLUMNS, PROCESS_COLUMNS, TASK_IO_COLUMNS
+from .declared.tasks import TASK_COLUMNS
 
 TASK_IO = types_of(TASK_IO_COLUMNS)
 
-TOTALS: dict[str, pl.DataType] = {
-    **dict.fromkeys(("run", "key"), pl.String()),
-    **dict.fromkeys(("io_read_bytes", "io_write_bytes", "io_operations"), pl.Int64()),
-    "io_seconds": pl.Float64(),
-    **dict.fromkeys(("io_alone_read_bytes", "io_alone_write_bytes"), pl.Int64()),
-}
+TOTALS = types_of(c for c in TASK_COLUMNS if c.name in ("run", "key") or c.name[:3] == "io_")
 
 
 def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -195,12 +198,9 @@ def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.L
         known.workers.join(processes, on=one, how="left")
         .with_columns(
             address_host=host_of(pl.col("worker")),
-            tied_by=pl.when("by_pid")
-            .then(pl.lit("process id"))
-            .when(several)
-            .then(pl.lit("best of several"))
-            .when(~several)
-            .then(pl.lit("thread")),
+            tied_by=first_text(
+                (pl.col("by_pid"), "process id"), (several, "best of several"), (~several, "thread")
+            ),
         )
         .rename({"hostname": "host", "origin": "log"})
         .sort("run", "worker", "host", "pid", "log", nulls_last=True)
