@@ -9,8 +9,6 @@ import polars as pl
 from .key_columns import TUPLE, odd_texts
 from .literals import name_in_key
 
-__all__ = ["key_prefixes", "prefix_of"]
-
 OTHER: Final = "Other"
 DATA: Final = "data"
 """The names of keys without a name, and of keys that are a hash and nothing else."""
