@@ -143,7 +143,7 @@ class Numbers:
     known: its rows of dask.run_summary and dask.indicators.
     rows: part, name, measure and value, of what is known; phases and workers are not among them,
         for what these are depends on the runs that it is compared with.
-    absent: part -> measure -> 0.0, of what the run does not name: it certainly had none.
+    absent: by part, the measures that are certainly 0 of what the run does not name.
     workers: its workers with their numbers, the busiest first.
     tasks: prefix, seconds, began, ended: of the last execution of each task that was executed.
     lacks: what its record lacks, in sentences.
@@ -153,14 +153,14 @@ class Numbers:
     first_time: Any
     known: dict[str, Any]
     rows: pl.DataFrame
-    absent: dict[str, dict[str, float]]
+    absent: dict[str, tuple[str, ...]]
     workers: pl.DataFrame
     tasks: pl.DataFrame
     lacks: list[str]
 
     def zeros(self) -> pl.DataFrame:
-        """What is absent, as rows: part, measure, value."""
-        rows = [(p, m, value) for p, zeros in self.absent.items() for m, value in zeros.items()]
+        """Give what is absent as rows: part, measure, value."""
+        rows = [(part, m, 0.0) for part, measures in self.absent.items() for m in measures]
         kinds = {name: NUMBER[name] for name in ("part", "measure", "value")}
         return pl.DataFrame(rows, kinds, orient="row")
 
@@ -194,10 +194,9 @@ def numbers_of(run: RunOf) -> Numbers:
         known,
         pl.concat(rows),
         {
-            "path": {},
-            "prefix": _zeros(prefixes, ADDED_UP) if observed else {},
-            "graph": {} if known["graphs"] is None else dict.fromkeys(("tasks", "total_s"), 0.0),
-            "worker": _zeros(workers, DONE) if observed else {},
+            "prefix": _known(prefixes, ADDED_UP) if observed else (),
+            "graph": () if known["graphs"] is None else ("tasks", "total_s"),
+            "worker": _known(workers, DONE) if observed else (),
         },
         workers,
         executed.select("prefix", "began", "ended", seconds="duration_s"),
@@ -260,10 +259,9 @@ def _phases(known: dict[str, Any], few: bool, none: bool) -> list[tuple[str, flo
     return [("before the first execution", ahead), *within, ("after the last execution", after)]
 
 
-def _zeros(frame: pl.DataFrame, measures: Iterable[str]) -> dict[str, float]:
-    """0 of each measure that is known of all that the run names, if it names any."""
-    known = [m for m in measures if not frame[m].null_count()]
-    return dict.fromkeys(known if frame.height else (), 0.0)
+def _known(frame: pl.DataFrame, measures: Iterable[str]) -> tuple[str, ...]:
+    """Select the measures that are known of each row; none if there are no rows."""
+    return tuple(m for m in measures if frame.height and not frame[m].null_count())
 
 
 def _graphs(run: RunOf, executed: pl.DataFrame) -> pl.DataFrame:

@@ -124,18 +124,12 @@ def _windows(frames: Frames) -> pl.LazyFrame:
     """Windows in which a worker executed a task, numbered, with the state in which it left it."""
     left = (
         frames["dask.worker_transition"]
-        .group_by(*ONE, window_end="time")
+        .group_by(*ONE, end="time")
         .agg(outcome=pl.col("finish_state").sort_by("position").last())
     )
     return (
         windows(frames)
-        .join(
-            left,
-            left_on=[*ONE, "end"],
-            right_on=[*ONE, "window_end"],
-            how="left",
-            maintain_order="left",
-        )
+        .join(left, on=[*ONE, "end"], how="left", maintain_order="left")
         .select(
             *ONE,
             with_thread="credited",

@@ -24,17 +24,6 @@ LINE = ["worker", "thread", "lane"]
 """What has a line of its own: a thread, or where it is unknown, what ran at the same time."""
 
 
-def lines_of(tasks: pl.DataFrame) -> pl.DataFrame:
-    """The lines of a task stream: worker, thread, lane and ``line``, from 0 at the top."""
-    return (
-        tasks.select(LINE)
-        .unique()
-        .sort(LINE, nulls_last=True)
-        .with_row_index("line")
-        .with_columns(pl.col("line").cast(pl.Int64))
-    )
-
-
 def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
     """Executions as bars on the line of their worker and thread, coloured by prefix.
 
@@ -42,10 +31,17 @@ def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
         microseconds of the run.
     prefixes: those that have a colour of their own come first, by importance.
     """
-    lines = lines_of(tasks)
+    # ``line`` numbers the lines, from 0 at the top
+    lines = (
+        tasks.select(LINE)
+        .unique()
+        .sort(LINE, nulls_last=True)
+        .with_columns(line=pl.int_range(pl.len()))
+    )
     colours = {name: COLOURS[i] if i < len(COLOURS) else OTHER for i, name in enumerate(prefixes)}
     placed = tasks.join(lines, on=LINE, how="left", nulls_equal=True)
     first, last = _range(placed)
+    unended = int(tasks["seconds"].is_null().sum())
     height = min(1.1 + 0.16 * lines.height, 7.5) if lines.height > 6 else 2.2
 
     def draw(figure: Any) -> None:
@@ -67,7 +63,8 @@ def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
         draw,
         "Task stream",
         f"{count_in_words(tasks.height, 'execution')} of {count_in_words(len(colours), 'kind')} of "
-        f"tasks over time, on {_lines_sentence(lines)}.{_pale_sentence(tasks)}",
+        f"tasks over time, on {_lines_sentence(lines)}."
+        + (f" Pale: {unended:,} that were not seen to end." if unended else ""),
         size=(7.5, height + 0.2 * -(-min(len(colours), len(COLOURS) + 1) // 4)),
         marks=lambda: _marks(placed, colours, lines),
     )
@@ -108,11 +105,6 @@ def _lines_sentence(lines: pl.DataFrame) -> str:
     return f"{threads}, with {lines.height - known} more lines for {others}"
 
 
-def _pale_sentence(tasks: pl.DataFrame) -> str:
-    unended = int(tasks["seconds"].is_null().sum())
-    return f" Pale: {unended:,} that were not seen to end." if unended else ""
-
-
 def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
     """How many threads of each worker were executing, over time.
 
@@ -134,6 +126,7 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
     first, last = _range(tasks)
     grid = mean_at_once(tasks, "worker", names, OCCUPANCY_COLUMNS, first, last)
     edges = np.linspace(first / 1e6, last / 1e6, OCCUPANCY_COLUMNS + 1)
+    observed = f"the {silent.count(False)} workers observed" if any(silent) else "all workers"
 
     def draw(figure: Any) -> None:
         from matplotlib.patches import Patch  # optional: the extra "report"
@@ -172,15 +165,11 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
         "occupancy",
         draw,
         "Occupancy of workers",
-        f"Threads that ran tasks: above of {_observed(silent)}, below of each of "
+        f"Threads that ran tasks: above of {observed}, below of each of "
         f"{count_in_words(len(names), 'worker')} ({_scale(workers)})."
         + "".join(f" Without {what}." for what, count in left_out.items() if count),
         size=(9.4, min(2.6 + 0.17 * len(names), 8.0) + (0.2 if any(silent) else 0)),
     )
-
-
-def _observed(silent: Sequence[bool]) -> str:
-    return f"the {silent.count(False)} workers observed" if any(silent) else "all workers"
 
 
 def _scale(workers: pl.DataFrame) -> str:

@@ -153,7 +153,12 @@ def write_trace(
 
     Raises UsageError for another ending, or when a run must be chosen.
     """
-    path = checked_path(path, "a trace is JSON", SUFFIXES)
+    path = Path(path)
+    if not path.name.endswith(SUFFIXES):
+        remedy = "end the name with " + " or ".join(SUFFIXES)
+        raise UsageError("a trace is JSON", where=str(path), remedy=remedy)
+    if not path.absolute().parent.is_dir():
+        raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
     made = RunTrace(dataset, choose_run(dataset, run, "--run"))
     counts: Counter[str] = Counter()
     with replacing(path) as temporary, temporary.open("wb") as raw:
@@ -171,17 +176,6 @@ def write_trace(
         if file is not raw:
             file.close()
     return counts
-
-
-def checked_path(path: str | Path, what: str, suffixes: tuple[str, ...]) -> Path:
-    """A file to write; raises UsageError for another ending, and where no directory is."""
-    path = Path(path)
-    if not path.name.endswith(suffixes):
-        remedy = "end the name with " + " or ".join(suffixes)
-        raise UsageError(what, where=str(path), remedy=remedy)
-    if not path.absolute().parent.is_dir():
-        raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
-    return path
 
 
 def _header(made: RunTrace, counts: Counter[str]) -> dict[str, Any]:

@@ -237,35 +237,25 @@ def _io(io: pl.DataFrame, found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataF
     homes = io.drop_nulls("worker").select("run", "worker").unique()
     there = found.join(homes, on=["run", "worker"])
     known = io.group_by("run").agg(traced=(how == "traced").any(), counted=(how == "counted").any())
-    seconds = pl.col("seconds")
-    timed, tied = pl.when(seconds.is_not_null().any()).then(exact_sum(seconds)), pl.lit(value=True)
-
-    of_tasks = io.join(of_key, on=["run", "key"]).group_by(one)
-    beside = io.drop_nulls("beside").group_by("run", prefix="beside")
+    seconds, tied = pl.col("seconds"), pl.lit(value=True)
+    timed = pl.when(seconds.is_not_null().any()).then(exact_sum(seconds))
+    busy = there.group_by(one).agg(here=tied, io_busy_s=known_sum("seconds"))
+    of_tasks = io.join(of_key, on=["run", "key"])
+    own = of_tasks.group_by(one).agg(
+        of_task=tied,
+        io_read_bytes=sum_or_none(size.filter(op == "read")),
+        io_write_bytes=sum_or_none(size.filter(op == "write")),
+        io_s=timed,
+    )
+    of_kinds = io.drop_nulls("beside").group_by("run", prefix="beside")
+    beside = of_kinds.agg(of_kind=tied, io_beside_bytes=sum_or_none(size), io_beside_s=timed)
     return (
         found.select(one)
         .unique()
         .join(known, on="run")
-        .join(
-            there.group_by(one).agg(here=tied, io_busy_s=known_sum("seconds")),
-            on=one,
-            how="left",
-        )
-        .join(
-            of_tasks.agg(
-                of_task=tied,
-                io_read_bytes=sum_or_none(size.filter(op == "read")),
-                io_write_bytes=sum_or_none(size.filter(op == "write")),
-                io_s=timed,
-            ),
-            on=one,
-            how="left",
-        )
-        .join(
-            beside.agg(of_kind=tied, io_beside_bytes=sum_or_none(size), io_beside_s=timed),
-            on=one,
-            how="left",
-        )
+        .join(busy, on=one, how="left")
+        .join(own, on=one, how="left")
+        .join(beside, on=one, how="left")
         # without a trace, what tasks are not known to have done they may have done
         .with_columns(
             pl.when(pl.col("of_task").is_null() & pl.col("traced") & pl.col("here"))

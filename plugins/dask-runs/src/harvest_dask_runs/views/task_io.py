@@ -77,17 +77,14 @@ def _traced(known: Correlation) -> pl.DataFrame:
         .drop("log")
         .sort("task", "slot", "place", "module", "op", "record_id", nulls_last=True)
     )
-    return totals.select(
-        known.tied["run"].gather(totals["slot"]).alias("run"),
+    threads = known.tied.select("run", "worker", "thread", "pid", host="hostname", log="origin")
+    return totals.hstack(threads[totals["slot"]]).select(
+        "run",
         known.tasks["key"].gather(totals["task"]).alias("key"),
-        known.tied["worker"].gather(totals["slot"]).alias("worker"),
-        known.tied["thread"].gather(totals["slot"]).alias("thread"),
-        known.tied["pid"].gather(totals["slot"]).alias("pid"),
-        known.tied["hostname"].gather(totals["slot"]).alias("host"),
+        *("worker", "thread", "pid", "host"),
         paths["path"].gather(totals["place"]).alias("file"),
         *("module", "op", "count", "bytes", "seconds", "first_time", "last_time"),
-        *("by_elimination", "record_id"),
-        known.tied["origin"].gather(totals["slot"]).alias("log"),
+        *("by_elimination", "record_id", "log"),
         how=pl.lit("traced"),
         beside=pl.lit(None, pl.String),
         beside_key=pl.lit(None, pl.String),
