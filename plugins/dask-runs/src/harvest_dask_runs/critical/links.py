@@ -117,7 +117,7 @@ def _needed(ended: pl.DataFrame, needs: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _sent(frames: Frames) -> pl.DataFrame:
-    """run, key, sent: when the scheduler first knew of a task."""
+    """Find when the scheduler first knew of each task: run, key, sent."""
     named = ("dask.graph_task", "dask.task_transition")
     times = pl.concat(frames[name].select("run", "key", "time") for name in named)
     return times.group_by("run", "key").agg(sent=pl.col("time").min()).collect()

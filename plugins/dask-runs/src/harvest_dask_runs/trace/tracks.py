@@ -9,7 +9,7 @@ gone through one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -68,27 +68,41 @@ class Tracks:
             self._tell("thread_sort_index", pid, tid, {"sort_index": place})
         return tid
 
-    def news(self) -> pl.DataFrame:
-        """The events that name what was first met since the last call."""
-        rows, self._news = self._news, []
+    def slices(
+        self, rows: pl.DataFrame, start: int, **columns: str | pl.Expr
+    ) -> Iterator[pl.DataFrame]:
+        """Yield the events that name tracks first met since the last call, then a slice a row.
+
+        rows: with the columns start, end and tid.
+        start: of the run, in microseconds of the epoch.
+        columns: further columns of a slice: pid, name, cat, args.
+        """
+        names, self._news = self._news, []
         schema = {name: EVENT[name] for name in ("name", "ph", "pid", "tid", "args")}
-        return event_rows(pl.DataFrame(rows, schema=schema), self.run)
+        yield event_rows(pl.DataFrame(names, schema=schema), self.run)
+        ts = microseconds_since(start, pl.col("start"))
+        dur = (pl.col("end") - pl.col("start")).dt.total_microseconds()
+        for batch in rows.iter_slices(BATCH_ROWS):
+            slices = batch.select("tid", **columns, ph=pl.lit("X"), ts=ts, dur=dur)
+            yield event_rows(slices, self.run)
 
     def _tell(self, what: str, pid: int, tid: int | None, args: dict[str, Any]) -> None:
         text = orjson.dumps(args).decode()
         self._news.append({"name": what, "ph": "M", "pid": pid, "tid": tid, "args": text})
 
 
-def numbers_of(
+def with_numbers(
     placed: pl.DataFrame, by: Sequence[str], number: Callable[..., tuple[int, int]]
 ) -> pl.DataFrame:
-    """The columns of ``by``, and the numbers that a function of them gives: number and tid."""
+    """Add the numbers that a function of the columns ``by`` gives: number (of a process), tid."""
     ids = [
         (*line, *number(*line))
         for line in placed.select(by).unique().sort(by, nulls_last=True).iter_rows()
     ]
     schema = {name: placed.schema[name] for name in by}
-    return pl.DataFrame(ids, schema={**schema, "number": pl.Int64, "tid": pl.Int64}, orient="row")
+    schema |= {"number": pl.Int64(), "tid": pl.Int64()}
+    numbers = pl.DataFrame(ids, schema=schema, orient="row")
+    return placed.join(numbers, on=by, how="left", nulls_equal=True, maintain_order="left")
 
 
 def event_rows(events: pl.DataFrame, run: str) -> pl.DataFrame:
@@ -116,12 +130,6 @@ def iso_of(micros: int) -> str:
 def microseconds_since(start: int, time: pl.Expr) -> pl.Expr:
     """Microseconds from ``start``, which is in microseconds of the epoch, to a column's times."""
     return time.dt.epoch("us") - start
-
-
-def slice_times(start: int) -> dict[str, pl.Expr]:
-    """When a slice begins, since ``start``, and how long it is: ph, ts and dur."""
-    lasts = (pl.col("end") - pl.col("start")).dt.total_microseconds()
-    return {"ph": pl.lit("X"), "ts": microseconds_since(start, pl.col("start")), "dur": lasts}
 
 
 def with_lanes(frame: pl.DataFrame, by: list[str], *, nest: bool = False) -> pl.DataFrame:
