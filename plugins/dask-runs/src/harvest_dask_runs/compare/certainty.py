@@ -72,6 +72,7 @@ CERTAINTY: Final = {
 }
 OF_TASKS: Final = ("mean_s", "median_s")
 """What says of a kind of tasks how long one of them takes."""
+NONE: Final = pl.Series(dtype=pl.Float64)
 SURE: Final = 0.01
 """Up to this chance, the tasks of two runs are apart."""
 
@@ -83,9 +84,8 @@ def certainties(
 
     rows: with the columns of the view, and all values of each side.
     """
-    single = len(before) == len(after) == 1
     silent = any(run.known["silent_workers"] for run in (*before, *after))
-    first, second = (_durations(side[0]) if single else {} for side in (before, after))
+    first, second = (_durations(side) for side in (before, after))
     found: list[tuple[Any, ...]] = []
     for row in rows.iter_rows(named=True):
         name = row["name"]
@@ -94,28 +94,24 @@ def certainties(
         elif silent and row["measure"] in REPORTED:
             found.append(("in part", None, None))
         elif row["before_runs"] + row["after_runs"] > 2:
-            found.append(_of_runs(row))
-        elif row["part"] == "prefix" and row["measure"] in OF_TASKS and name in first:
-            found.append(_of_tasks(first[name], second.get(name, pl.Series(dtype=pl.Float64))))
+            apart = row["before_high"] < row["after_low"] or row["after_high"] < row["before_low"]
+            tested = chance_of(pl.Series(row["before_values"]), pl.Series(row["after_values"]))
+            found.append(("runs apart" if apart else "runs overlap", tested and tested[1], None))
+        elif (
+            row["part"] == "prefix"
+            and row["measure"] in OF_TASKS
+            and (tested := chance_of(first.get(name, NONE), second.get(name, NONE)))
+        ):
+            pairs, chance = tested
+            found.append(("tasks apart" if chance <= SURE else "tasks overlap", chance, pairs))
         else:
             found.append(("one run each", None, None))
     return pl.DataFrame(found, CERTAINTY, orient="row")
 
 
-def _durations(run: Numbers) -> dict[str, pl.Series]:
-    by_prefix = run.tasks.drop_nulls("seconds").partition_by("prefix", as_dict=True)
+def _durations(side: Sequence[Numbers]) -> dict[str, pl.Series]:
+    """Collect the durations of tasks of each kind; none for several runs, which are compared."""
+    if len(side) > 1:
+        return {}
+    by_prefix = side[0].tasks.drop_nulls("seconds").partition_by("prefix", as_dict=True)
     return {str(prefix): tasks["seconds"] for (prefix,), tasks in by_prefix.items()}
-
-
-def _of_runs(row: dict[str, Any]) -> tuple[str, float | None, None]:
-    apart = row["before_high"] < row["after_low"] or row["after_high"] < row["before_low"]
-    found = chance_of(pl.Series(row["before_values"]), pl.Series(row["after_values"]))
-    return ("runs apart" if apart else "runs overlap", found and found[1], None)
-
-
-def _of_tasks(before: pl.Series, after: pl.Series) -> tuple[str, float | None, float | None]:
-    found = chance_of(before, after)
-    if found is None:
-        return ("one run each", None, None)
-    pairs, chance = found
-    return ("tasks apart" if chance <= SURE else "tasks overlap", chance, pairs)

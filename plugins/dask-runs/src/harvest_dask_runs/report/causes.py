@@ -10,6 +10,7 @@ import polars as pl
 from harvest.model.frames import seconds
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
 from harvest_report import Column, Plot, Section, Table, legend, seconds_axis
+from harvest_toolkit.frames import fraction
 
 from ..critical.path import COLUMN_OF_PART, COMPUTING, PARTS, UNRECORDED
 from ..trace.tracks import microseconds_since
@@ -50,7 +51,7 @@ def _division(indicators: dict[str, Any]) -> Table:
     rows = pl.DataFrame([*spent, ("all together", span)], schema=schema, orient="row")
     return Table(
         "time",
-        rows.with_columns(share=pl.col("seconds") / span if span else pl.lit(None, pl.Float64)),
+        rows.with_columns(share=fraction("seconds", pl.lit(span, pl.Float64))),
         (
             Column("part", "part"),
             Column("seconds", "time", "s", ",.3f"),
@@ -112,7 +113,7 @@ def _kinds(path: pl.DataFrame, span: float) -> Table:
             .last(),
         )
         .sort("micros", "prefix", "link", descending=[True, False, False])
-        .with_columns(share=pl.col("micros") / 1e6 / span if span else pl.lit(None, pl.Float64))
+        .with_columns(share=fraction(pl.col("micros") / 1e6, pl.lit(span)))
     )
     return Table(
         "critical-path",

@@ -84,11 +84,14 @@ class RunTrace:
         self.left_out["transfers without time"] = moved.height - int(
             self._transfers["recorded"].sum()
         )
-        firsts = [self._tasks["start"].min(), self._transfers["start"].min(), self._first_io()]
+        firsts: list[Any] = [frame["start"].min() for frame in (self._tasks, self._transfers)]
+        segments = segments_of(dataset, run)
+        if segments is not None:
+            firsts.append(segments.select(pl.col("start_time").min()).collect().item())
         self.start = min((micros_of(t) for t in firsts if t is not None), default=0)
 
     def events(self) -> Iterator[pl.DataFrame]:
-        """Batches of events, with the columns of the view."""
+        """Yield batches of events, with the columns of the view."""
         yield from task_events(self._tasks, self.tracks, self.start)
         yield from transfer_events(self._transfers, self.tracks, self.start)
         yield from path_events(self._path, self.tracks, self.start)
@@ -108,12 +111,6 @@ class RunTrace:
             return {}
         jobs = self.dataset[JOB].select(pl.col("origin").cast(pl.String), "exe")
         return dict(jobs.drop_nulls().collect().iter_rows())
-
-    def _first_io(self) -> Any:
-        segments = segments_of(self.dataset, self.run)
-        if segments is None:
-            return None
-        return segments.select(pl.col("start_time").min()).collect().item()
 
 
 def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
