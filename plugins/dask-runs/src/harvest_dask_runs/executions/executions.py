@@ -80,7 +80,7 @@ def executions(frames: Frames) -> pl.LazyFrame:
 
 
 def _start_and_end() -> tuple[pl.Expr, pl.Expr]:
-    """When an execution ran: by the worker's attempt or window, else as the scheduler has it."""
+    """Choose the times of an execution: the worker's attempt or window, else the scheduler's."""
     lasted = pl.duration(microseconds=(pl.col("duration_s") * 1e6).round().cast(pl.Int64))
     start = pl.coalesce("window_began", "window_start", "begins", pl.col("time") - lasted, "time")
     closed = pl.col("outcome").is_not_null()
@@ -97,9 +97,9 @@ def _start_and_end() -> tuple[pl.Expr, pl.Expr]:
 
 
 def _credits(frames: Frames) -> pl.LazyFrame:
-    """Executions as the scheduler credits them, numbered per worker and key.
+    """Select the executions that the scheduler recorded, numbered per worker and key.
 
-    One of which it does not name the worker is left out where a worker recorded the task itself.
+    One without a worker is left out if a worker recorded the task itself.
     """
     done, unnamed = completions(frames["dask.task_transition"]), pl.col("worker").is_null()
     named = pl.concat(
@@ -121,7 +121,7 @@ def _credits(frames: Frames) -> pl.LazyFrame:
 
 
 def _windows(frames: Frames) -> pl.LazyFrame:
-    """Windows in which a worker executed a task, numbered, with the state in which it left it."""
+    """Number the windows in which a worker executed a task, and add the state that ended them."""
     left = (
         frames["dask.worker_transition"]
         .group_by(*ONE, end="time")

@@ -21,15 +21,15 @@ PALE = 0.35
 GREY = "#8a8f99"
 SINCE = "since the first event of the run"
 LINE = ["worker", "thread", "lane"]
-"""What has a line of its own: a thread, or where it is unknown, what ran at the same time."""
+"""The columns that name a line: a thread, or if it is unknown, executions that overlap."""
 
 
 def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
-    """Executions as bars on the line of their worker and thread, coloured by prefix.
+    """Draw executions as bars on the line of their worker and thread, coloured by prefix.
 
     tasks: worker, thread, lane, prefix, seconds (null: not seen to end), start and end in
         microseconds of the run.
-    prefixes: those that have a colour of their own come first, by importance.
+    prefixes: all prefixes, the most important first; the first ones have their own colours.
     """
     # ``line`` numbers the lines, from 0 at the top
     lines = (
@@ -71,7 +71,7 @@ def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
 
 
 def _marks(placed: pl.DataFrame, colours: dict[str | None, str], lines: pl.DataFrame) -> Marks:
-    """Each execution as a mark that says its task, time and place."""
+    """Make a mark for each execution with its task, time, worker and thread."""
     kinds = pl.DataFrame(
         {
             "prefix": list(colours),
@@ -106,10 +106,10 @@ def _lines_sentence(lines: pl.DataFrame) -> str:
 
 
 def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
-    """How many threads of each worker were executing, over time.
+    """Draw how many threads of each worker were executing, over time.
 
-    workers: rows of ``dask.workers``, all that the run had, so that idle ones show; workers that
-        were not observed are hatched.  Executions that were not seen to end are left out.
+    workers: rows of ``dask.workers``, with idle workers; workers that were not observed are
+        hatched.  Executions that were not seen to end are left out.
     """
     unended = int(tasks["seconds"].is_null().sum())
     tasks = tasks.drop_nulls("seconds")
@@ -173,7 +173,7 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
 
 
 def _scale(workers: pl.DataFrame) -> str:
-    """How many threads a worker has."""
+    """Say how many threads a worker has."""
     numbers = workers["nthreads"].drop_nulls().unique().sort().to_list()
     if not numbers:
         return "their numbers of threads are not recorded"
@@ -185,7 +185,7 @@ def _scale(workers: pl.DataFrame) -> str:
 
 
 def most_at_once(tasks: pl.DataFrame) -> int:
-    """How many executions ran on one worker at the same time, at most."""
+    """Count the most executions that ran on one worker at the same time."""
     turns = pl.concat(
         [
             tasks.select("worker", at="start", more=pl.lit(1)),
@@ -226,7 +226,7 @@ def _image(
     first: int,
     last: int,
 ) -> None:
-    """A picture: each cell in the colour of what ran longest there, as dense as it was busy."""
+    """Draw cells in the colour of the kind that ran longest there; busy cells are more opaque."""
     from matplotlib.colors import to_rgb  # optional: the extra "report"
 
     number = {name: i for i, name in enumerate(colours)}

@@ -28,9 +28,9 @@ THREADS_PLACE = 500_000
 
 
 def log_pieces(segments: pl.LazyFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
-    """The segments log by log: origin, number of the piece from 0, and its segments.
+    """Yield the segments log by log: origin, number of the piece from 0, and its segments.
 
-    A log of more than LOG_ROWS comes in pieces.
+    A log of more than LOG_ROWS is divided into pieces.
     """
     waiting: list[pl.DataFrame] = []
     pieces: Counter[str] = Counter()
@@ -147,7 +147,7 @@ class IoPlacer:
 
 
 def program_name(command: str | None) -> str:
-    """The first words of a command line, without directories."""
+    """Return the first words of a command line, without directories."""
     words = (command or "").split()[:PROGRAM_WORDS]
     return " ".join(word.rpartition("/")[2] or word for word in words)
 
@@ -158,12 +158,12 @@ TRACK = [*LINE, "lane"]
 
 
 def place_segments(segments: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
-    """Segments with ``lane``.
+    """Add ``lane`` to segments.
 
     segments: has LINE, start and end.  tasks: from ``place_tasks``.
 
-    In lane 0 segments and the tasks of lane 0 nest or are apart; what would overlap without
-    nesting is in lanes of its own.
+    In lane 0, segments nest with the tasks of lane 0 or are apart from them.  Segments that would
+    overlap without nesting are in further lanes.
     """
     windows = (
         tasks.filter(pl.col("thread").is_not_null() & (pl.col("lane") == 0))

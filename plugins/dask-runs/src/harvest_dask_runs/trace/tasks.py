@@ -35,10 +35,10 @@ LANES = 1_000
 
 
 def place_tasks(found: pl.DataFrame, last_time: object) -> pl.DataFrame:
-    """Executions of one run with ``lane`` and with an end.
+    """Add ``lane`` to the executions of one run, and an end where none was recorded.
 
-    last_time: taken for the end of what was never seen to end.  Executions of which nothing
-    records a time are left out.
+    last_time: the end of executions that were never seen to end.  Executions without any time are
+    left out.
     """
     end = pl.col("end").fill_null(pl.max_horizontal("start", pl.lit(last_time)))
     timed = found.with_columns(end=end).filter(
@@ -48,7 +48,7 @@ def place_tasks(found: pl.DataFrame, last_time: object) -> pl.DataFrame:
 
 
 def worker_pid(tracks: Tracks, worker: str | None) -> int:
-    """The process of a trace that stands for a worker."""
+    """Return the number of a worker's process in the trace."""
     if worker is None:
         return tracks.process(("worker", None), "worker not recorded", UNKNOWN_PLACE)
     return tracks.process(("worker", worker), f"worker {worker}", WORKER_PLACE)
@@ -114,9 +114,9 @@ MOVEMENT = ["fulfiller", "requestor", "signature", "nth"]
 
 
 def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
-    """One row per slice: place, direction, recorded, movement, start, end, bytes, keys, lane.
+    """Make a row per slice: place, direction, recorded, movement, start, end, bytes, keys, lane.
 
-    transfers: rows of dask.transfer of one run.  Those without any time are left out.
+    transfers: rows of dask.transfer of one run.  Rows without any time are left out.
     """
     names = pl.col("keys").list.eval(pl.element().struct.field("key"))
     sides = (

@@ -35,7 +35,7 @@ FIRST_TID: Final = 1_000_001
 
 
 class Tracks:
-    """Gives numbers to processes and their threads, and the events that name them."""
+    """The numbers of processes and their threads in a trace, and the events that name them."""
 
     def __init__(self, run: str, first_pid: int = 1, first_tid: int = FIRST_TID):
         self.run = run
@@ -45,7 +45,7 @@ class Tracks:
         self._news: list[dict[str, Any]] = []
 
     def process(self, key: tuple[Any, ...], name: str, place: int) -> int:
-        """The number of a process, which is named when first met; place: its order."""
+        """Return the number of a process, which is named when first met; place: its order."""
         pid = self._pids.get(key)
         if pid is None:
             pid = self._pids[key] = self.next_pid
@@ -59,7 +59,7 @@ class Tracks:
         self._tell("process_labels", pid, None, {"labels": text})
 
     def thread(self, pid: int, key: tuple[Any, ...], name: str, place: int) -> int:
-        """The number of a thread of a process, which is named when first met."""
+        """Return the number of a thread of a process, which is named when first met."""
         tid = self._tids.get((pid, *key))
         if tid is None:
             tid = self._tids[pid, *key] = self.next_tid
@@ -106,29 +106,29 @@ def with_numbers(
 
 
 def event_rows(events: pl.DataFrame, run: str) -> pl.DataFrame:
-    """Events with all columns of EVENT, in its order."""
+    """Complete events to all columns of EVENT, in its order."""
     empty = pl.DataFrame(schema=EVENT)
     named = events.with_columns(run=pl.lit(run))
     return pl.concat([empty, named.cast({c: EVENT[c] for c in named.columns})], how="diagonal")
 
 
 def args_of(**columns: pl.Expr) -> pl.Expr:
-    """A JSON object of columns, by name."""
+    """Encode columns as a JSON object, by name."""
     return pl.struct([value.alias(name) for name, value in columns.items()]).struct.json_encode()
 
 
 def micros_of(time: datetime | None) -> int:
-    """Microseconds of the epoch; 0 where the time is unknown."""
+    """Convert a time to microseconds of the epoch; 0 if it is unknown."""
     return 0 if time is None else (time - _EPOCH) // timedelta(microseconds=1)
 
 
 def iso_of(micros: int) -> str:
-    """Microseconds of the epoch as ISO 8601."""
+    """Format microseconds of the epoch as ISO 8601."""
     return (_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds")
 
 
 def microseconds_since(start: int, time: pl.Expr) -> pl.Expr:
-    """Microseconds from ``start``, which is in microseconds of the epoch, to a column's times."""
+    """Compute microseconds from ``start``, in microseconds of the epoch, to a column's times."""
     return time.dt.epoch("us") - start
 
 

@@ -114,9 +114,9 @@ class RunTrace:
 
 
 def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
-    """Traced I/O of a run: of the logs below its directory, or all if it is the only run.
+    """Select a run's traced I/O: from the logs below its directory, or all if it is the only run.
 
-    None where the dataset holds none.
+    None if the dataset holds none.
     """
     if SEGMENT not in dataset:
         return None
@@ -128,7 +128,7 @@ def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
 
 
 def stray_logs(dataset: DatasetReader) -> int:
-    """How many traced logs lie in no run's directory, where there are several runs."""
+    """Count the traced logs that are in no run's directory, if there are several runs."""
     runs = runs_of(dataset)
     if SEGMENT not in dataset or len(runs) == 1:
         return 0
@@ -143,7 +143,7 @@ def _logs(dataset: DatasetReader) -> pl.DataFrame:
 def write_trace(
     dataset: DatasetReader, path: str | Path, *, run: str | None = None
 ) -> Counter[str]:
-    """Write one run's trace as a JSON file; gives the number of events by category.
+    """Write one run's trace as a JSON file, and return the number of events by category.
 
     path: ends with .json or .json.gz; it is replaced when all is written.
     run: the run's directory, or its last part; needed where the dataset holds several.
@@ -186,7 +186,7 @@ def _header(made: RunTrace, counts: Counter[str]) -> dict[str, Any]:
 
 
 def _category_counts(batch: pl.DataFrame) -> dict[str, int]:
-    """Slices by category; flows and names of tracks by kind."""
+    """Count slices by category, and flows and names of tracks by kind."""
     kind = (
         pl.when(pl.col("ph") == "X").then("cat")
         .when(pl.col("ph") == "s").then(pl.lit("flow"))
@@ -202,11 +202,11 @@ FIELDS = {
     "f": ("name", "cat", "ph", "ts", "pid", "tid", "id", "bp"),
     "M": ("name", "ph", "pid", "tid"),
 }
-"""What the format wants of each kind of event."""
+"""The fields that the format requires of each kind of event."""
 
 
 def _lines(batch: pl.DataFrame) -> list[str]:
-    """Each event as a JSON object."""
+    """Encode each event as a JSON object."""
     lines: list[str] = []
     for (kind, has_tid, has_args), events in batch.group_by(
         "ph",

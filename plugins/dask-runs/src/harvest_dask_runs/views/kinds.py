@@ -69,7 +69,7 @@ def failed_tasks(frames: Frames) -> pl.LazyFrame:
 
 
 def _errors_in_logs(log: pl.LazyFrame) -> pl.LazyFrame:
-    """What tasks raised, as workers and the scheduler log it: run, key, logged."""
+    """Extract what tasks raised from the logs of workers and the scheduler: run, key, logged."""
     message = pl.col("message")
     given_up = message.str.extract(r"(?s)^Task (.*) marked as failed because \d+ workers died\b")
     text = message.str.extract(r"(?m)^Exception:\s+(.*\S)")
@@ -192,7 +192,7 @@ def kinds_of(
 
 
 def _failures(frames: Frames) -> pl.DataFrame:
-    """run, prefix, failed, unseen, and the columns error*: of kinds that have failures."""
+    """Sum up failures by run and prefix: failed, unseen, and the columns error*."""
     failed = failed_tasks(frames).collect()
     one = ["run", "prefix"]
     sums = failed.group_by(one).agg(pl.col("failed", "unseen").sum())
@@ -200,11 +200,11 @@ def _failures(frames: Frames) -> pl.DataFrame:
 
 
 def _repeats(found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
-    """run, prefix, and four sums: of kinds whose tasks were executed more than once.
+    """Sum up repeats by run and prefix, for kinds whose tasks were executed more than once.
 
-    repeated: how often beyond the first; repeated_s: the time of all executions but the last, null
-    where of none it is known; rescheduled, rescheduled_s: those that Dask itself, or the task,
-    asked to be run elsewhere.
+    repeated: executions beyond the first; repeated_s: the time of all executions but the last, null
+    if none is known; rescheduled, rescheduled_s: the same for executions that ended because Dask or
+    the task asked for another worker.
     """
     before, seconds = pl.len() - 1, pl.col("seconds")
     sent = (pl.col("outcome").head(before) == "rescheduled").fill_null(value=False)
@@ -228,9 +228,9 @@ def _repeats(found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
 
 
 def _io(io: pl.DataFrame, found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
-    """run, prefix and the columns io_* but io_share, of kinds in runs whose processes are known.
+    """Sum up I/O by run and prefix, in runs whose processes are known: all io_* but io_share.
 
-    Of executions in other processes no I/O is known: they are left out of io_busy_s, too.
+    The I/O of executions in other processes is unknown, so io_busy_s leaves them out.
     """
     one = ["run", "prefix"]
     how, op, size = pl.col("how"), pl.col("op"), pl.col("bytes")

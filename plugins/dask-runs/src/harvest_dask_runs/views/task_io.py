@@ -52,9 +52,9 @@ def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 
 def once(operations: pl.LazyFrame, log: str = "log") -> pl.LazyFrame:
-    """Operations, or their sums, without duplicates of the same bytes.
+    """Drop operations, or their sums, that count the same bytes as others.
 
-    Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
+    If a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
     log: the column that names the log.
     """
     file, module = [log, "record_id"], pl.col("module")
@@ -118,7 +118,7 @@ def task_io_totals(dataset: DatasetReader, *, run: str | None = None) -> pl.Lazy
 
 
 def _alone(counted: pl.DataFrame) -> pl.DataFrame:
-    """What is counted and not traced of tasks that ran alone in their process meanwhile."""
+    """Sum up the untraced I/O of tasks while no other task ran in their process."""
     size, op = pl.col("bytes"), pl.col("op")
     return (
         counted.with_columns(key=pl.coalesce("key", "beside_key"))
