@@ -14,7 +14,7 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest_toolkit.choices import choice_of_runs, named_directory
-from harvest_toolkit.frames import directory_of, known_sum, safe_sum, whole_nanoseconds
+from harvest_toolkit.frames import directory_of, first_text, known_sum, safe_sum, whole_nanoseconds
 from harvest_toolkit.kept import kept
 
 from .record_names import DASK_TYPES
@@ -143,11 +143,10 @@ def pairs_of(transfers: pl.LazyFrame) -> pl.LazyFrame:
             pl.col("movements").max(),
             pl.col("bytes").max(),
             pl.col("seconds").max(),
-            sides=pl.when(pl.len() > 1)
-            .then(pl.lit("both sides"))
-            .when((pl.col("direction") == "outgoing").all())
-            .then(pl.lit("the sender"))
-            .otherwise(pl.lit("the receiver")),
+            sides=first_text(
+                (pl.len() > 1, "both sides"),
+                ((pl.col("direction") == "outgoing").all(), "the sender"),
+            ).fill_null("the receiver"),
         )
         .sort("bytes", *pair, descending=[True, False, False, False], nulls_last=True)
     )

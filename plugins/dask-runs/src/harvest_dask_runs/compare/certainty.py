@@ -1,8 +1,8 @@
 """How sure differences are: by the spread of several runs, or by the tasks of one run each.
 
-How often as large a difference comes about by chance says Mann and Whitney's test of ranks, which
-assumes nothing of how values are distributed.  Of up to ``EXACT`` values the chance is counted over
-all ways to part them, equal values included; of more it is the normal approximation.
+Mann and Whitney's test of ranks gives the probability of as large a difference by chance.  It
+assumes no distribution of the values.  For up to ``EXACT`` values the probability is counted over
+all ways to divide them, equal values included; for more it is the normal approximation.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ EXACT: Final = 20
 
 
 def chance_of(before: pl.Series, after: pl.Series) -> tuple[float, float] | None:
-    """The share of pairs in which the value of after is larger, and the chance (two-sided).
+    """Return the share of pairs in which ``after`` has the larger value, and the p-value.
 
-    Equal pairs count half.  None where one side has no value.
+    The test is two-sided.  Equal pairs count half.  None if one side has no value.
     """
     first, second = len(before), len(after)
     if not first or not second:
@@ -47,7 +47,7 @@ def chance_of(before: pl.Series, after: pl.Series) -> tuple[float, float] | None
 
 
 def _counted(ranks: list[int], chosen: int, middle: int, away: int) -> float:
-    """Of all ways to choose so many ranks, the share whose sum is as far from the middle."""
+    """Count the share of all choices of ranks whose sum is at least as far from the middle."""
     sums = _sums(tuple(sorted(ranks)), chosen)
     far = sum(count for reached, count in sums.items() if abs(reached - middle) >= away)
     return far / math.comb(len(ranks), chosen)
@@ -55,7 +55,7 @@ def _counted(ranks: list[int], chosen: int, middle: int, away: int) -> float:
 
 @functools.cache  # of as many runs the ranks are mostly the same, whatever is measured
 def _sums(ranks: tuple[int, ...], chosen: int) -> Counter[int]:
-    """In how many ways so many of the ranks have each sum."""
+    """Count the ways in which a choice of the ranks has each sum."""
     ways: list[Counter[int]] = [Counter() for _ in range(chosen + 1)]
     ways[0][0] = 1
     for rank in ranks:
@@ -71,7 +71,8 @@ CERTAINTY: Final = {
     "pairs_share": pl.Float64(),
 }
 OF_TASKS: Final = ("mean_s", "median_s")
-"""What says of a kind of tasks how long one of them takes."""
+"""The measures of how long one task of a kind takes."""
+NONE: Final = pl.Series(dtype=pl.Float64)
 SURE: Final = 0.01
 """Up to this chance, the tasks of two runs are apart."""
 
@@ -79,13 +80,12 @@ SURE: Final = 0.01
 def certainties(
     rows: pl.DataFrame, before: Sequence[Numbers], after: Sequence[Numbers]
 ) -> pl.DataFrame:
-    """Of each row: sure, chance_share and pairs_share, as the view explains them.
+    """Compute sure, chance_share and pairs_share of each row, as the view explains them.
 
     rows: with the columns of the view, and all values of each side.
     """
-    single = len(before) == len(after) == 1
     silent = any(run.known["silent_workers"] for run in (*before, *after))
-    first, second = (_durations(side[0]) if single else {} for side in (before, after))
+    first, second = (_durations(side) for side in (before, after))
     found: list[tuple[Any, ...]] = []
     for row in rows.iter_rows(named=True):
         name = row["name"]
@@ -94,28 +94,24 @@ def certainties(
         elif silent and row["measure"] in REPORTED:
             found.append(("in part", None, None))
         elif row["before_runs"] + row["after_runs"] > 2:
-            found.append(_of_runs(row))
-        elif row["part"] == "prefix" and row["measure"] in OF_TASKS and name in first:
-            found.append(_of_tasks(first[name], second.get(name, pl.Series(dtype=pl.Float64))))
+            apart = row["before_high"] < row["after_low"] or row["after_high"] < row["before_low"]
+            tested = chance_of(pl.Series(row["before_values"]), pl.Series(row["after_values"]))
+            found.append(("runs apart" if apart else "runs overlap", tested and tested[1], None))
+        elif (
+            row["part"] == "prefix"
+            and row["measure"] in OF_TASKS
+            and (tested := chance_of(first.get(name, NONE), second.get(name, NONE)))
+        ):
+            pairs, chance = tested
+            found.append(("tasks apart" if chance <= SURE else "tasks overlap", chance, pairs))
         else:
             found.append(("one run each", None, None))
     return pl.DataFrame(found, CERTAINTY, orient="row")
 
 
-def _durations(run: Numbers) -> dict[str, pl.Series]:
-    by_prefix = run.tasks.drop_nulls("seconds").partition_by("prefix", as_dict=True)
+def _durations(side: Sequence[Numbers]) -> dict[str, pl.Series]:
+    """Collect the durations of tasks of each kind; none for several runs, which are compared."""
+    if len(side) > 1:
+        return {}
+    by_prefix = side[0].tasks.drop_nulls("seconds").partition_by("prefix", as_dict=True)
     return {str(prefix): tasks["seconds"] for (prefix,), tasks in by_prefix.items()}
-
-
-def _of_runs(row: dict[str, Any]) -> tuple[str, float | None, None]:
-    apart = row["before_high"] < row["after_low"] or row["after_high"] < row["before_low"]
-    found = chance_of(pl.Series(row["before_values"]), pl.Series(row["after_values"]))
-    return ("runs apart" if apart else "runs overlap", found and found[1], None)
-
-
-def _of_tasks(before: pl.Series, after: pl.Series) -> tuple[str, float | None, float | None]:
-    found = chance_of(before, after)
-    if found is None:
-        return ("one run each", None, None)
-    pairs, chance = found
-    return ("tasks apart" if chance <= SURE else "tasks overlap", chance, pairs)

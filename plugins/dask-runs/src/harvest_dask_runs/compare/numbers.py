@@ -1,7 +1,7 @@
-"""What is compared: measures of a run and of its parts, and the numbers that a run has of them.
+"""The measures by which runs are compared, and their values for a run.
 
-The whole, its phases, graphs, kinds of tasks and workers.  All numbers come from the views of Dask
-runs; what these do not know is not here.
+They are of the whole run, its phases, graphs, kinds of tasks and workers.  All values come from the
+views of Dask runs; a value that is null there is left out.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ OF_PREFIX: Final = {
 """A kind of task: columns of ``dask.prefixes``, and bytes moved by ``dask.tasks``."""
 
 ADDED_UP: Final = tuple(m for m in OF_PREFIX if m not in ("mean_s", "median_s", "max_s"))
-"""Of a kind of task that a run did not have, these are 0; its durations are none at all."""
+"""The measures that are 0 for a kind of task that a run did not have; durations are unknown."""
 
 REPORTED: Final = frozenset(
     ("movements", "moved_bytes", "moving_s", "transfer_share", "bytes_received", "bytes_sent")
 )
-"""What workers report themselves: of a run with silent ones it is known in part alone."""
+"""The measures that workers report; for a run with silent workers they are incomplete."""
 
 OF_GRAPH: Final = {
     "tasks": "tasks",
@@ -97,7 +97,7 @@ OF_WORKER: Final = {
     "memory_peak_bytes": "most memory",
 }
 DONE: Final = ("executed", "busy_s", "bytes_received", "bytes_sent")
-"""Of a worker that a run did not have, these are 0."""
+"""The measures that are 0 for a worker that a run did not have."""
 
 OF_PHASE: Final = {"elapsed_s": "time"}
 PARTS: Final = {
@@ -115,7 +115,7 @@ _UNITS: Final = (("_s", "s"), ("_bytes", "bytes"), ("_share", "1"))
 
 
 def unit_of(measure: str) -> pl.Expr:
-    """The unit that the name of a column of measures promises; null of counts."""
+    """Derive the unit from a column with names of measures; null for counts."""
     name = pl.col(measure)
     moved = (name.str.starts_with("bytes_"), "bytes")
     return first_text(*((name.str.ends_with(end), unit) for end, unit in _UNITS), moved)
@@ -139,11 +139,11 @@ NONE: Final = "no thread at work"
 class Numbers:
     """A run in numbers.
 
-    run, first_time: which, and when its record begins.
+    run, first_time: the run, and when its record begins.
     known: its rows of dask.run_summary and dask.indicators.
-    rows: part, name, measure and value, of what is known; phases and workers are not among them,
-        for what these are depends on the runs that it is compared with.
-    absent: part -> measure -> 0.0, of what the run does not name: it certainly had none.
+    rows: part, name, measure and value, where it is known; without phases and workers, since they
+        depend on the runs with which it is compared.
+    absent: by part, the measures that are certainly 0 for names that the run does not have.
     workers: its workers with their numbers, the busiest first.
     tasks: prefix, seconds, began, ended: of the last execution of each task that was executed.
     lacks: what its record lacks, in sentences.
@@ -153,20 +153,20 @@ class Numbers:
     first_time: Any
     known: dict[str, Any]
     rows: pl.DataFrame
-    absent: dict[str, dict[str, float]]
+    absent: dict[str, tuple[str, ...]]
     workers: pl.DataFrame
     tasks: pl.DataFrame
     lacks: list[str]
 
     def zeros(self) -> pl.DataFrame:
-        """What is absent, as rows: part, measure, value."""
-        rows = [(p, m, value) for p, zeros in self.absent.items() for m, value in zeros.items()]
+        """Give what is absent as rows: part, measure, value."""
+        rows = [(part, m, 0.0) for part, measures in self.absent.items() for m in measures]
         kinds = {name: NUMBER[name] for name in ("part", "measure", "value")}
         return pl.DataFrame(rows, kinds, orient="row")
 
 
 def numbers_of(run: RunOf) -> Numbers:
-    """All that is compared of a run."""
+    """Read all numbers of a run from its views."""
 
     def view(name: str) -> pl.LazyFrame:
         return run.dataset.view(name, run=run.directory)
@@ -194,10 +194,9 @@ def numbers_of(run: RunOf) -> Numbers:
         known,
         pl.concat(rows),
         {
-            "path": {},
-            "prefix": _zeros(prefixes, ADDED_UP) if observed else {},
-            "graph": {} if known["graphs"] is None else dict.fromkeys(("tasks", "total_s"), 0.0),
-            "worker": _zeros(workers, DONE) if observed else {},
+            "prefix": _known(prefixes, ADDED_UP) if observed else (),
+            "graph": () if known["graphs"] is None else ("tasks", "total_s"),
+            "worker": _known(workers, DONE) if observed else (),
         },
         workers,
         executed.select("prefix", "began", "ended", seconds="duration_s"),
@@ -206,7 +205,7 @@ def numbers_of(run: RunOf) -> Numbers:
 
 
 def phases_of(runs: Sequence[Numbers]) -> list[pl.DataFrame]:
-    """Of each run its phases, parted in the same way: as finely as is known of all of them."""
+    """Divide each run into the same phases, as finely as the records of all runs allow."""
     parted = [run.known for run in runs]
     few = all(known["serial_s"] is not None for known in parted)
     none = few and all(known["gaps_s"] is not None for known in parted)
@@ -217,7 +216,7 @@ def phases_of(runs: Sequence[Numbers]) -> list[pl.DataFrame]:
 
 
 def workers_of(runs: Sequence[Numbers]) -> list[pl.DataFrame]:
-    """Of each run its workers: by address where all runs have the same, else by rank."""
+    """Name the workers of each run: by address if all runs have the same ones, else by rank."""
     addresses = [set(run.workers["worker"]) for run in runs]
     alike = all(each == addresses[0] for each in addresses)
     rank = pl.format("no. {} by time", pl.int_range(1, pl.len() + 1))
@@ -231,7 +230,7 @@ def _rows(part: str, given: list[tuple[str, str, Any]]) -> pl.DataFrame:
 
 
 def _unpivoted(part: str, frame: pl.DataFrame, measures: Mapping[str, str]) -> pl.DataFrame:
-    """A row for each number of a frame with names."""
+    """Turn each number of a frame with names into a row."""
     return (
         frame.select(pl.lit(part).alias("part"), "name", pl.col(*measures).cast(pl.Float64))
         .unpivot([*measures], index=["part", "name"], variable_name="measure")
@@ -241,10 +240,10 @@ def _unpivoted(part: str, frame: pl.DataFrame, measures: Mapping[str, str]) -> p
 
 
 def _phases(known: dict[str, Any], few: bool, none: bool) -> list[tuple[str, float | None]]:
-    """The time from the first event to the last, parted by how much was executed.
+    """Divide the time from the first event to the last by how many threads executed tasks.
 
-    The parts add up to it.  few, none: whether to part the time in which at most a tenth of the
-    threads executed something, and that in which none did.
+    The parts add up to that time.  few, none: whether the time in which at most a tenth of the
+    threads executed a task, and the time in which none did, are parts of their own.
     """
     span, wall, start = known["span_s"], known["wall_s"], known["first_start"]
     if span is None or wall is None or known["first_time"] is None:
@@ -260,16 +259,15 @@ def _phases(known: dict[str, Any], few: bool, none: bool) -> list[tuple[str, flo
     return [("before the first execution", ahead), *within, ("after the last execution", after)]
 
 
-def _zeros(frame: pl.DataFrame, measures: Iterable[str]) -> dict[str, float]:
-    """0 of each measure that is known of all that the run names, if it names any."""
-    known = [m for m in measures if not frame[m].null_count()]
-    return dict.fromkeys(known if frame.height else (), 0.0)
+def _known(frame: pl.DataFrame, measures: Iterable[str]) -> tuple[str, ...]:
+    """Select the measures that are known of each row; none if there are no rows."""
+    return tuple(m for m in measures if frame.height and not frame[m].null_count())
 
 
 def _graphs(run: RunOf, executed: pl.DataFrame) -> pl.DataFrame:
-    """The graphs that clients sent, numbered as they came: of each, its tasks and their times.
+    """Sum up the tasks and times of each graph that clients sent, numbered in order of time.
 
-    A task of several graphs counts in the first of them.
+    A task of several graphs counts in the first one.
     """
     sent = (
         run.dataset["dask.graph_task"]
@@ -296,7 +294,7 @@ def _graphs(run: RunOf, executed: pl.DataFrame) -> pl.DataFrame:
 
 
 def _workers(run: RunOf, workers: pl.DataFrame) -> pl.DataFrame:
-    """worker and OF_WORKER, of workers that took part, the busiest first."""
+    """Select worker and OF_WORKER of the workers that took part, the busiest first."""
     samples = (
         run.dataset["dask.worker_sample"]
         .filter(directory_of(pl.col("origin")) == run.directory, pl.col("role") == "worker")

@@ -12,6 +12,8 @@ import polars as pl
 from harvest.toolkit.layout import shorten
 from harvest_report import Plot, legend, name_bars, seconds_axis
 
+from ..report.figures import mean_at_once
+from ..trace.tracks import micros_of
 from .compare import Comparison
 from .numbers import Numbers
 from .verdict import name_of_side
@@ -116,27 +118,15 @@ def _middle(side: Sequence[Numbers]) -> Numbers:
 def _layers(
     side: Numbers, named: Sequence[str], others: bool, longest: float
 ) -> npt.NDArray[np.float64]:
-    """Of each kind of tasks and cell of time, how many ran at the same time, on average."""
-    edges = np.linspace(0, longest, CELLS + 1)
-    start = side.known["first_start"]
+    """Count the tasks of each kind that ran at the same time in each cell of time, on average."""
     placed = side.tasks.drop_nulls(["began", "ended"]).select(
-        pl.when(pl.col("prefix").is_in(named)).then("prefix").alias("prefix"),
-        *((pl.col(name) - start).dt.total_microseconds() / 1e6 for name in ("began", "ended")),
+        prefix=pl.when(pl.col("prefix").is_in(named)).then("prefix"),
+        start=pl.col("began").dt.epoch("us"),
+        end=pl.col("ended").dt.epoch("us"),
     )
-    wanted = [pl.col("prefix").eq_missing(name) for name in [*named, *([None] if others else [])]]
-    layers = [_covered(placed.filter(rows), edges) for rows in wanted]
-    return np.diff(np.array(layers), axis=1) / (longest / CELLS if longest else 1.0)
-
-
-def _covered(tasks: pl.DataFrame, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The time of tasks until each edge."""
-    until = np.zeros(len(edges))
-    for name, sign in (("began", 1.0), ("ended", -1.0)):
-        times = np.sort(tasks[name].to_numpy())
-        sums = np.concatenate([[0.0], np.cumsum(times)])
-        passed = np.searchsorted(times, edges)
-        until += sign * (passed * edges - sums[passed])
-    return until
+    first = micros_of(side.known["first_start"])
+    groups = [*named, *([None] if others else [])]
+    return mean_at_once(placed, "prefix", groups, CELLS, first, first + round(longest * 1e6))
 
 
 def workers_plot(found: Comparison) -> Plot | None:

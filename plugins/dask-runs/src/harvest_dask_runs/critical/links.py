@@ -93,10 +93,10 @@ def linked(found: pl.DataFrame, frames: Frames, needs: pl.LazyFrame) -> pl.DataF
 
 
 def _needed(ended: pl.DataFrame, needs: pl.LazyFrame) -> pl.DataFrame:
-    """row, needed, needed_end: the last to end of the executions of tasks that one needs.
+    """Find the dependency of each execution that ended last: row, needed, needed_end.
 
-    A dependency that was executed several times was there as soon as one had ended; what by the
-    clocks ended after the start ended then.
+    A dependency that was executed several times was available after its first execution.  An end
+    that is after the start, by other clocks, counts as the start.
     """
     late = pl.col("needed_end") > pl.col("start")
     others = ended.lazy().select("run", dependency="key", needed="row", needed_end="end")
@@ -117,14 +117,14 @@ def _needed(ended: pl.DataFrame, needs: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _sent(frames: Frames) -> pl.DataFrame:
-    """run, key, sent: when the scheduler first knew of a task."""
+    """Find when the scheduler first knew of each task: run, key, sent."""
     named = ("dask.graph_task", "dask.task_transition")
     times = pl.concat(frames[name].select("run", "key", "time") for name in named)
     return times.group_by("run", "key").agg(sent=pl.col("time").min()).collect()
 
 
 def _with_due(known: pl.DataFrame, ended: pl.DataFrame, frames: Frames) -> pl.DataFrame:
-    """With ``due``: since when a task waited for a thread; null where it is not recorded."""
+    """Add ``due``: since when a task waited for a thread; null if that is not recorded."""
     into = pl.col("finish_state")
     queued = frames["dask.task_transition"].filter(into.is_in(QUEUED))
     ready = frames["dask.worker_transition"].filter(into.is_in(READY))
@@ -146,10 +146,10 @@ def _with_due(known: pl.DataFrame, ended: pl.DataFrame, frames: Frames) -> pl.Da
 
 
 def _last_ended(known: pl.DataFrame, ended: pl.DataFrame, at: str, by: list[str]) -> pl.DataFrame:
-    """row, before, at: the execution that ended last until a time, and when, among equal ones.
+    """Find the execution that ended last before a time, and when: row, before, at.
 
     by: columns in which both have the same value.  Executions without duration are left out, since
-    they hold nothing.
+    they occupy nothing.
     """
     others = ended.filter(pl.col("start") < pl.col("end")).drop_nulls(by)
     return (

@@ -21,8 +21,7 @@ from typing import Final
 import polars as pl
 
 from harvest.model.frames import seconds
-from harvest_dask.records.key_columns import TUPLE, odd_texts
-from harvest_dask.records.literals import name_in_key
+from harvest_dask.records.key_prefixes import prefix_of
 
 from ..frames import Frames
 from .windows import completions, windows
@@ -81,7 +80,7 @@ def executions(frames: Frames) -> pl.LazyFrame:
 
 
 def _start_and_end() -> tuple[pl.Expr, pl.Expr]:
-    """When an execution ran: by the worker's attempt or window, else as the scheduler has it."""
+    """Choose the times of an execution: the worker's attempt or window, else the scheduler's."""
     lasted = pl.duration(microseconds=(pl.col("duration_s") * 1e6).round().cast(pl.Int64))
     start = pl.coalesce("window_began", "window_start", "begins", pl.col("time") - lasted, "time")
     closed = pl.col("outcome").is_not_null()
@@ -98,9 +97,9 @@ def _start_and_end() -> tuple[pl.Expr, pl.Expr]:
 
 
 def _credits(frames: Frames) -> pl.LazyFrame:
-    """Executions as the scheduler credits them, numbered per worker and key.
+    """Select the executions that the scheduler recorded, numbered per worker and key.
 
-    One of which it does not name the worker is left out where a worker recorded the task itself.
+    One without a worker is left out if a worker recorded the task itself.
     """
     done, unnamed = completions(frames["dask.task_transition"]), pl.col("worker").is_null()
     named = pl.concat(
@@ -122,21 +121,15 @@ def _credits(frames: Frames) -> pl.LazyFrame:
 
 
 def _windows(frames: Frames) -> pl.LazyFrame:
-    """Windows in which a worker executed a task, numbered, with the state in which it left it."""
+    """Number the windows in which a worker executed a task, and add the state that ended them."""
     left = (
         frames["dask.worker_transition"]
-        .group_by(*ONE, window_end="time")
+        .group_by(*ONE, end="time")
         .agg(outcome=pl.col("finish_state").sort_by("position").last())
     )
     return (
         windows(frames)
-        .join(
-            left,
-            left_on=[*ONE, "end"],
-            right_on=[*ONE, "window_end"],
-            how="left",
-            maintain_order="left",
-        )
+        .join(left, on=[*ONE, "end"], how="left", maintain_order="left")
         .select(
             *ONE,
             with_thread="credited",
@@ -153,71 +146,3 @@ def _windows(frames: Frames) -> pl.LazyFrame:
             nth=pl.int_range(pl.len()).over([*ONE, "credited"]),
         )
     )
-
-
-OTHER: Final = "Other"
-DATA: Final = "data"
-"""The names of keys without a name, and of keys that are a hash and nothing else."""
-
-_COMPOSED: Final = r"""^(?:\(|b['"])"""
-_ORDINARY_TUPLE: Final = rf"^{TUPLE}$"
-# Dask takes each word of 8 letters that begins with a to f for a hexadecimal number
-_WORD: Final = r"(?:\p{L}{1,7}|[\p{L}--[a-f]]\p{L}{7}|\p{L}{9,})"
-_WORDS: Final = rf"^[^-]*((?:-{_WORD})*)(?:-|$)"
-_HASH: Final = r"^[a-f0-9]{32}$"
-# Python's str.split() cuts at these four separators, too
-_BLANK: Final = r"\s\x1c-\x1f"
-
-
-def prefix_of(key: pl.Expr) -> pl.Expr:
-    """The prefixes of a column of keys in canonical spelling: names that tasks of one kind share.
-
-    Dask's scheduler derives them with ``distributed.utils.key_split``.  Where its record is
-    missing, the same rule gives the same names.  In short: of the words between dashes, the first
-    and those behind it that are letters only, up to the first that is not, or that looks like a
-    hexadecimal number.
-    """
-    return key.map_batches(key_prefixes, return_dtype=pl.String(), is_elementwise=True)
-
-
-def key_prefixes(keys: pl.Series) -> pl.Series:
-    """The prefix of each key; ``Other`` where it has no name."""
-    return pl.select(_split(pl.lit(_names(keys)))).to_series().rename(keys.name)
-
-
-def _names(keys: pl.Series) -> pl.Series:
-    """The text that the rule looks at: a key itself, of a tuple its first item.
-
-    Null where that is not a text.
-    """
-    if not keys.str.contains(_COMPOSED).any():
-        return keys
-    ordinary = keys.str.contains(_ORDINARY_TUPLE)
-    first = keys.str.extract(r"^\('([^']*)'")
-    names = pl.select(pl.when(ordinary).then(first).otherwise(keys)).to_series()
-    odd = keys.str.contains(_COMPOSED) & odd_texts(keys, _ORDINARY_TUPLE)
-    if not odd.any():
-        return names
-    named = {text: name_in_key(text) for text in keys.filter(odd.fill_null(value=False)).unique()}
-    changed = keys.replace_strict(named, default=None, return_dtype=pl.String)
-    return pl.select(pl.when(odd).then(changed).otherwise(names)).to_series()
-
-
-def _split(name: pl.Expr) -> pl.Expr:
-    """``distributed.utils.key_split`` of texts."""
-    head = name.str.extract(r"^([^-]*)")
-    bare = head.str.extract(r"^([^,]*)").str.strip_chars("_'()\"")
-    first = pl.when(head.str.contains(r"^\p{L}")).then(head).otherwise(bare)
-    words = first + name.str.extract(_WORDS)
-    # "<module.Class object at 0x7f3c>": the class
-    shown = words.str.strip_chars("<>").str.extract(rf"([^{_BLANK}]+)").str.extract(r"([^.]*)$")
-    split = (
-        pl.when((head == "") | (words == ""))
-        .then(None)
-        .when(words.str.contains(_HASH))
-        .then(pl.lit(DATA))
-        .when(words.str.starts_with("<"))
-        .then(shown)
-        .otherwise(words)
-    )
-    return split.fill_null(OTHER)

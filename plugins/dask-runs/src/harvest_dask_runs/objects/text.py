@@ -49,7 +49,9 @@ def _facts(task: Task) -> Iterator[tuple[str, str]]:
     if task.client is not None:
         yield "client", f"{task.client}{' (asked for the result)' if task.requested else ''}"
     if task.dependencies is not None:
-        yield "dependencies", _list_keys(task.dependencies) or "none"
+        more = len(task.dependencies) - SHOWN
+        listed = ", ".join(task.dependencies[:SHOWN]) + (f", and {more} more" if more > 0 else "")
+        yield "dependencies", listed or "none"
     if task.workers:
         yield "workers", ", ".join(task.workers)
     first, last, duration = task.first_time, task.last_time, task.duration
@@ -143,11 +145,6 @@ def _fill(text: str, first: str, rest: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _list_keys(keys: Sequence[str]) -> str:
-    more = f", and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
-    return ", ".join(keys[:SHOWN]) + more
 
 
 def _time(time: datetime) -> str:

@@ -1,4 +1,7 @@
-"""How many executions ran together; what ran while few did, and what the next one waited for."""
+"""How many executions ran together; what ran while few did, and what the next one waited for.
+
+The functions give parts of ``dask.indicators``, whose declaration explains their columns.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,22 @@ from typing import Final
 import polars as pl
 
 from harvest.model.frames import seconds
+from harvest_dask.records.key_prefixes import prefix_of
 
 from ..critical.path import COMPUTING
-from ..executions.executions import prefix_of
 
 FEW: Final = 0.1
 """The share of a run's threads that counts as few; a single thread always does."""
 
 
 def at_once(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
-    """One row per run that has executions which were seen to end.
+    """Compute a row per run that has executions which were seen to end.
 
     found: executions; threads: run, few_of (the threads that these are executions of, null where
     that is unknown).
 
-    Columns: run; first_start, last_end and span_s: from the first execution to the last;
-    peak_threads: most at the same time; few_threads: the most that count as few; serial_s: time
-    with an execution, but few; tail_s: from the last moment with more until the end (these three
-    are null where few_of is); gaps_s: time without any; longest_gap_s, longest_gap_start.
+    Columns: run, last_end (end of the last execution), and those of ``dask.indicators`` on time;
+    few_threads, serial_s and tail_s are null where few_of is.
     """
     running, spent = pl.col("running"), pl.col("spent")
     most_few = pl.col("few_threads")
@@ -84,14 +85,9 @@ NAMED = 3
 
 
 def what_ran(found: pl.DataFrame, threads: pl.DataFrame, needs: pl.LazyFrame) -> pl.DataFrame:
-    """One row per run with stretches of few executions: what these were.
+    """Compute a row per run with stretches of few executions: run, and the columns ``few_*``.
 
     threads: as of ``at_once``; needs: run, key, dependency.
-
-    Columns: run; few_prefixes, few_shares: kinds of tasks with the most time of executions in such
-    stretches, and their shares of all of that time; few_key, few_prefix, few_key_s: the execution
-    with the most, and how much; few_dependents, few_dependents_prefix: how many tasks need it, and
-    the commonest kind of these.
     """
     low = _in_low_stretches(found, threads)
     kinds = (
@@ -149,7 +145,7 @@ def _in_low_stretches(found: pl.DataFrame, threads: pl.DataFrame) -> pl.DataFram
 
 
 def what_was_awaited(path: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
-    """run, gap_prefix, gap_part, gap_link: what the longest gap ended with, and waited for.
+    """Find what ended the longest gap: run, gap_prefix, gap_part, gap_link.
 
     path: as of ``critical_path``; spans: as of ``at_once``.
     """
@@ -168,7 +164,7 @@ def what_was_awaited(path: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
 
 
 def path_in_short(path: pl.DataFrame) -> pl.DataFrame:
-    """run, path_tasks; path_prefix, path_prefix_s: the kind of task most of its computing is of."""
+    """Sum up the critical path: run, path_tasks, path_prefix, path_prefix_s."""
     spent = (pl.col("end") - pl.col("start")).dt.total_microseconds().sum()
     most = (
         path.filter(pl.col("part") == COMPUTING)

@@ -16,17 +16,14 @@ NO_LINES = ("blind", "lost")
 
 
 def log_signs(log: pl.LazyFrame, ends: pl.LazyFrame) -> pl.LazyFrame:
-    """One row per run that has a log of its scheduler or workers.
+    """Count a run's log lines about trouble: a row per run with a log of its scheduler or workers.
 
     What no such log can say is null: only logs of workers mention their memory.
 
-    ends: run, last_end: when its last execution ended; workers that die later count for nothing,
-    as that is how some runs end.
+    ends: run, last_end: when its last execution ended.  Workers that die later are not counted, as
+    some runs end in this way.
 
-    Columns: run; pauses: how often a worker stopped to take tasks for want of memory;
-    memory_restarts: workers that a nanny ended for the same reason; unmanaged_warnings;
-    gc_warnings, gc_worst_percent: of the CPU time; loop_warnings, loop_s, loop_worst_s: spells in
-    which an event loop did not respond; deaths.
+    Columns: run, deaths (of workers), and those of ``dask.indicators`` that come from logs.
     """
     message = pl.col("message")
     gc = message.str.extract(r"full garbage collections took (\d+)% CPU time").cast(pl.Float64)
@@ -59,11 +56,9 @@ def log_signs(log: pl.LazyFrame, ends: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def memory_use(frames: Frames) -> pl.LazyFrame:
-    """One row per run whose workers were sampled.
+    """Sum up the samples of workers' memory: a row per run whose workers were sampled.
 
-    Columns: run; sampled_workers: of which memory and limit are known; spilled_bytes: written to
-    disk for lack of memory; spilling_workers: how many did; memory_peak_share, memory_peak_worker:
-    of the worker that came closest to its limit, and its memory then as a share of that.
+    The columns are run and those of ``dask.indicators`` that come from samples.
     """
     one = ["run", "worker"]
     worker = pl.col("worker").filter(pl.col("share").is_not_null())

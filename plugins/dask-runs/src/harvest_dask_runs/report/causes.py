@@ -10,10 +10,11 @@ import polars as pl
 from harvest.model.frames import seconds
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
 from harvest_report import Column, Plot, Section, Table, legend, seconds_axis
+from harvest_toolkit.frames import fraction
 
 from ..critical.path import COLUMN_OF_PART, COMPUTING, PARTS, UNRECORDED
 from ..trace.tracks import microseconds_since
-from .figures import COLOURS, time_per_cell
+from .figures import COLOURS, mean_at_once
 from .stream import GREY, OCCUPANCY_COLUMNS, SINCE
 
 COLOUR = dict(zip(PARTS, (*COLOURS, GREY), strict=True))
@@ -50,7 +51,7 @@ def _division(indicators: dict[str, Any]) -> Table:
     rows = pl.DataFrame([*spent, ("all together", span)], schema=schema, orient="row")
     return Table(
         "time",
-        rows.with_columns(share=pl.col("seconds") / span if span else pl.lit(None, pl.Float64)),
+        rows.with_columns(share=fraction("seconds", pl.lit(span, pl.Float64))),
         (
             Column("part", "part"),
             Column("seconds", "time", "s", ",.3f"),
@@ -66,21 +67,16 @@ def _division(indicators: dict[str, Any]) -> Table:
 def _picture(path: pl.DataFrame, start: int) -> Plot:
     placed = path.with_columns(microseconds_since(start, pl.col("start", "end")))
     first, last = placed["start"][0], max(placed["end"][-1], placed["start"][0] + 1)
-    shifted = placed.with_columns(pl.col("start", "end") - first)
-    cells = time_per_cell(shifted, ["part"], OCCUPANCY_COLUMNS, last - first)
-    width = (last - first) / OCCUPANCY_COLUMNS
     edges = np.linspace(first / 1e6, last / 1e6, OCCUPANCY_COLUMNS + 1)
     present = [part for part in PARTS if part in set(path["part"])]
-    grid = {part: np.zeros(OCCUPANCY_COLUMNS) for part in present}
-    for part, column, micros in cells.select("part", "column", "covered").iter_rows():
-        grid[part][column] = micros / width
+    grid = mean_at_once(placed, "part", present, OCCUPANCY_COLUMNS, first, last)
 
     def draw(figure: Any) -> None:
         from matplotlib.patches import Patch  # optional: the extra "report"
 
         axes = figure.subplots()
         below = np.zeros(OCCUPANCY_COLUMNS)
-        for part, height in grid.items():
+        for part, height in zip(present, grid, strict=True):
             axes.stairs(below + height, edges, baseline=below, fill=True, color=COLOUR[part])
             below = below + height
         axes.set_ylim(0, 1)
@@ -117,7 +113,7 @@ def _kinds(path: pl.DataFrame, span: float) -> Table:
             .last(),
         )
         .sort("micros", "prefix", "link", descending=[True, False, False])
-        .with_columns(share=pl.col("micros") / 1e6 / span if span else pl.lit(None, pl.Float64))
+        .with_columns(share=fraction(pl.col("micros") / 1e6, pl.lit(span)))
     )
     return Table(
         "critical-path",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from harvest.toolkit.layout import shorten
@@ -21,15 +23,19 @@ OTHER: Final = "C5"
 LABELLED: Final = 36
 
 
-def time_per_cell(frame: pl.DataFrame, by: Sequence[str], columns: int, span: int) -> pl.DataFrame:
-    """Microseconds of each group that lie in each of ``columns`` equal parts of a span.
+def time_per_cell(
+    frame: pl.DataFrame, by: Sequence[str], columns: int, first: int, last: int
+) -> pl.DataFrame:
+    """Sum the microseconds of each group in each of ``columns`` equal parts of a span.
 
-    frame: has the columns of ``by``, and ``start`` and ``end`` in microseconds from 0 to span.
+    frame: has the columns of ``by``, and ``start`` and ``end`` in microseconds.
+    first, last: the ends of the span, in microseconds.
     Gives the columns of ``by``, ``column`` and ``covered``.
     """
-    width = max(span, 1) / columns
+    width = max(last - first, 1) / columns
+    shifted = frame.with_columns(pl.col("start", "end") - first)
     place = ((pl.col("start", "end") / width).floor().cast(pl.Int64)).clip(0, columns - 1)
-    cells = frame.with_columns(place.name.suffix("_column")).with_columns(
+    cells = shifted.with_columns(place.name.suffix("_column")).with_columns(
         column=pl.int_ranges("start_column", pl.col("end_column") + 1)
     )
     begin = pl.max_horizontal("start", pl.col("column") * width)
@@ -40,6 +46,26 @@ def time_per_cell(frame: pl.DataFrame, by: Sequence[str], columns: int, span: in
         .group_by(*by, "column")
         .agg(covered=(end - begin).clip(lower_bound=0).sum())
     )
+
+
+def mean_at_once(
+    frame: pl.DataFrame,
+    by: str,
+    groups: Sequence[str | None],
+    columns: int,
+    first: int,
+    last: int,
+) -> npt.NDArray[np.float64]:
+    """Count how many rows of each group (rows) run in each part of the time (columns), on average.
+
+    The other parameters are those of ``time_per_cell``.
+    """
+    places = {name: number for number, name in enumerate(groups)}
+    grid = np.zeros((max(len(groups), 1), columns))
+    for group, column, micros in time_per_cell(frame, [by], columns, first, last).iter_rows():
+        if group in places:
+            grid[places[group], column] = micros
+    return grid / (max(last - first, 1) / columns)
 
 
 def shades(most: float = 1.0, colour: str = "#0072b2") -> Any:

@@ -77,10 +77,6 @@ def run_io(data: DatasetReader, run: str) -> RunIo:
     return RunIo(segments if traced.height else None, traced, tied, mine, sums, rest)
 
 
-def _bytes_in_words(size: int | None) -> str:
-    return "an unknown number of bytes" if size is None else bytes_in_words(size)
-
-
 def io_sections(io: RunIo, tasks: pl.DataFrame, start: int) -> list[Section]:
     """The I/O by what is known of it, by process, over time, and by kind of task.
 
@@ -171,7 +167,9 @@ def _notes_on_processes(
     assert io.processes is not None
     idle = io.processes.height - active["log"].n_unique()
     cut = io.processes.explode("partial_modules").drop_nulls("partial_modules")
-    buffered = {op: _bytes_in_words(io.sums[f"stdio_{op}"]) for op in OPS}
+    unknown = "an unknown number of bytes"
+    sizes = {op: io.sums[f"stdio_{op}"] for op in OPS}
+    buffered = {op: unknown if n is None else bytes_in_words(n) for op, n in sizes.items()}
     return [
         "Counted: bytes moved, by the counters of POSIX, of MPI-IO (files that POSIX does not "
         "count) and of STDIO.",

@@ -13,7 +13,7 @@ from harvest.model.frames import seconds
 from harvest.toolkit.amounts import bytes_in_words, seconds_in_words, share_in_words
 from harvest.toolkit.amounts import count_in_words as count
 from harvest_report import Column, LazySection, Notes, Report, Section, Table, Tile
-from harvest_toolkit.frames import known_sum
+from harvest_toolkit.frames import fraction, known_sum
 
 from ..executions.executions import executions
 from ..frames import Frames, choose_run, load, pairs_of
@@ -28,6 +28,8 @@ from .causes import time_sections, time_sentence
 from .io import RunIo, io_by_task, io_sections, run_io
 from .stream import occupancy, stream
 from .transfers import matrix, pairs_table
+
+UNENDED = (Column("unended", "not ended", doc="executions without an end; no time counts them"),)
 
 
 def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Report:
@@ -148,14 +150,13 @@ def _streams(tasks: pl.DataFrame, kinds: pl.DataFrame, workers: pl.DataFrame) ->
 
 
 def _prefixes(kinds: pl.DataFrame) -> Table:
-    unended = [Column("unended", "not ended", doc="executions without an end; no time counts them")]
     return Table(
         "prefixes",
         kinds,
         (
             Column("prefix", doc="the common part of the keys of a kind of task"),
             *("tasks", "executions"),
-            *(unended if kinds["unended"].sum() else []),
+            *(UNENDED if kinds["unended"].sum() else ()),
             Column("total_s", "total", "s"),
             Column("share", "share", None, ".1%", doc="of the time of all executions that ended"),
             Column("mean_s", "mean", "s"),
@@ -192,19 +193,15 @@ def _failures(kinds: pl.DataFrame) -> list[Section]:
 
 
 def _workers(workers: pl.DataFrame, tasks: pl.DataFrame, summary: dict[str, Any]) -> Table:
-    wall = summary["wall_s"] or 0.0
-    share = pl.col("occupied_s") / wall if wall else pl.lit(None, pl.Float64)
-    rows = pl.concat([workers, _on_unknown_workers(tasks)], how="diagonal").with_columns(
-        share=share
-    )
-    unended = [Column("unended", "not ended", doc="executions without an end; no time counts them")]
+    every = pl.concat([workers, _on_unknown_workers(tasks)], how="diagonal")
+    rows = every.with_columns(share=fraction("occupied_s", pl.lit(summary["wall_s"], pl.Float64)))
     return Table(
         "workers",
         rows,
         (
             Column("worker", format="id"),
             Column("executed", doc="executions, by the scheduler or the worker"),
-            *(unended if rows["unended"].sum() else []),
+            *(UNENDED if rows["unended"].sum() else ()),
             Column("nthreads", "threads", doc="by its own record or the logs"),
             Column("busy_s", "busy", "s", ",.2f", doc="sum of its executions"),
             Column("share", "occupied", None, ".1%",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,10 +12,7 @@ import polars as pl
 from harvest.toolkit.amounts import count_in_words
 from harvest_report import MOST_MARKS, Column, Marks, Notes, Plot, legend, seconds_axis
 
-from .figures import COLOURS, INK, OTHER, name_workers, shades, short, time_per_cell
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from .figures import COLOURS, INK, OTHER, mean_at_once, name_workers, shades, short, time_per_cell
 
 DRAWN_AS_SHAPES = 2_500
 IMAGE_COLUMNS = 1_500
@@ -25,31 +22,27 @@ GREY = "#8a8f99"
 SINCE = "since the first event of the run"
 SEE_TRACE = " To see single ones, open what `harvest dask-runs trace` writes in Perfetto."
 LINE = ["worker", "thread", "lane"]
-"""What has a line of its own: a thread, or where it is unknown, what ran at the same time."""
-
-
-def lines_of(tasks: pl.DataFrame) -> pl.DataFrame:
-    """The lines of a task stream: worker, thread, lane and ``line``, from 0 at the top."""
-    return (
-        tasks.select(LINE)
-        .unique()
-        .sort(LINE, nulls_last=True)
-        .with_row_index("line")
-        .with_columns(pl.col("line").cast(pl.Int64))
-    )
+"""The columns that name a line: a thread, or if it is unknown, executions that overlap."""
 
 
 def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
-    """Executions as bars on the line of their worker and thread, coloured by prefix.
+    """Draw executions as bars on the line of their worker and thread, coloured by prefix.
 
     tasks: worker, thread, lane, prefix, seconds (null: not seen to end), start and end in
         microseconds of the run.
-    prefixes: those that have a colour of their own come first, by importance.
+    prefixes: all prefixes, the most important first; the first ones have their own colours.
     """
-    lines = lines_of(tasks)
+    # ``line`` numbers the lines, from 0 at the top
+    lines = (
+        tasks.select(LINE)
+        .unique()
+        .sort(LINE, nulls_last=True)
+        .with_columns(line=pl.int_range(pl.len()))
+    )
     colours = {name: COLOURS[i] if i < len(COLOURS) else OTHER for i, name in enumerate(prefixes)}
     placed = tasks.join(lines, on=LINE, how="left", nulls_equal=True)
     first, last = _range(placed)
+    unended = int(tasks["seconds"].is_null().sum())
     height = min(1.1 + 0.16 * lines.height, 7.5) if lines.height > 6 else 2.2
 
     def draw(figure: Any) -> None:
@@ -71,7 +64,8 @@ def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
         draw,
         "Task stream",
         f"{count_in_words(tasks.height, 'execution')} of {count_in_words(len(colours), 'kind')} of "
-        f"tasks over time, on {_lines_sentence(lines)}.{_pale_sentence(tasks)}"
+        f"tasks over time, on {_lines_sentence(lines)}."
+        + (f" Pale: {unended:,} that were not seen to end." if unended else "")
         + (SEE_TRACE if placed.height > MOST_MARKS else ""),
         size=(7.5, height + 0.2 * -(-min(len(colours), len(COLOURS) + 1) // 4)),
         marks=lambda: _marks(placed, colours, lines),
@@ -79,7 +73,7 @@ def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
 
 
 def _marks(placed: pl.DataFrame, colours: dict[str | None, str], lines: pl.DataFrame) -> Marks:
-    """Each execution as a mark that says its task, time and place."""
+    """Make a mark for each execution with its task, time, worker and thread."""
     kinds = pl.DataFrame(
         {
             "prefix": list(colours),
@@ -118,16 +112,11 @@ def _lines_sentence(lines: pl.DataFrame) -> str:
     return f"{threads}, with {lines.height - known} more lines for {others}"
 
 
-def _pale_sentence(tasks: pl.DataFrame) -> str:
-    unended = int(tasks["seconds"].is_null().sum())
-    return f" Pale: {unended:,} that were not seen to end." if unended else ""
-
-
 def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
-    """How many threads of each worker were executing, over time.
+    """Draw how many threads of each worker were executing, over time.
 
-    workers: rows of ``dask.workers``, all that the run had, so that idle ones show; workers that
-        were not observed are hatched.  Executions that were not seen to end are left out.
+    workers: rows of ``dask.workers``, with idle workers; workers that were not observed are
+        hatched.  Executions that were not seen to end are left out.
     """
     unended = int(tasks["seconds"].is_null().sum())
     tasks = tasks.drop_nulls("seconds")
@@ -142,8 +131,9 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
     threads: int | None = workers["nthreads"].max()  # type: ignore[assignment]
     most = max(threads or 1, most_at_once(tasks))
     first, last = _range(tasks)
-    grid = _busy_threads(tasks, names, first, last)
+    grid = mean_at_once(tasks, "worker", names, OCCUPANCY_COLUMNS, first, last)
     edges = np.linspace(first / 1e6, last / 1e6, OCCUPANCY_COLUMNS + 1)
+    observed = f"the {silent.count(False)} workers observed" if any(silent) else "all workers"
 
     def draw(figure: Any) -> None:
         from matplotlib.patches import Patch  # optional: the extra "report"
@@ -182,34 +172,15 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
         "occupancy",
         draw,
         "Occupancy of workers",
-        f"Threads that ran tasks: above of {_observed(silent)}, below of each of "
+        f"Threads that ran tasks: above of {observed}, below of each of "
         f"{count_in_words(len(names), 'worker')} ({_scale(workers)})."
         + "".join(f" Without {what}." for what, count in left_out.items() if count),
         size=(9.4, min(2.6 + 0.17 * len(names), 8.0) + (0.2 if any(silent) else 0)),
     )
 
 
-def _observed(silent: Sequence[bool]) -> str:
-    return f"the {silent.count(False)} workers observed" if any(silent) else "all workers"
-
-
-def _busy_threads(
-    tasks: pl.DataFrame, workers: Sequence[str], first: int, last: int
-) -> NDArray[np.float64]:
-    """How many threads of each worker (rows) were executing in each part of the time (columns)."""
-    shifted = tasks.with_columns(pl.col("start", "end") - first)
-    cells = time_per_cell(shifted, ["worker"], OCCUPANCY_COLUMNS, last - first)
-    width = max(last - first, 1) / OCCUPANCY_COLUMNS
-    places = {name: number for number, name in enumerate(workers)}
-    grid = np.zeros((max(len(workers), 1), OCCUPANCY_COLUMNS))
-    for worker, column, micros in cells.iter_rows():
-        if worker in places:
-            grid[places[worker], column] = micros / width
-    return grid
-
-
 def _scale(workers: pl.DataFrame) -> str:
-    """How many threads a worker has."""
+    """Say how many threads a worker has."""
     numbers = workers["nthreads"].drop_nulls().unique().sort().to_list()
     if not numbers:
         return "their numbers of threads are not recorded"
@@ -221,7 +192,7 @@ def _scale(workers: pl.DataFrame) -> str:
 
 
 def most_at_once(tasks: pl.DataFrame) -> int:
-    """How many executions ran on one worker at the same time, at most."""
+    """Count the most executions that ran on one worker at the same time."""
     turns = pl.concat(
         [
             tasks.select("worker", at="start", more=pl.lit(1)),
@@ -262,7 +233,7 @@ def _image(
     first: int,
     last: int,
 ) -> None:
-    """A picture: each cell in the colour of what ran longest there, as dense as it was busy."""
+    """Draw cells in the colour of the kind that ran longest there; busy cells are more opaque."""
     from matplotlib.colors import to_rgb  # optional: the extra "report"
 
     number = {name: i for i, name in enumerate(colours)}
@@ -270,11 +241,11 @@ def _image(
         {"prefix": list(number), "kind": list(number.values())},
         schema={"prefix": pl.String, "kind": pl.Int64},
     )
-    shifted = placed.join(kinds, on="prefix", how="left", nulls_equal=True).select(
-        "line", "kind", pl.col("start", "end") - first, pale=pl.col("seconds").is_null()
+    numbered = placed.join(kinds, on="prefix", how="left", nulls_equal=True).select(
+        *("line", "kind", "start", "end"), pale=pl.col("seconds").is_null()
     )
     cells = (
-        time_per_cell(shifted, ["line", "kind", "pale"], IMAGE_COLUMNS, last - first)
+        time_per_cell(numbered, ["line", "kind", "pale"], IMAGE_COLUMNS, first, last)
         .with_columns(covered=pl.col("covered") * pl.when("pale").then(PALE).otherwise(1.0))
         .sort("covered", "kind", descending=[True, False])
         .group_by("line", "column", maintain_order=True)

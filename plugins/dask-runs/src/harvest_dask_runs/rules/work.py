@@ -28,10 +28,6 @@ KIND_SHOWN: Final = 24
 """Characters of a kind of task in a headline."""
 
 
-def _brief(error: str) -> str:
-    return shorten(error.split("\n")[0].strip().rstrip("."), ERROR_SHOWN, "id")
-
-
 def _as_traced(run: Run) -> tuple[str, ...]:
     # what is not traced may belong to these tasks, too
     more = ("lower_bound",) if run["untraced_bytes"] else ()
@@ -71,7 +67,8 @@ def _raised(run: Run) -> str:
     if not run["failed_error"]:
         return ""
     of_kind, of_type = run["failed_prefix_failed"], run["failed_error_type_failed"]
-    error, name = _brief(run["failed_error"]), run["failed_error_type"]
+    first_line = run["failed_error"].split("\n")[0].strip().rstrip(".")
+    error, name = shorten(first_line, ERROR_SHOWN, "id"), run["failed_error_type"]
     share = "" if of_type == of_kind else f" ({of_type:,} of {of_kind:,})"
     if name == KILLED:
         return f" with {name}{share}: Dask gave up after the workers that ran them died"

@@ -15,15 +15,7 @@ import polars as pl
 
 from ..io.match import Correlation
 from .tasks import worker_pid
-from .tracks import (
-    BATCH_ROWS,
-    Tracks,
-    args_of,
-    event_rows,
-    numbers_of,
-    slice_times,
-    with_lanes,
-)
+from .tracks import BATCH_ROWS, Tracks, args_of, with_lanes, with_numbers
 
 COLUMNS = (
     *("origin", "hostname", "pid", "rank", "thread", "module", "path", "op", "offset", "length"),
@@ -36,9 +28,9 @@ THREADS_PLACE = 500_000
 
 
 def log_pieces(segments: pl.LazyFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
-    """The segments log by log: origin, number of the piece from 0, and its segments.
+    """Yield the segments log by log: origin, number of the piece from 0, and its segments.
 
-    A log of more than LOG_ROWS comes in pieces.
+    A log of more than LOG_ROWS is divided into pieces.
     """
     waiting: list[pl.DataFrame] = []
     pieces: Counter[str] = Counter()
@@ -84,7 +76,7 @@ class IoPlacer:
         self._lines = set(tasks.select("worker", "thread").unique().iter_rows())
 
     def events(self, origin: str, piece: int, segments: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Batches of events, one slice for each segment of a piece of a log that has times."""
+        """Yield batches of events, with a slice for each segment that has times, of one piece."""
         timed = segments.drop_nulls("start_time").with_columns(
             start=pl.col("start_time"), end=pl.max_horizontal("start_time", "end_time")
         )
@@ -92,14 +84,23 @@ class IoPlacer:
         if timed.is_empty():
             return
         placed = place_segments(self._with_owners(timed, origin), self.tasks)
-        numbers = self._numbers(placed, origin, piece)
-        yield self.tracks.news()
-        for batch in placed.iter_slices(BATCH_ROWS):
-            numbered = batch.join(numbers, on=TRACK, how="left", nulls_equal=True)
-            yield event_rows(_slices(numbered, self.start), self.tracks.run)
+        yield from self.tracks.slices(
+            self._with_numbers(placed, origin, piece),
+            self.start,
+            pid="number",
+            name="op",
+            cat=pl.lit("io"),
+            args=args_of(
+                path=pl.col("path"),
+                bytes=pl.col("length"),
+                offset=pl.col("offset"),
+                module=pl.col("module"),
+                task=pl.col("key"),
+            ),
+        )
 
     def _with_owners(self, log: pl.DataFrame, origin: str) -> pl.DataFrame:
-        """With the columns worker, of the process, and key, of the task."""
+        """Add the columns worker, of the process, and key, of the task."""
         tied = self.known.tied.filter(pl.col("origin") == origin)
         workers = tied.group_by("rank").agg(pl.col("worker").mode().sort().first())
         lanes = tied.select("rank", "thread", "lane", "spare")
@@ -112,8 +113,8 @@ class IoPlacer:
             .drop("lane")
         )
 
-    def _numbers(self, placed: pl.DataFrame, origin: str, piece: int) -> pl.DataFrame:
-        """The numbers of process and thread for each track of a log."""
+    def _with_numbers(self, placed: pl.DataFrame, origin: str, piece: int) -> pl.DataFrame:
+        """Add the numbers of process and thread for each track of a log."""
         places = itertools.count(THREADS_PLACE)
 
         def number(
@@ -142,11 +143,11 @@ class IoPlacer:
             key = ("io", origin, piece, rank, thread, lane)
             return pid, self.tracks.thread(pid, key, name, place)
 
-        return numbers_of(placed, TRACK, number)
+        return with_numbers(placed, TRACK, number)
 
 
 def program_name(command: str | None) -> str:
-    """The first words of a command line, without directories."""
+    """Return the first words of a command line, without directories."""
     words = (command or "").split()[:PROGRAM_WORDS]
     return " ".join(word.rpartition("/")[2] or word for word in words)
 
@@ -157,12 +158,12 @@ TRACK = [*LINE, "lane"]
 
 
 def place_segments(segments: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
-    """Segments with ``lane``.
+    """Add ``lane`` to segments.
 
     segments: has LINE, start and end.  tasks: from ``place_tasks``.
 
-    In lane 0 segments and the tasks of lane 0 nest or are apart; what would overlap without
-    nesting is in lanes of its own.
+    In lane 0, segments nest with the tasks of lane 0 or are apart from them.  Segments that would
+    overlap without nesting are in further lanes.
     """
     windows = (
         tasks.filter(pl.col("thread").is_not_null() & (pl.col("lane") == 0))
@@ -191,21 +192,4 @@ def place_segments(segments: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
     more = with_lanes(rest, LINE, nest=True).with_columns(pl.col("lane") + 1)
     return pl.concat([first.filter(pl.col("lane") == 0), more]).drop(
         "task_end", "next_start", "fits"
-    )
-
-
-def _slices(numbered: pl.DataFrame, start: int) -> pl.DataFrame:
-    return numbered.select(
-        "tid",
-        pid="number",
-        name="op",
-        cat=pl.lit("io"),
-        **slice_times(start),
-        args=args_of(
-            path=pl.col("path"),
-            bytes=pl.col("length"),
-            offset=pl.col("offset"),
-            module=pl.col("module"),
-            task=pl.col("key"),
-        ),
     )

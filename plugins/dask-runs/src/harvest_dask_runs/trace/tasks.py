@@ -13,6 +13,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from harvest_toolkit.frames import first_text
+
 from ..critical.path import COMPUTING
 from ..frames import moved_bytes
 from .tracks import (
@@ -21,9 +23,8 @@ from .tracks import (
     args_of,
     event_rows,
     microseconds_since,
-    numbers_of,
-    slice_times,
     with_lanes,
+    with_numbers,
 )
 
 PATH_PLACE = 5
@@ -34,10 +35,10 @@ LANES = 1_000
 
 
 def place_tasks(found: pl.DataFrame, last_time: object) -> pl.DataFrame:
-    """Executions of one run with ``lane`` and with an end.
+    """Add ``lane`` to the executions of one run, and an end where none was recorded.
 
-    last_time: taken for the end of what was never seen to end.  Executions of which nothing
-    records a time are left out.
+    last_time: the end of executions that were never seen to end.  Executions without any time are
+    left out.
     """
     end = pl.col("end").fill_null(pl.max_horizontal("start", pl.lit(last_time)))
     timed = found.with_columns(end=end).filter(
@@ -47,14 +48,14 @@ def place_tasks(found: pl.DataFrame, last_time: object) -> pl.DataFrame:
 
 
 def worker_pid(tracks: Tracks, worker: str | None) -> int:
-    """The process of a trace that stands for a worker."""
+    """Return the number of a worker's process in the trace."""
     if worker is None:
         return tracks.process(("worker", None), "worker not recorded", UNKNOWN_PLACE)
     return tracks.process(("worker", worker), f"worker {worker}", WORKER_PLACE)
 
 
 def task_events(placed: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.DataFrame]:
-    """Batches of events, one slice for each execution.
+    """Yield batches of events, with one slice for each execution.
 
     placed: from ``place_tasks``; start: of the run, in microseconds of the epoch.
     """
@@ -68,34 +69,28 @@ def task_events(placed: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl
         key = ("thread", thread, lane)
         return pid, tracks.thread(pid, key, name + more, min(place, TRANSFERS_PLACE))
 
-    by = ["worker", "thread", "lane"]
-    numbers = numbers_of(placed, by, number)
-    yield tracks.news()
-    for batch in placed.iter_slices(BATCH_ROWS):
-        events = batch.join(numbers, on=by, how="left", nulls_equal=True).select(
-            "tid",
-            pid="number",
-            name=pl.coalesce("prefix", "key"),
-            cat=pl.lit("task"),
-            **slice_times(start),
-            args=args_of(
-                key=pl.col("key"),
-                outcome=pl.col("outcome").fill_null("not seen to end"),
-                told_by=pl.when("by_scheduler", "by_worker")
-                .then(pl.lit("scheduler and worker"))
-                .when("by_scheduler")
-                .then(pl.lit("scheduler"))
-                .otherwise(pl.lit("worker")),
-                begins_us=microseconds_since(start, pl.col("begins")),
-                ends_us=microseconds_since(start, pl.col("ends")),
-                size_bytes=pl.col("size_bytes"),
-            ),
-        )
-        yield event_rows(events, tracks.run)
+    yield from tracks.slices(
+        with_numbers(placed, ["worker", "thread", "lane"], number),
+        start,
+        pid="number",
+        name=pl.coalesce("prefix", "key"),
+        cat=pl.lit("task"),
+        args=args_of(
+            key=pl.col("key"),
+            outcome=pl.col("outcome").fill_null("not seen to end"),
+            told_by=first_text(
+                (pl.col("by_scheduler") & pl.col("by_worker"), "scheduler and worker"),
+                (pl.col("by_scheduler"), "scheduler"),
+            ).fill_null("worker"),
+            begins_us=microseconds_since(start, pl.col("begins")),
+            ends_us=microseconds_since(start, pl.col("ends")),
+            size_bytes=pl.col("size_bytes"),
+        ),
+    )
 
 
 def path_events(path: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.DataFrame]:
-    """Batches of events: a slice for each execution of the path, and for each wait before it.
+    """Yield batches of events: a slice for each execution of the path, and each wait before it.
 
     path: of one run, as of ``critical_path``; start: of the run, in microseconds of the epoch.
     """
@@ -103,20 +98,15 @@ def path_events(path: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.D
         return
     pid = tracks.process(("critical path",), "critical path", PATH_PLACE)
     tid = tracks.thread(pid, ("critical path",), "executed, or waited for", 0)
-    yield tracks.news()
     executed = pl.col("part") == COMPUTING
-    for batch in path.iter_slices(BATCH_ROWS):
-        events = batch.select(
-            pid=pl.lit(pid, pl.Int64),
-            tid=pl.lit(tid, pl.Int64),
-            name=pl.when(executed).then(pl.coalesce("prefix", "key")).otherwise("part"),
-            cat=pl.when(executed).then(pl.lit("path")).otherwise(pl.lit("path.wait")),
-            **slice_times(start),
-            args=args_of(
-                **{name: pl.col(name) for name in ("step", "key", "worker", "link", "after")}
-            ),
-        )
-        yield event_rows(events, tracks.run)
+    yield from tracks.slices(
+        path.with_columns(tid=pl.lit(tid, pl.Int64)),
+        start,
+        pid=pl.lit(pid, pl.Int64),
+        name=pl.when(executed).then(pl.coalesce("prefix", "key")).otherwise("part"),
+        cat=pl.when(executed).then(pl.lit("path")).otherwise(pl.lit("path.wait")),
+        args=args_of(**{name: pl.col(name) for name in ("step", "key", "worker", "link", "after")}),
+    )
 
 
 CLIENTS_PLACE = 10
@@ -124,9 +114,9 @@ MOVEMENT = ["fulfiller", "requestor", "signature", "nth"]
 
 
 def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
-    """One row per slice: place, direction, recorded, movement, start, end, bytes, keys, lane.
+    """Make a row per slice: place, direction, recorded, movement, start, end, bytes, keys, lane.
 
-    transfers: rows of dask.transfer of one run.  Those without any time are left out.
+    transfers: rows of dask.transfer of one run.  Rows without any time are left out.
     """
     names = pl.col("keys").list.eval(pl.element().struct.field("key"))
     sides = (
@@ -171,7 +161,7 @@ def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
 
 
 def transfer_events(slices: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.DataFrame]:
-    """Batches of events: the slices, and a flow for each movement that has two."""
+    """Yield batches of events: the slices, and a flow for each movement that has two."""
 
     def number(place: str | None, direction: str, lane: int) -> tuple[int, int]:
         if place is None:
@@ -182,26 +172,15 @@ def transfer_events(slices: pl.DataFrame, tracks: Tracks, start: int) -> Iterato
         order = TRANSFERS_PLACE + (LANES if direction == "outgoing" else 0) + lane
         return pid, tracks.thread(pid, ("transfers", direction, lane), name, order)
 
-    by = ["place", "direction", "lane"]
-    numbers = numbers_of(slices, by, number)
-    yield tracks.news()
-    numbered = slices.join(numbers.rename({"number": "pid"}), on=by, how="left", nulls_equal=True)
-    for batch in numbered.iter_slices(BATCH_ROWS):
-        yield event_rows(_sides(batch, start), tracks.run)
-    flows = _flows(numbered, start)
-    for batch in flows.iter_slices(BATCH_ROWS):
-        yield event_rows(batch, tracks.run)
-
-
-def _sides(batch: pl.DataFrame, start: int) -> pl.DataFrame:
+    numbered = with_numbers(slices, ["place", "direction", "lane"], number)
     peer = pl.col("peer").fill_null("a client")
     outgoing = pl.col("direction") == "outgoing"
-    return batch.select(
-        "pid",
-        "tid",
+    yield from tracks.slices(
+        numbered,
+        start,
+        pid="number",
         name=pl.when(outgoing).then(pl.lit("send to ")).otherwise(pl.lit("receive from ")) + peer,
         cat=pl.when("recorded").then(pl.lit("transfer")).otherwise(pl.lit("transfer.untold")),
-        **slice_times(start),
         args=args_of(
             bytes=pl.col("bytes"),
             keys=pl.col("names"),
@@ -209,6 +188,8 @@ def _sides(batch: pl.DataFrame, start: int) -> pl.DataFrame:
             copies=pl.col("copies"),
         ),
     )
+    for batch in _flows(numbered.rename({"number": "pid"}), start).iter_slices(BATCH_ROWS):
+        yield event_rows(batch, tracks.run)
 
 
 def _flows(numbered: pl.DataFrame, start: int) -> pl.DataFrame:

@@ -9,7 +9,7 @@ gone through one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -35,7 +35,7 @@ FIRST_TID: Final = 1_000_001
 
 
 class Tracks:
-    """Gives numbers to processes and their threads, and the events that name them."""
+    """The numbers of processes and their threads in a trace, and the events that name them."""
 
     def __init__(self, run: str, first_pid: int = 1, first_tid: int = FIRST_TID):
         self.run = run
@@ -45,7 +45,7 @@ class Tracks:
         self._news: list[dict[str, Any]] = []
 
     def process(self, key: tuple[Any, ...], name: str, place: int) -> int:
-        """The number of a process, which is named when first met; place: its order."""
+        """Return the number of a process, which is named when first met; place: its order."""
         pid = self._pids.get(key)
         if pid is None:
             pid = self._pids[key] = self.next_pid
@@ -59,7 +59,7 @@ class Tracks:
         self._tell("process_labels", pid, None, {"labels": text})
 
     def thread(self, pid: int, key: tuple[Any, ...], name: str, place: int) -> int:
-        """The number of a thread of a process, which is named when first met."""
+        """Return the number of a thread of a process, which is named when first met."""
         tid = self._tids.get((pid, *key))
         if tid is None:
             tid = self._tids[pid, *key] = self.next_tid
@@ -68,72 +68,79 @@ class Tracks:
             self._tell("thread_sort_index", pid, tid, {"sort_index": place})
         return tid
 
-    def news(self) -> pl.DataFrame:
-        """The events that name what was first met since the last call."""
-        rows, self._news = self._news, []
+    def slices(
+        self, rows: pl.DataFrame, start: int, **columns: str | pl.Expr
+    ) -> Iterator[pl.DataFrame]:
+        """Yield the events that name tracks first met since the last call, then a slice a row.
+
+        rows: with the columns start, end and tid.
+        start: of the run, in microseconds of the epoch.
+        columns: further columns of a slice: pid, name, cat, args.
+        """
+        names, self._news = self._news, []
         schema = {name: EVENT[name] for name in ("name", "ph", "pid", "tid", "args")}
-        return event_rows(pl.DataFrame(rows, schema=schema), self.run)
+        yield event_rows(pl.DataFrame(names, schema=schema), self.run)
+        ts = microseconds_since(start, pl.col("start"))
+        dur = (pl.col("end") - pl.col("start")).dt.total_microseconds()
+        for batch in rows.iter_slices(BATCH_ROWS):
+            slices = batch.select("tid", **columns, ph=pl.lit("X"), ts=ts, dur=dur)
+            yield event_rows(slices, self.run)
 
     def _tell(self, what: str, pid: int, tid: int | None, args: dict[str, Any]) -> None:
         text = orjson.dumps(args).decode()
         self._news.append({"name": what, "ph": "M", "pid": pid, "tid": tid, "args": text})
 
 
-def numbers_of(
+def with_numbers(
     placed: pl.DataFrame, by: Sequence[str], number: Callable[..., tuple[int, int]]
 ) -> pl.DataFrame:
-    """The columns of ``by``, and the numbers that a function of them gives: number and tid."""
+    """Add the numbers that a function of the columns ``by`` gives: number (of a process), tid."""
     ids = [
         (*line, *number(*line))
         for line in placed.select(by).unique().sort(by, nulls_last=True).iter_rows()
     ]
     schema = {name: placed.schema[name] for name in by}
-    return pl.DataFrame(ids, schema={**schema, "number": pl.Int64, "tid": pl.Int64}, orient="row")
+    schema |= {"number": pl.Int64(), "tid": pl.Int64()}
+    numbers = pl.DataFrame(ids, schema=schema, orient="row")
+    return placed.join(numbers, on=by, how="left", nulls_equal=True, maintain_order="left")
 
 
 def event_rows(events: pl.DataFrame, run: str) -> pl.DataFrame:
-    """Events with all columns of EVENT, in its order."""
+    """Complete events to all columns of EVENT, in its order."""
     empty = pl.DataFrame(schema=EVENT)
     named = events.with_columns(run=pl.lit(run))
     return pl.concat([empty, named.cast({c: EVENT[c] for c in named.columns})], how="diagonal")
 
 
 def args_of(**columns: pl.Expr) -> pl.Expr:
-    """A JSON object of columns, by name."""
+    """Encode columns as a JSON object, by name."""
     return pl.struct([value.alias(name) for name, value in columns.items()]).struct.json_encode()
 
 
 def micros_of(time: datetime | None) -> int:
-    """Microseconds of the epoch; 0 where the time is unknown."""
+    """Convert a time to microseconds of the epoch; 0 if it is unknown."""
     return 0 if time is None else (time - _EPOCH) // timedelta(microseconds=1)
 
 
 def iso_of(micros: int) -> str:
-    """Microseconds of the epoch as ISO 8601."""
+    """Format microseconds of the epoch as ISO 8601."""
     return (_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds")
 
 
 def microseconds_since(start: int, time: pl.Expr) -> pl.Expr:
-    """Microseconds from ``start``, which is in microseconds of the epoch, to a column's times."""
+    """Compute microseconds from ``start``, in microseconds of the epoch, to a column's times."""
     return time.dt.epoch("us") - start
 
 
-def slice_times(start: int) -> dict[str, pl.Expr]:
-    """When a slice begins, since ``start``, and how long it is: ph, ts and dur."""
-    lasts = (pl.col("end") - pl.col("start")).dt.total_microseconds()
-    return {"ph": pl.lit("X"), "ts": microseconds_since(start, pl.col("start")), "dur": lasts}
-
-
-def with_lanes(frame: pl.DataFrame, track: str | list[str], *, nest: bool = False) -> pl.DataFrame:
-    """The rows with the column ``lane``, from 0: within a track and lane no two overlap.
+def with_lanes(frame: pl.DataFrame, by: list[str], *, nest: bool = False) -> pl.DataFrame:
+    """Number lanes from 0 in the column ``lane``: within a track and lane no two rows overlap.
 
     frame: has the columns ``start`` and ``end`` (start <= end, not null); its order is kept.
-    track: columns that name the track; nulls are a value like any other.
-    nest: an interval may also lie within another of the same lane.
+    by: columns that name the track; null is a value like any other.
+    nest: an interval may also lie within another one of the same lane.
 
     Intervals that touch do not overlap.
     """
-    by = [track] if isinstance(track, str) else track
     before = pl.col("end").cum_max().shift(1).over(by)
     numbered = frame.with_row_index("_row")
     clash = (
@@ -151,7 +158,7 @@ def with_lanes(frame: pl.DataFrame, track: str | list[str], *, nest: bool = Fals
         ordered = group.sort("start", "end", descending=[False, nest])
         rows += ordered["_row"].to_list()
         starts, ends = (ordered[c].to_physical().to_list() for c in ("start", "end"))
-        lanes += _nested(starts, ends) if nest else _apart(starts, ends)
+        lanes += _lanes(starts, ends, nest=nest)
     placed = pl.DataFrame(
         {"_row": rows, "lane": lanes}, schema={"_row": numbered.schema["_row"], "lane": pl.Int64}
     )
@@ -162,31 +169,18 @@ def with_lanes(frame: pl.DataFrame, track: str | list[str], *, nest: bool = Fals
     )
 
 
-def _apart(starts: list[int], ends: list[int]) -> list[int]:
-    """For each interval, ordered by start, the first lane that is free."""
-    last: list[int] = []
-    lanes = []
-    for start, end in zip(starts, ends, strict=True):
-        for number, busy_until in enumerate(last):
-            if busy_until <= start:
-                last[number] = end
-                lanes.append(number)
-                break
-        else:
-            lanes.append(len(last))
-            last.append(end)
-    return lanes
+def _lanes(starts: list[int], ends: list[int], *, nest: bool) -> list[int]:
+    """Find the first lane that is free for each interval, or with ``nest`` holds it whole.
 
-
-def _nested(starts: list[int], ends: list[int]) -> list[int]:
-    """For each interval, ordered by start and, longest first, by end, the first lane that fits."""
+    The intervals are ordered by start and, with ``nest``, the longest first.
+    """
     open_ends: list[list[int]] = []
     lanes = []
     for start, end in zip(starts, ends, strict=True):
         for number, stack in enumerate(open_ends):
             while stack and stack[-1] <= start:
                 stack.pop()
-            if not stack or end <= stack[-1]:
+            if not stack or (nest and end <= stack[-1]):
                 stack.append(end)
                 lanes.append(number)
                 break

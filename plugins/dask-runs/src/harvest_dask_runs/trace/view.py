@@ -84,11 +84,14 @@ class RunTrace:
         self.left_out["transfers without time"] = moved.height - int(
             self._transfers["recorded"].sum()
         )
-        firsts = [self._tasks["start"].min(), self._transfers["start"].min(), self._first_io()]
+        firsts: list[Any] = [frame["start"].min() for frame in (self._tasks, self._transfers)]
+        segments = segments_of(dataset, run)
+        if segments is not None:
+            firsts.append(segments.select(pl.col("start_time").min()).collect().item())
         self.start = min((micros_of(t) for t in firsts if t is not None), default=0)
 
     def events(self) -> Iterator[pl.DataFrame]:
-        """Batches of events, with the columns of the view."""
+        """Yield batches of events, with the columns of the view."""
         yield from task_events(self._tasks, self.tracks, self.start)
         yield from transfer_events(self._transfers, self.tracks, self.start)
         yield from path_events(self._path, self.tracks, self.start)
@@ -109,17 +112,11 @@ class RunTrace:
         jobs = self.dataset[JOB].select(pl.col("origin").cast(pl.String), "exe")
         return dict(jobs.drop_nulls().collect().iter_rows())
 
-    def _first_io(self) -> Any:
-        segments = segments_of(self.dataset, self.run)
-        if segments is None:
-            return None
-        return segments.select(pl.col("start_time").min()).collect().item()
-
 
 def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
-    """Traced I/O of a run: of the logs below its directory, or all if it is the only run.
+    """Select a run's traced I/O: from the logs below its directory, or all if it is the only run.
 
-    None where the dataset holds none.
+    None if the dataset holds none.
     """
     if SEGMENT not in dataset:
         return None
@@ -131,7 +128,7 @@ def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
 
 
 def stray_logs(dataset: DatasetReader) -> int:
-    """How many traced logs lie in no run's directory, where there are several runs."""
+    """Count the traced logs that are in no run's directory, if there are several runs."""
     runs = runs_of(dataset)
     if SEGMENT not in dataset or len(runs) == 1:
         return 0
@@ -146,14 +143,19 @@ def _logs(dataset: DatasetReader) -> pl.DataFrame:
 def write_trace(
     dataset: DatasetReader, path: str | Path, *, run: str | None = None
 ) -> Counter[str]:
-    """Write one run's trace as a JSON file; gives the number of events by category.
+    """Write one run's trace as a JSON file, and return the number of events by category.
 
     path: ends with .json or .json.gz; it is replaced when all is written.
     run: the run's directory, or its last part; needed where the dataset holds several.
 
     Raises UsageError for another ending, or when a run must be chosen.
     """
-    path = checked_path(path, "a trace is JSON", SUFFIXES)
+    path = Path(path)
+    if not path.name.endswith(SUFFIXES):
+        remedy = "end the name with " + " or ".join(SUFFIXES)
+        raise UsageError("a trace is JSON", where=str(path), remedy=remedy)
+    if not path.absolute().parent.is_dir():
+        raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
     made = RunTrace(dataset, choose_run(dataset, run, "--run"))
     counts: Counter[str] = Counter()
     with replacing(path) as temporary, temporary.open("wb") as raw:
@@ -173,17 +175,6 @@ def write_trace(
     return counts
 
 
-def checked_path(path: str | Path, what: str, suffixes: tuple[str, ...]) -> Path:
-    """A file to write; raises UsageError for another ending, and where no directory is."""
-    path = Path(path)
-    if not path.name.endswith(suffixes):
-        remedy = "end the name with " + " or ".join(suffixes)
-        raise UsageError(what, where=str(path), remedy=remedy)
-    if not path.absolute().parent.is_dir():
-        raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
-    return path
-
-
 def _header(made: RunTrace, counts: Counter[str]) -> dict[str, Any]:
     return {
         "run": made.run,
@@ -195,7 +186,7 @@ def _header(made: RunTrace, counts: Counter[str]) -> dict[str, Any]:
 
 
 def _category_counts(batch: pl.DataFrame) -> dict[str, int]:
-    """Slices by category; flows and names of tracks by kind."""
+    """Count slices by category, and flows and names of tracks by kind."""
     kind = (
         pl.when(pl.col("ph") == "X").then("cat")
         .when(pl.col("ph") == "s").then(pl.lit("flow"))
@@ -211,11 +202,11 @@ FIELDS = {
     "f": ("name", "cat", "ph", "ts", "pid", "tid", "id", "bp"),
     "M": ("name", "ph", "pid", "tid"),
 }
-"""What the format wants of each kind of event."""
+"""The fields that the format requires of each kind of event."""
 
 
 def _lines(batch: pl.DataFrame) -> list[str]:
-    """Each event as a JSON object."""
+    """Encode each event as a JSON object."""
     lines: list[str] = []
     for (kind, has_tid, has_args), events in batch.group_by(
         "ph",

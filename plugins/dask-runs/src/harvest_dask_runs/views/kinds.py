@@ -7,10 +7,11 @@ from typing import Final
 import polars as pl
 
 from harvest import DatasetReader
+from harvest_dask.records.key_prefixes import prefix_of
 from harvest_dask.records.literals import text_of_literal
 from harvest_toolkit.frames import fraction, known_sum, sum_or_none
 
-from ..executions.executions import executions, prefix_of
+from ..executions.executions import executions
 from ..executions.windows import RUNNING
 from ..frames import Frames, exact_sum, load
 from ..record_names import COUNTED, DASK_TYPES, KILLED, SEGMENT
@@ -68,7 +69,7 @@ def failed_tasks(frames: Frames) -> pl.LazyFrame:
 
 
 def _errors_in_logs(log: pl.LazyFrame) -> pl.LazyFrame:
-    """What tasks raised, as workers and the scheduler log it: run, key, logged."""
+    """Extract what tasks raised from the logs of workers and the scheduler: run, key, logged."""
     message = pl.col("message")
     given_up = message.str.extract(r"(?s)^Task (.*) marked as failed because \d+ workers died\b")
     text = message.str.extract(r"(?m)^Exception:\s+(.*\S)")
@@ -191,7 +192,7 @@ def kinds_of(
 
 
 def _failures(frames: Frames) -> pl.DataFrame:
-    """run, prefix, failed, unseen, and the columns error*: of kinds that have failures."""
+    """Sum up failures by run and prefix: failed, unseen, and the columns error*."""
     failed = failed_tasks(frames).collect()
     one = ["run", "prefix"]
     sums = failed.group_by(one).agg(pl.col("failed", "unseen").sum())
@@ -199,11 +200,11 @@ def _failures(frames: Frames) -> pl.DataFrame:
 
 
 def _repeats(found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
-    """run, prefix, and four sums: of kinds whose tasks were executed more than once.
+    """Sum up repeats by run and prefix, for kinds whose tasks were executed more than once.
 
-    repeated: how often beyond the first; repeated_s: the time of all executions but the last, null
-    where of none it is known; rescheduled, rescheduled_s: those that Dask itself, or the task,
-    asked to be run elsewhere.
+    repeated: executions beyond the first; repeated_s: the time of all executions but the last, null
+    if none is known; rescheduled, rescheduled_s: the same for executions that ended because Dask or
+    the task asked for another worker.
     """
     before, seconds = pl.len() - 1, pl.col("seconds")
     sent = (pl.col("outcome").head(before) == "rescheduled").fill_null(value=False)
@@ -227,44 +228,34 @@ def _repeats(found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
 
 
 def _io(io: pl.DataFrame, found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
-    """run, prefix and the columns io_* but io_share, of kinds in runs whose processes are known.
+    """Sum up I/O by run and prefix, in runs whose processes are known: all io_* but io_share.
 
-    Of executions in other processes no I/O is known: they are left out of io_busy_s, too.
+    The I/O of executions in other processes is unknown, so io_busy_s leaves them out.
     """
     one = ["run", "prefix"]
     how, op, size = pl.col("how"), pl.col("op"), pl.col("bytes")
     homes = io.drop_nulls("worker").select("run", "worker").unique()
     there = found.join(homes, on=["run", "worker"])
     known = io.group_by("run").agg(traced=(how == "traced").any(), counted=(how == "counted").any())
-    seconds = pl.col("seconds")
-    timed, tied = pl.when(seconds.is_not_null().any()).then(exact_sum(seconds)), pl.lit(value=True)
-
-    of_tasks = io.join(of_key, on=["run", "key"]).group_by(one)
-    beside = io.drop_nulls("beside").group_by("run", prefix="beside")
+    seconds, tied = pl.col("seconds"), pl.lit(value=True)
+    timed = pl.when(seconds.is_not_null().any()).then(exact_sum(seconds))
+    busy = there.group_by(one).agg(here=tied, io_busy_s=known_sum("seconds"))
+    of_tasks = io.join(of_key, on=["run", "key"])
+    own = of_tasks.group_by(one).agg(
+        of_task=tied,
+        io_read_bytes=sum_or_none(size.filter(op == "read")),
+        io_write_bytes=sum_or_none(size.filter(op == "write")),
+        io_s=timed,
+    )
+    of_kinds = io.drop_nulls("beside").group_by("run", prefix="beside")
+    beside = of_kinds.agg(of_kind=tied, io_beside_bytes=sum_or_none(size), io_beside_s=timed)
     return (
         found.select(one)
         .unique()
         .join(known, on="run")
-        .join(
-            there.group_by(one).agg(here=tied, io_busy_s=known_sum("seconds")),
-            on=one,
-            how="left",
-        )
-        .join(
-            of_tasks.agg(
-                of_task=tied,
-                io_read_bytes=sum_or_none(size.filter(op == "read")),
-                io_write_bytes=sum_or_none(size.filter(op == "write")),
-                io_s=timed,
-            ),
-            on=one,
-            how="left",
-        )
-        .join(
-            beside.agg(of_kind=tied, io_beside_bytes=sum_or_none(size), io_beside_s=timed),
-            on=one,
-            how="left",
-        )
+        .join(busy, on=one, how="left")
+        .join(own, on=one, how="left")
+        .join(beside, on=one, how="left")
         # without a trace, what tasks are not known to have done they may have done
         .with_columns(
             pl.when(pl.col("of_task").is_null() & pl.col("traced") & pl.col("here"))

@@ -10,9 +10,10 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.model.frames import seconds
+from harvest_dask.records.key_prefixes import prefix_of
 from harvest_toolkit.frames import count_if_known, known_sum, sum_or_none
 
-from ..executions.executions import executions, prefix_of
+from ..executions.executions import executions
 from ..frames import Frames, load, moved_bytes, pairs_of, sentence
 from ..parts.signs import NO_LINES
 from ..record_names import DASK_TYPES, JOB_TYPES
@@ -29,7 +30,8 @@ def run_summary(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFra
 
 def summary_frame(frames: Frames) -> pl.LazyFrame:
     """The view, from frames that carry the column ``run``."""
-    transfers, log = frames["dask.transfer"], frames["dask.log_event"]
+    transfers, graphs = frames["dask.transfer"], frames["dask.graph_task"]
+    clients = pl.concat(each.select("run", "client") for each in (frames["dask.client"], graphs))
     frame = pl.concat([frames[name].select("run") for name in DASK_TYPES]).unique()
     for piece in (
         _times(frames),
@@ -39,10 +41,10 @@ def summary_frame(frames: Frames) -> pl.LazyFrame:
         _transfers(transfers),
         pairs_of(transfers).group_by("run").agg(bytes_moved=known_sum("bytes")),
         _workers(frames),
-        _log(log),
+        _log(frames["dask.log_event"]),
         _processes(frames["dask.process"]),
-        _clients(frames),
-        _graphs(frames["dask.graph_task"]),
+        clients.group_by("run").agg(clients=_distinct("client")),
+        graphs.select("run", "origin", "graph").unique().group_by("run").agg(graphs=_rows()),
         _errors(frames),
         _job(frames),
     ):
@@ -257,16 +259,6 @@ def _processes(processes: pl.LazyFrame) -> pl.LazyFrame:
     return processes.group_by("run").agg(
         processes=_rows(), lost_processes=lost.filter(pl.col("end_time").is_null()).sort()
     )
-
-
-def _clients(frames: Frames) -> pl.LazyFrame:
-    named = [frames[name].select("run", "client") for name in ("dask.client", "dask.graph_task")]
-    return pl.concat(named).group_by("run").agg(clients=_distinct("client"))
-
-
-def _graphs(graphs: pl.LazyFrame) -> pl.LazyFrame:
-    sent = graphs.select("run", "origin", "graph").unique()
-    return sent.group_by("run").agg(graphs=_rows())
 
 
 def _errors(frames: Frames) -> pl.LazyFrame:

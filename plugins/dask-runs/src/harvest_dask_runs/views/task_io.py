@@ -7,22 +7,25 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import complete_sum, fraction, safe_sum, sum_or_none, whole_nanoseconds
+from harvest_toolkit.frames import (
+    complete_sum,
+    first_text,
+    fraction,
+    safe_sum,
+    sum_or_none,
+    whole_nanoseconds,
+)
 
 from ..frames import host_of, named_run
 from ..io.counted import counted_io
 from ..io.match import Correlation, correlate
 from ..record_names import JOB, SEGMENT
 from .declared.io import COVERAGE_COLUMNS, PROCESS_COLUMNS, TASK_IO_COLUMNS
+from .declared.tasks import TASK_COLUMNS
 
 TASK_IO = types_of(TASK_IO_COLUMNS)
 
-TOTALS: dict[str, pl.DataType] = {
-    **dict.fromkeys(("run", "key"), pl.String()),
-    **dict.fromkeys(("io_read_bytes", "io_write_bytes", "io_operations"), pl.Int64()),
-    "io_seconds": pl.Float64(),
-    **dict.fromkeys(("io_alone_read_bytes", "io_alone_write_bytes"), pl.Int64()),
-}
+TOTALS = types_of(c for c in TASK_COLUMNS if c.name in ("run", "key") or c.name[:3] == "io_")
 
 
 def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -49,9 +52,9 @@ def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 
 def once(operations: pl.LazyFrame, log: str = "log") -> pl.LazyFrame:
-    """Operations, or their sums, without duplicates of the same bytes.
+    """Drop operations, or their sums, that count the same bytes as others.
 
-    Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
+    If a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
     log: the column that names the log.
     """
     file, module = [log, "record_id"], pl.col("module")
@@ -74,17 +77,14 @@ def _traced(known: Correlation) -> pl.DataFrame:
         .drop("log")
         .sort("task", "slot", "place", "module", "op", "record_id", nulls_last=True)
     )
-    return totals.select(
-        known.tied["run"].gather(totals["slot"]).alias("run"),
+    threads = known.tied.select("run", "worker", "thread", "pid", host="hostname", log="origin")
+    return totals.hstack(threads[totals["slot"]]).select(
+        "run",
         known.tasks["key"].gather(totals["task"]).alias("key"),
-        known.tied["worker"].gather(totals["slot"]).alias("worker"),
-        known.tied["thread"].gather(totals["slot"]).alias("thread"),
-        known.tied["pid"].gather(totals["slot"]).alias("pid"),
-        known.tied["hostname"].gather(totals["slot"]).alias("host"),
+        *("worker", "thread", "pid", "host"),
         paths["path"].gather(totals["place"]).alias("file"),
         *("module", "op", "count", "bytes", "seconds", "first_time", "last_time"),
-        *("by_elimination", "record_id"),
-        known.tied["origin"].gather(totals["slot"]).alias("log"),
+        *("by_elimination", "record_id", "log"),
         how=pl.lit("traced"),
         beside=pl.lit(None, pl.String),
         beside_key=pl.lit(None, pl.String),
@@ -118,7 +118,7 @@ def task_io_totals(dataset: DatasetReader, *, run: str | None = None) -> pl.Lazy
 
 
 def _alone(counted: pl.DataFrame) -> pl.DataFrame:
-    """What is counted and not traced of tasks that ran alone in their process meanwhile."""
+    """Sum up the untraced I/O of tasks while no other task ran in their process."""
     size, op = pl.col("bytes"), pl.col("op")
     return (
         counted.with_columns(key=pl.coalesce("key", "beside_key"))
@@ -195,12 +195,9 @@ def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.L
         known.workers.join(processes, on=one, how="left")
         .with_columns(
             address_host=host_of(pl.col("worker")),
-            tied_by=pl.when("by_pid")
-            .then(pl.lit("process id"))
-            .when(several)
-            .then(pl.lit("best of several"))
-            .when(~several)
-            .then(pl.lit("thread")),
+            tied_by=first_text(
+                (pl.col("by_pid"), "process id"), (several, "best of several"), (~several, "thread")
+            ),
         )
         .rename({"hostname": "host", "origin": "log"})
         .sort("run", "worker", "host", "pid", "log", nulls_last=True)

@@ -6,9 +6,10 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest.model.frames import seconds
+from harvest_dask.records.key_prefixes import prefix_of
 from harvest_toolkit.choices import choices
 
-from ..executions.executions import executions, prefix_of
+from ..executions.executions import executions
 from ..frames import Frames, load, named_run
 from ..parts.events import EVENT, states_entered, task_events
 from ..record_names import DASK_TYPES

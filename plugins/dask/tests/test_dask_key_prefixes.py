@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from harvest_dask.records.key_prefixes import key_prefixes
 from harvest_dask.records.literals import canonical_key
-from harvest_dask_runs.executions.executions import key_prefixes
 
 EXAMPLES = [
     ("x", "x"),
