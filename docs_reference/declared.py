@@ -38,7 +38,7 @@ _COMMON = {
     "doc": "a line of documentation",
     "factory": "the class, or `package.module:Class`, imported when first used",
     "requires": "record types that it reads",
-    "fewest": "how many of these a dataset must hold, so that it is offered; by name, it always works",
+    "fewest": "how many of these a dataset must hold to be offered it",
     "settings": "settings by name: a Setting, or its meaning as text, for values of any type",
 }
 """Fields that several declarations have, where their docstrings leave them out."""

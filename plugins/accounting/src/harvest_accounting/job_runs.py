@@ -40,7 +40,7 @@ class Words:
 
     scheduler: who runs jobs.  record: what records them, at the beginning of a sentence.
     unit: of what the use is measured: of a run, or of a step.
-    remedy: how to have a field recorded, where ``{}`` is its name; empty if not known.
+    remedy: how to have a field recorded, where ``{}`` is its name; empty if unknown.
     fields: by column, the field that brings it.
     columns: by column, or view and column (``usage.jobs``), its meaning instead of the general one.
     rules: by rule, ``advice``, ``unable`` and other texts instead of the general ones.
