@@ -102,16 +102,12 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> An
 def _gaps(absent: Sequence[str], plugins: PluginManager) -> list[str]:
     """Say once for each remedy which record types it brings: ``slurm.job: harvest with ...``."""
     names: dict[str, list[str]] = {}
+    install = "no installed source brings it; install the plugin that does"
     for kind in absent:
-        names.setdefault(_remedy(kind, plugins), []).append(kind)
+        sources = " or ".join(map(repr, plugins.sources_of(kind)))
+        remedy = f"harvest with the source {sources}" if sources else install
+        names.setdefault(remedy, []).append(kind)
     return [f"{', '.join(kinds)}: {remedy}" for remedy, kinds in names.items()]
-
-
-def _remedy(record_type: str, plugins: PluginManager) -> str:
-    bringing = plugins.sources_of(record_type)
-    if bringing:
-        return "harvest with the source " + " or ".join(map(repr, bringing))
-    return "no installed source brings it; install the plugin that does"
 
 
 def _facts(dataset: Dataset, settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
