@@ -26,5 +26,5 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # imported when first used: the plugin's declarations cost nothing until then
+    # import on first use: until then, the plugin's declarations stay cheap to load
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)

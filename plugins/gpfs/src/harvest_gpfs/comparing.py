@@ -1,4 +1,4 @@
-"""``harvest_gpfs.churn``: changes between two scans in two places."""
+"""``harvest_gpfs.churn``: compare two scans that are stored in two places."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def churn(
     settings: Mapping[str, Any] | None = None,
     scratch: str | Path | None = None,
 ) -> pl.DataFrame:
-    """Objects created, deleted, modified, accessed and renamed, by top-level directory.
+    """Count created, deleted, modified, accessed and renamed objects by top-level directory.
 
     old, new: datasets, directories of Parquet files or files of ``gpfs.file``; or policy lists,
-        which are converted first.  old_scan, new_scan: a scan in each; default: the latest.  For
-        one dataset given twice, the latest two are compared.
+        which are converted first.
+    old_scan, new_scan: the scan to use of each; default: the latest. If both are the same dataset,
+        the default is its latest two scans.
     root: directory that contains the top-level directories; default: the deepest one of all paths.
-        top_depth: depth of ``top`` below it.
-    settings: of the source gpfs, for lists.  scratch: directory for converted lists; default: the
-        system's directory for temporary files.
+    top_depth: depth of ``top`` below root.  settings: of the source gpfs, for lists.
+    scratch: directory for converted lists; default: the system's temporary directory.
 
         churn("scans/20260111", "scans/20260118")     # top, created, created_bytes, ...
 
     The columns are those of the view ``gpfs.churn``; ``old_scan`` and ``new_scan`` name the scans.
-    Raises UsageError for a missing input, and for a scan that would be compared with itself;
-    HarvestError for an unreadable input.
+    Raises UsageError for a missing input, and if both scans are the same; HarvestError for an
+    unreadable input.
     """
     setting = Setting(top_depth=top_depth)
     with tempfile.TemporaryDirectory(prefix="harvest-churn-", dir=scratch) as folder:
@@ -57,7 +57,7 @@ def churn(
         later = _rows(Path(new), Path(folder) / "new", settings)
         before = pick(list_scans(earlier), old_scan or LATEST)
         after = pick(list_scans(later), new_scan or LATEST)
-        # without a time it is unknown: a list may have been replaced under its name
+        # without a time this is unknown: a list may have been replaced under its name
         same_time = before.time is not None and before.time == after.time
         if same_time and _origins(earlier.of(before)) == _origins(later.of(after)):
             said = "both places have the same scan, which would be compared with itself"
@@ -72,7 +72,7 @@ def _origins(rows: PolarsRows) -> set[str]:
 
 
 def _rows(path: Path, target: Path, settings: Mapping[str, Any] | None) -> PolarsRows:
-    """The rows of a dataset or of Parquet files; those of a list, which is converted first."""
+    """Load the rows of a dataset or of Parquet files; convert a list into ``target`` first."""
     if path.is_file() and path.suffix != ".parquet" and GpfsSource.detect(path) is not None:
         convert(path, target, settings=settings)
         path = target

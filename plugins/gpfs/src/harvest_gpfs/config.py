@@ -1,4 +1,4 @@
-"""The settings of the source ``gpfs``."""
+"""Settings of the source ``gpfs``."""
 
 from __future__ import annotations
 
@@ -52,6 +52,6 @@ class GpfsConfig:
 
 
 def keys_of(config: GpfsConfig) -> dict[str, Attribute]:
-    """The attributes of keys that the settings name."""
+    """Map each key in the setting ``keys`` to its attribute."""
     pairs = (pair.partition("=") for pair in config.keys)
     return {key: KNOWN[name.lower()] for key, _, name in pairs}

@@ -1,7 +1,7 @@
-"""From lists to Parquet: a dataset, or sorted files in directories ``top=.../date=...``.
+"""Conversion of lists to Parquet: a dataset, or sorted files in ``top=.../date=...``.
 
-``top`` is the top-level directory, ``date`` the day of the scan.  DuckDB sorts and writes; what
-does not fit into its memory waits in files next to the target.
+``top`` is the top-level directory, ``date`` the day of the scan. DuckDB sorts and writes the rows.
+Rows that do not fit into its memory are spilled to files next to the target.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from .aggregation.on_polars import PolarsRows
 from .aggregation.scans import ALL, Scan
 
 SHELF_ROWS: Final = 1_000_000
-"""Rows of a file."""
+"""Default number of rows per file."""
 
 BATCH_ROWS: Final = 131_072
 
 MEMORY: Final = "2GB"
-"""Memory of DuckDB; the rest waits on disk."""
+"""Memory limit of DuckDB; other rows are spilled to disk."""
 
 THREADS: Final = 4
-"""At most: each one has files of its own open, and takes its share of the memory."""
+"""Maximum number of DuckDB threads: each has its own open files and share of the memory."""
 
 _COPY: Final = """
 COPY (FROM rows) TO '{target}' (
@@ -44,7 +44,7 @@ COPY (FROM rows) TO '{target}' (
     ROW_GROUP_SIZE {rows}, ROW_GROUPS_PER_FILE 1, FILENAME_PATTERN 'part-{{i}}'
 )
 """
-# beside the path, what stands in one row of a list only; for lists read twice, where it stands
+# the columns after path make the order of rows unique, even if a list was read twice
 
 
 def write_hive(
@@ -55,15 +55,15 @@ def write_hive(
     top_depth: int = 1,
     shelf_rows: int = SHELF_ROWS,
 ) -> int:
-    """Write the rows of ``gpfs.file`` in ``source`` below ``target``; how many there were.
+    """Write the rows of ``gpfs.file`` in ``source`` below ``target``; return the number of rows.
 
     source: a dataset, a directory of Parquet files, a file or a pattern.
-    target: a directory that does not exist yet, or is empty; it appears when it is complete.
+    target: a new or empty directory; its files appear only when all are complete.
     root: directory that contains the top-level directories; default: the deepest one of all paths.
-    top_depth: depth of ``top`` below it.
-    shelf_rows: rows of a file, rounded up to a multiple of 2048, DuckDB's unit.
+    top_depth: depth of ``top`` below root.
+    shelf_rows: rows per file, rounded up to a multiple of 2048, DuckDB's unit.
 
-    Raises HarvestError when the target has something in it, or cannot be written.
+    Raises HarvestError if the target is not empty or cannot be written.
     """
     out = Path(target).expanduser().absolute()
     files = find(source)
@@ -78,7 +78,7 @@ def write_hive(
         setting = listing.prepared(["top"], Setting(top_depth=top_depth))
         rows = _sort(_keyed(files, setting), work, shelf_rows)
         for file in list((work / "out").rglob("*.parquet")):
-            # the order of names is that of rows: part-00010 comes after part-00009
+            # file names must sort in the order of rows: part-00010 comes after part-00009
             number = int(file.stem.removeprefix("part-"))
             file.rename(file.with_name(f"part-{number:05}.parquet"))
         if out.is_dir():
@@ -96,13 +96,13 @@ def write_hive(
 
 
 def _keyed(files: Sequence[ParquetFile], setting: Setting) -> pa.RecordBatchReader:
-    """All rows with the columns ``top`` and ``date``, a batch at a time."""
+    """Read all rows in batches and add the columns ``top`` and ``date``."""
     top = GROUPINGS["top"]
     rows = pa.dataset.dataset([file.path for file in files], format="parquet")
     keys = pa.schema([("top", pa.string()), ("date", pa.date32())])
 
     def batches() -> Iterator[pa.RecordBatch]:
-        # without reading ahead, which would hold a dozen batches of several files
+        # no readahead: it would hold a dozen batches of several files in memory
         for batch in rows.to_batches(
             batch_size=BATCH_ROWS, batch_readahead=1, fragment_readahead=1
         ):
@@ -133,7 +133,7 @@ def _sort(rows: pa.RecordBatchReader, work: Path, shelf_rows: int) -> int:
 
 
 LAYOUTS: Final = ("flat", "hive")
-"""``flat``: DIR/gpfs.file/*.parquet, a dataset.  ``hive``: DIR/top=.../date=.../*.parquet."""
+"""``flat``: DIR/gpfs.file/*.parquet, a dataset. ``hive``: DIR/top=.../date=.../*.parquet."""
 
 
 def convert(
@@ -151,26 +151,26 @@ def convert(
     observer: Any = None,
     dry_run: bool = False,
 ) -> Any:
-    """Convert policy lists, or directories of them, to Parquet; gives the run's result.
+    """Convert policy lists, or directories of them, to Parquet; return the result of the run.
 
-    target: for ``flat`` a dataset, which a second call updates; for ``hive`` a new directory.  Its
+    target: for ``flat`` a dataset, which a second call updates; for ``hive`` a new directory. Its
         rows are sorted by path, in directories by top-level directory and by the day of the scan
         (``acquisition date``).
     root: directory that contains the top-level directories; default: the deepest one of all paths.
-        top_depth: depth of ``top`` below it.  Both are for ``hive`` only.
-    settings: of the source gpfs, such as ``{"show": "..."}``.
+        Only for ``hive``.
+    top_depth: depth of ``top`` below root. Only for ``hive``.
+    settings: settings of the source gpfs, such as ``{"show": "..."}``.
     engine, engine_settings, workers: as for ``harvest.run``.
-    max_rejects: with more rejects, nothing is converted.
-    observer: follows the progress, as in ``harvest.run``.
-    dry_run: only plan.
+    max_rejects: maximum number of rejects; with more, nothing is converted.
+    observer: observer of the progress, as for ``harvest.run``.
+    dry_run: plan the conversion, but do not run it.
 
         convert("scan.list", "out", workers=8)
         convert("scan.list", "sorted", layout="hive", top_depth=2)
 
-    An interrupted conversion to ``hive`` continues where it stopped: ``.NAME.converting`` next to
-    the target keeps the rows until it is complete.
-
-    Raises UsageError for invalid arguments, HarvestError for what stops it.
+    An interrupted conversion to ``hive`` can continue: ``.NAME.converting`` next to the target
+    keeps the rows until it is complete.
+    Raises UsageError for invalid arguments, HarvestError for errors during the conversion.
     """
     out, hive = Path(target).expanduser().absolute(), layout == "hive"
     if layout not in LAYOUTS:
@@ -193,7 +193,7 @@ def convert(
         max_rejects=max_rejects,
         observer=observer,
         dry_run=dry_run,
-        # what was converted from other lists, in an attempt cut short, is not wanted
+        # drop rows that an interrupted attempt converted from other lists
         deleted="drop" if hive else None,
     )
     if hive and not dry_run:

@@ -1,6 +1,6 @@
-"""Groupings of scans, and metrics of groups: names and meanings.
+"""Names and descriptions of groupings of scans, and of metrics of groups.
 
-``aggregation`` computes them; nothing heavy is imported here.
+``aggregation`` computes them. This module imports nothing large.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 DIRECTORY: Final = "directory"
 
 HEAT_UNIT: Final = 1_000_000_000
-"""Heat is summed in units of 1 / HEAT_UNIT."""
+"""Number of heat units in a heat of 1; heat is summed in these units."""
 
 GROUPINGS: Final = {
     "uid": "Owner's number.",
@@ -35,7 +35,7 @@ GROUPINGS: Final = {
     "small": "Whether the logical size is below small_below (64 KiB by default); null where it is "
     "unknown.",
 }
-"""Meanings of groupings by name."""
+"""Descriptions of groupings by name."""
 
 METRICS: Final = {
     "paths": "Paths listed.",
@@ -64,13 +64,13 @@ METRICS: Final = {
     "oldest_modify_time": "Earliest last modification of any path.",
     "newest_modify_time": "Latest modification of any path.",
 }
-"""Meanings of metrics by name."""
+"""Descriptions of metrics by name."""
 
 DEFAULT: Final = ("inodes", "files", "directories", "hard_links", "size_bytes", "allocated_bytes")
-"""The metrics of a result by default."""
+"""Default metrics of a result."""
 
 SIZES: Final = "4K,64K,1M,16M,256M,4G,64G,1T"
-"""Upper ends of the default classes of size."""
+"""Upper limits of the default size classes."""
 
 AGES: Final = "7d,30d,90d,180d,1y,2y,5y"
-"""Upper ends of the default classes of age."""
+"""Upper limits of the default age classes."""

@@ -1,4 +1,4 @@
-"""The plugin: source, views, reports, rules and commands."""
+"""Plugin declarations: source, views, reports, rules and commands."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ REPORTS: Final = (
 
 @hookimpl
 def harvest_sources() -> Iterable[SourceSpec]:
-    """The source ``gpfs``."""
+    """Declare the source ``gpfs``."""
     doc = "GPFS (IBM Storage Scale) policy lists, plain, .gz or .zst"
     factory = "harvest_gpfs.source:GpfsSource"
     return [SourceSpec(name="gpfs", doc=doc, factory=factory, record_types=("gpfs.file",))]
@@ -61,17 +61,17 @@ def harvest_sources() -> Iterable[SourceSpec]:
 
 @hookimpl
 def harvest_views() -> Iterable[View]:
-    """Views of one scan, and of changes between scans."""
+    """Declare the views of one scan and of changes between scans."""
     return VIEWS
 
 
 @hookimpl
 def harvest_reports() -> Iterable[ReportSpec]:
-    """The reports ``gpfs.summary`` and ``gpfs.change``."""
+    """Declare the reports ``gpfs.summary`` and ``gpfs.change``."""
     return REPORTS
 
 
 @hookimpl
 def harvest_rules() -> Iterable[Rule]:
-    """Rules on scans."""
+    """Declare the rules on scans."""
     return RULES

@@ -1,7 +1,7 @@
-"""Rules on scans: what costs space, what makes sums incomplete, and who grew.
+"""Rules on scans: high space usage, incomplete totals, and sharp growth.
 
-Most look at ``gpfs.owners``, a row per owner.  Shares leave directories out, and objects whose
-value the list does not record, as the tables of the reports do.
+Most use ``gpfs.owners``, which has a row per owner. Shares exclude directories and objects without
+the recorded value, as in the tables of the reports.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _owner(row: dict[str, Any]) -> str:
 
 
 def _in_one_unit(*sizes: float) -> tuple[str, ...]:
-    """Sizes in the unit of the smallest above 0, and this unit: ``("611", "2,136", "GiB")``."""
+    """Format sizes in the smallest size's unit, and add it: ``("611", "2,136", "GiB")``."""
     unit = bytes_in_words(min(filter(None, sizes), default=0)).split()[1]
     values = [size / 1024 ** BINARY_UNITS.index(unit) for size in sizes]
     return (*(f"{x:,.0f}" if x >= 99.95 or x == int(x) else f"{x:.3g}" for x in values), unit)
@@ -39,19 +39,19 @@ def _sum(rows: pl.DataFrame, column: str) -> int:
 
 
 def _most(rows: pl.DataFrame, column: str) -> dict[str, Any]:
-    """The row of the largest value; of several the first."""
+    """Return the row with the largest value of a column, the first one if tied."""
     ordered = rows.sort(column, descending=True, nulls_last=True, maintain_order=True)
     return ordered.row(0, named=True)
 
 
 def _part(rows: pl.DataFrame, known: str) -> tuple[str, ...]:
-    """Less than certain where the list has the needed values for only some objects."""
+    """Return the certainty "part" if only some objects have the values that the rule needs."""
     judged, everything = rows[f"all_{known}"][0], rows["all_data_inodes"][0]
     return ("part",) if judged is not None and judged < (everything or 0) else ()
 
 
 def cold(rows: pl.DataFrame, total: int, *, share: float, high: float) -> Iterator[Finding]:
-    """One finding on cold data, with the owner of the most."""
+    """Report cold data in one finding, with the owner who has the most."""
     cold, everything = _sum(rows, "cold_size_bytes"), rows["all_cold_known_bytes"][0]
     if not everything or cold < share * everything:
         return
@@ -68,7 +68,7 @@ def cold(rows: pl.DataFrame, total: int, *, share: float, high: float) -> Iterat
 
 
 def errors_said(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """One finding on lists in which the policy engine reported errors."""
+    """Report lists with errors of the policy engine in one finding."""
     first = rows["note"][0].partition("the policy engine said: ")[2]
     lists = count_in_words(rows["origin"].n_unique(), "list")
     yield Finding(
@@ -80,7 +80,7 @@ def errors_said(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
 
 
 def small(rows: pl.DataFrame, total: int, *, share: float, files: float) -> Iterator[Finding]:
-    """One finding on small files, with what they hold and occupy."""
+    """Report small files in one finding, with their logical and allocated size."""
     count, everything = _sum(rows, "small_inodes"), rows["all_small_known_inodes"][0]
     if count < files or count < share * everything:
         return
@@ -100,7 +100,7 @@ def small(rows: pl.DataFrame, total: int, *, share: float, files: float) -> Iter
 
 
 def one_owner(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
-    """A finding per owner of much, where there are others."""
+    """Report each owner with a large share of the data, if there are other owners."""
     for row in rows.iter_rows(named=True) if total > 1 else ():
         sizes = _in_one_unit(row["size_bytes"], row["all_bytes"])
         yield Finding(
@@ -114,7 +114,7 @@ def one_owner(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Findi
 
 
 def unknown_owners(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
-    """One finding on owners without a name, with the one of most."""
+    """Report all owners without a name in one finding, with the largest of them."""
     size, worst = _sum(rows, "size_bytes"), _most(rows, "size_bytes")
     everything, objects = worst["all_bytes"], count_in_words(_sum(rows, "inodes"), "object")
     held, most = "", "The list has no sizes."
@@ -131,7 +131,7 @@ def unknown_owners(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[
 
 
 def future(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """One finding on times after the scan."""
+    """Report times after the scan in one finding."""
     count, worst = _sum(rows, "future_inodes"), _most(rows, "future_inodes")
     everything = count_in_words(rows["all_future_known_inodes"][0], "object")
     yield Finding(
@@ -144,7 +144,7 @@ def future(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
 
 
 def duplicates(rows: pl.DataFrame, total: int, *, extra: float, share: float) -> Iterator[Finding]:
-    """One finding on all names that several files have, with the one of most bytes."""
+    """Report file names with several copies in one finding, with the name of the most bytes."""
     worst = rows.row(0, named=True)
     names = count_in_words(worst["all_names"], "file name")
     yield Finding(
@@ -157,7 +157,7 @@ def duplicates(rows: pl.DataFrame, total: int, *, extra: float, share: float) ->
 
 
 def crowded(rows: pl.DataFrame, total: int, *, entries: float) -> Iterator[Finding]:
-    """One finding on directories that are slow to list."""
+    """Report directories that are slow to list in one finding."""
     worst = _most(rows, "entries")
     number = count_in_words(rows.height, "directory has", "directories have")
     yield Finding(
@@ -170,9 +170,9 @@ def crowded(rows: pl.DataFrame, total: int, *, entries: float) -> Iterator[Findi
 def grew(
     rows: pl.DataFrame, total: int, *, name: str, words: tuple[str, str], **limits: float
 ) -> Iterator[Finding]:
-    """One finding on the groups that grew sharply, with the largest growth.
+    """Report groups that grew sharply in one finding, with the largest growth.
 
-    name: the column of the groups; words: what one is called, and several are.
+    name: column of the groups; words: singular and plural of the group's kind, for messages.
     """
     worst, (one, several) = _most(rows, "growth_bytes"), words
     which = "(not recorded)" if worst[name] is None else worst[name]
@@ -211,9 +211,9 @@ _GREW: Final = (
 
 
 def _growth(name: str, by: str, what: str, where: str, words: tuple[str, str], **more: Any) -> Rule:
-    """The rule on groups that grew sharply.
+    """Build a rule on groups that grew sharply.
 
-    what: the groups in words; words: what one is called, and several are.
+    what: the groups, in the rule's description; words: singular and plural, for messages.
     """
     return Rule(
         name=name,

@@ -1,4 +1,4 @@
-"""The source ``gpfs``: policy lists in any style, in parallel ranges."""
+"""The source ``gpfs``: policy lists in any format, read in parallel ranges."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PACKED: Final = (".gz", ".zst")
 
 
 class GpfsSource(Source):
-    """Reads policy lists as ``gpfs.file``.
+    """Reader of policy lists as ``gpfs.file``.
 
     The location is a list or a directory of lists, plain or compressed.
     """
@@ -42,22 +42,22 @@ class GpfsSource(Source):
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
-        """By the first lines of a list."""
+        """Detect a list by its first lines."""
         if not path.is_file():
             return None
         found = likeness(_head(path, _LOOK_BYTES)[0])
         return Detection(*found) if found else None
 
     def plan(self) -> Iterable[Partition]:
-        """Each list is a partition, a large plain one several.
+        """Plan a partition for each list, and several for a large uncompressed list.
 
-        Raises SourceError when there is none, or when parts of a split list are missing.
+        Raises SourceError if there is no list, or if parts of a split list are missing.
         """
         for path in lists_of(input_path(self.location)):
             yield from self._ranges(path)
 
     def _ranges(self, path: Path) -> Iterable[Partition]:
-        """A list as one partition, or as several ranges that begin where lines do."""
+        """Plan a list as one partition, or as several byte ranges that start at line starts."""
         whole = file_partition(path, id=path.name)
         try:
             with path.open("rb") as file:
@@ -66,10 +66,10 @@ class GpfsSource(Source):
             starts = [0] if packed else line_starts(path, self.config.partition_bytes, LONGEST_LINE)
             if len(starts) == 1:
                 return [whole]
-            # all ranges must be read alike
+            # all ranges must use the same escaping
             escaping = list(attrs.astuple(self._find_escaping(path)))
         except OSError:
-            return [whole]  # reading it reports why
+            return [whole]  # reading the list reports the error
         return [
             attrs.evolve(
                 whole,
@@ -83,7 +83,7 @@ class GpfsSource(Source):
         ]
 
     def prepare(self, partition: Partition) -> Partition:
-        """The partition with what lies before it, so that its lines get the list's numbers."""
+        """Count the lines before the partition, so that its rows have the list's line numbers."""
         before = Before()
         if partition.start:
             if self._counter is None or self._counter.path != partition.path:
@@ -110,10 +110,10 @@ class GpfsSource(Source):
             self.config,
             where=partition.origin,
             name=path.name,
-            # of a list in ranges, as it was found at the plan
+            # ranges of a list use the escaping that was found at planning
             escaping=Escaping(*written) if written else self._find_escaping(path, head),
         )
-        if layout is None:  # remarks alone
+        if layout is None:  # the list has only remarks
             layout = list_layout((), b"", {}, prefixed=False, gap=b" ")
         before = Before(*partition.options["before"])
         reading = Reading(layout, ctx, before, to_end=partition.options.get("last", True))
@@ -126,20 +126,20 @@ class GpfsSource(Source):
 
 
 _LOOK_BYTES: Final = 64 * 1024
-"""Bytes of a list that are enough to recognise it."""
+"""Bytes at the start of a file that are read to detect a list."""
 
 _SPREAD: Final = 16
-"""Places of a list that are looked at where its first lines leave a question open."""
+"""Number of samples from a list whose first lines do not determine its escaping."""
 
 
 def _head(path: Path, size: int = HEAD_BYTES) -> tuple[bytes, str | None]:
-    """The first bytes of a list, unpacked, and why these are all, if it was cut short."""
+    """Read the first bytes of a list, uncompressed; also return why it is cut off, if it is."""
     with open_stream(path) as stream:
         return stream.read(size), stream.trouble
 
 
 def _spread(path: Path) -> Iterator[bytes]:
-    """Lines from all over a plain list; none of a compressed one, which would be unpacked."""
+    """Yield lines from all over a list; none for a compressed one, which would be unpacked."""
     with path.open("rb") as file:
         if compression(file.read(4)) is not None:
             return
@@ -150,9 +150,9 @@ def _spread(path: Path) -> Iterator[bytes]:
 
 
 def lists_of(location: Path) -> list[Path]:
-    """The list, or the lists of a directory except hidden ones.
+    """Return the list, or the lists in a directory except hidden ones.
 
-    Raises SourceError without a list, or without all parts of a list.
+    Raises SourceError if there is no list, or if parts of a list are missing.
     """
     if not location.is_dir():
         return [location]
@@ -165,7 +165,7 @@ def lists_of(location: Path) -> list[Path]:
 
 
 def _check_parts(directory: Path, files: Sequence[Path]) -> None:
-    """All parts of each list that was split must be there, and nothing twice."""
+    """Raise SourceError if a part of a split list is missing, or a list exists twice."""
     seen: dict[str, str] = {}
     parts: dict[tuple[str, int], set[int]] = {}
     for file in files:

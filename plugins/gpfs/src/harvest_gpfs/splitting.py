@@ -1,9 +1,8 @@
 """Splitting one list into parts that can be read, kept and moved separately.
 
-A part is a list: it begins with the list's header, and where the list ends with a trailer, so does
-each part, with its own number of rows.  Parts are ranges of the list's lines in their order; the
-rows of all parts together are the list's.  A part appears under its name when it is complete, so
-that an interrupted split can continue.
+Each part is a list with the original header. If the list ends with a trailer, each part does too,
+with its own number of rows. Parts are consecutive ranges of lines; together they have all rows of
+the list. A part gets its name only when it is complete, so an interrupted split can continue.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from harvest_toolkit.streams import compression, open_stream
 from .parse.counting import count, is_remark, trailer_rows
 
 COMPRESSIONS: Final = {"none": "", "gzip": ".gz", "zstd": ".zst"}
-"""How parts may be compressed, and how their names then end."""
+"""Compressions of parts, and the suffix of file names for each."""
 
 _PACKED: Final = (".gz", ".zst")
 
@@ -44,19 +43,19 @@ def split(
     only: Sequence[int] | None = None,
     on_part: Callable[[Path], None] | None = None,
 ) -> list[Path]:
-    """Split a list into parts in a directory; returns their paths in order.
+    """Split a list into parts in a directory; return their paths in order.
 
     path: the list, plain, .gz or .zst; a compressed one is unpacked twice, first for its length.
-    parts: their number; all are about equally large, and some are empty with fewer lines.
-    compress: none, gzip or zstd, of the parts.
-    only: numbers, from 1, of the parts to make; default: all.  Existing parts of the same list are
+    parts: number of parts, of about equal size; some are empty if there are fewer lines.
+    compress: compression of the parts: none, gzip or zstd.
+    only: numbers, from 1, of the parts to write; default: all. Existing parts of the same list are
         kept.
-    on_part: called with each part when it exists.
+    on_part: called with the path of each part when it exists.
 
         split("scan.list", "parts", 16)        # parts/scan.list.part-00001-of-00016, ...
 
-    Raises UsageError for invalid arguments, SourceError for a list that cannot be read,
-    HarvestError where the directory holds parts of another list.
+    Raises UsageError for invalid arguments, SourceError if the list cannot be read, HarvestError if
+    the directory holds parts of another list.
     """
     plan = Split.of(Path(path), Path(directory), parts, compress)
     numbers = range(1, parts + 1) if only is None else only
@@ -73,7 +72,7 @@ def split(
 
 @attrs.frozen(kw_only=True)
 class Split:
-    """The plan of a split."""
+    """Plan for splitting a list."""
 
     path: Path
     directory: Path
@@ -83,7 +82,7 @@ class Split:
 
     @classmethod
     def of(cls, path: Path, directory: Path, parts: int, compress: str) -> Split:
-        """Check the arguments; raises UsageError or SourceError."""
+        """Check the arguments and build the plan; raises UsageError or SourceError."""
         path, directory = path.expanduser().absolute(), directory.expanduser().absolute()
         if not 1 <= parts <= 99_999:
             raise UsageError(f"{parts} parts cannot be made", remedy="give 1 to 99999")
@@ -99,13 +98,13 @@ class Split:
         return cls(path=path, directory=directory, parts=parts, compress=compress, packed=packed)
 
     def path_of(self, number: int) -> Path:
-        """The path of a part; numbers are from 1."""
+        """Return the path of a part, numbered from 1."""
         name = self.path.stem if self.path.suffix in _PACKED else self.path.name
         suffix = COMPRESSIONS[self.compress]
         return self.directory / f"{name}.part-{number:05}-of-{self.parts:05}{suffix}"
 
     def begin(self) -> None:
-        """Make the directory, and make sure that parts in it are this list's."""
+        """Create the directory; raise HarvestError if it has parts of another list."""
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             file, state = self.directory / f".{self.path.name}.split.json", self._state()
@@ -125,7 +124,7 @@ class Split:
             raise _unwritable(error, self.directory) from error
 
     def make(self, numbers: Sequence[int]) -> Iterator[int]:
-        """Write parts in their order; gives each number when its part is there."""
+        """Write parts in order; yield each number when its part is complete."""
         if not numbers:
             return
         size, header, trailed = self._measure()
@@ -137,7 +136,7 @@ class Split:
                 if number in numbers:
                     self._write(self.path_of(number), b"" if number == 1 else header, chunks)
                     yield number
-                for _ in chunks:  # of a part that is there already
+                for _ in chunks:  # skip the lines of a part that exists
                     pass
 
     def _state(self) -> dict[str, Any]:
@@ -151,7 +150,7 @@ class Split:
         }
 
     def _measure(self) -> tuple[int, bytes, bool]:
-        """Unpacked bytes of the list, its header, and whether such lists end with a trailer."""
+        """Return the list's uncompressed bytes, header, and whether its format has a trailer."""
         with open_stream(self.path) as stream:
             chunks = blocks(stream)
             head = next(chunks, b"")
@@ -184,21 +183,21 @@ class Split:
 
 
 class _Lines:
-    """Goes through a list's chunks of whole lines, part by part."""
+    """Reader of a list's chunks of whole lines, part by part."""
 
     def __init__(self, chunks: Iterator[bytes]):
         self._chunks = chunks
         self._rest = b""
         self._place = 0
-        self._listed = 0  # lines that list a file since the last trailer
+        self._listed = 0  # lines since the last trailer that list a file
 
     def part(self, bound: int, *, closed: bool) -> Iterator[bytes]:
-        """The lines of a part, with trailers that count the part's own rows.
+        """Yield the lines of a part, with trailers that count the part's own rows.
 
-        A trailer counts the rows since the last one; those that lie in earlier parts are taken
-        off, so that a number that was wrong stays wrong by as much.
-        bound: the first line that begins there or later is not of the part.
-        closed: whether the part gets a trailer of its own at its end.
+        A trailer counts the rows since the last one. Rows in earlier parts are subtracted, so a
+        wrong count stays wrong by the same number.
+        bound: byte position; the part ends before the first line that starts there or later.
+        closed: whether a trailer is added at the end of the part.
         """
         earlier, here, ended = self._listed, 0, False
         for chunk in self._until(bound):
@@ -218,11 +217,11 @@ class _Lines:
             yield b"# end rows=%d\n" % here
 
     def _until(self, bound: int) -> Iterator[bytes]:
-        """Chunks up to the first line that begins at ``bound`` or later."""
+        """Yield chunks up to the first line that starts at ``bound`` or later."""
         while self._place < bound and (chunk := self._rest or next(self._chunks, b"")):
             self._rest = b""
             if self._place + len(chunk) > bound:
-                # a line that begins before the bound is this part's
+                # a line that starts before the bound belongs to this part
                 end = chunk.find(b"\n", bound - 1 - self._place) + 1 or len(chunk)
                 chunk, self._rest = chunk[:end], chunk[end:]
             self._place += len(chunk)
@@ -230,9 +229,9 @@ class _Lines:
 
 
 def _compressor(file: IO[bytes], how: str) -> AbstractContextManager[IO[bytes]]:
-    """What compresses into a file, which stays open."""
+    """Open a compressing writer on a file; closing the writer leaves the file open."""
     if how == "gzip":
-        # without name and time, so that the same part has the same bytes
+        # omit name and time, so that equal parts have equal bytes
         return gzip.GzipFile("", "wb", 6, file, mtime=0)  # type: ignore[return-value]
     if how == "zstd":
         return zstandard.ZstdCompressor(3).stream_writer(file, closefd=False)

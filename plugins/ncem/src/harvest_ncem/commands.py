@@ -36,7 +36,7 @@ def study_command(
     it, scans of about the same duration and interval form a range. A range of
     unknown size is a comment that you complete.
     """
-    # only when the command runs: ``--help`` needs no polars
+    # imported only when the command runs: ``--help`` needs no polars
     from .draft import draft
 
     text = draft(harvest.open(dataset))

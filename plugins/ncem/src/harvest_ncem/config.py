@@ -30,7 +30,7 @@ def _offsets(
 
 @attrs.frozen(kw_only=True)
 class NcemConfig:
-    """How clocks and naive times are to be understood."""
+    """Settings that tell how to interpret clocks and times without a zone."""
 
     timezone: str = setting(
         "IANA zone of times that carry none, as in the CSV tables", DEFAULT_ZONE, time_zone
@@ -45,10 +45,10 @@ class NcemConfig:
     )
 
     def receiver_offset(self, receiver: int) -> int:
-        """Microseconds to add to a receiver's clock: its own offset, else that of its site."""
+        """Return microseconds to add to a receiver's clock: its own offset, else its site's."""
         own = self.clock_offset.get(str(receiver))
         return microseconds(own) if own is not None else self.site_offset("ncem")
 
     def site_offset(self, site: str) -> int:
-        """Microseconds to add to the file times of a site."""
+        """Return microseconds to add to the file times of a site."""
         return microseconds(self.clock_offset.get(site, "0"))

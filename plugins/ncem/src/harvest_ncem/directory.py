@@ -1,8 +1,8 @@
-"""Directories of the experiment: what is in them, in groups worth a partition each.
+"""Grouping files in directories of the experiment into partitions.
 
-Files of one directory are grouped by their scan number, so that a new scan changes the last group
-alone.  Receiver statuses are grouped apart from the rest: they are read, the others only looked
-at (raw files are large, and may lie on tape).
+Files of one directory are grouped by scan number, so that a new scan changes only the last group.
+Receiver statuses have groups of their own, since they are read. Of other files, only metadata are
+read (raw files are large, and may be on tape).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from .headers import recognise
 from .names import LOOK_BYTES, parse_name
 
 SCANS_PER_GROUP = 500
-"""Scan numbers whose files make a partition: about 2,000 receiver statuses."""
+"""Number of scan numbers whose files form a partition: about 2,000 receiver statuses."""
 
 OTHER = "not a receiver status, data, log or HDF5 file, nor a table of them"
 
 
 def partitions(root: Path, folders: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Partition]:
-    """The partitions of directories at and below ``root``, each given with the names of its files.
+    """Plan the partitions of directories at and below ``root``, given with their file names.
 
-    In a fixed order where the directories come in one.
+    The order is fixed if the directories are in a fixed order.
     """
     above = f"{str(root).rstrip('/')}/"
     for folder, names in folders:
@@ -36,7 +36,7 @@ def partitions(root: Path, folders: Iterable[tuple[str, Sequence[str]]]) -> Iter
 
 
 def _folder(folder: str, inside: str, relative: str, names: Sequence[str]) -> Iterator[Partition]:
-    """The partitions of one directory; inside, relative: begin the paths and ids of its files."""
+    """Plan a directory's partitions; inside, relative: start of its files' paths and ids."""
     groups: dict[tuple[bool, int], list[str]] = {}
     tables: list[str] = []
     other: list[str] = []
@@ -73,15 +73,15 @@ def _folder(folder: str, inside: str, relative: str, names: Sequence[str]) -> It
 
 
 def _stamp(inside: str, names: Iterable[str]) -> str:
-    """A fingerprint of files by name, size and times, without opening them.
+    """Compute a fingerprint of files by name, size and times, without opening them.
 
-    inside: the directory they are in, with a slash.
+    inside: the directory of the files, with a slash at its end.
     """
     words = []
     for name in names:
         try:
             found = os.stat(inside + name)  # noqa: PTH116 - of very many
-        except OSError as error:  # a reject when the partition is read
+        except OSError as error:  # reported as a reject when the partition is read
             words.append(f"{name}\0{error.errno}")
         else:
             words.append(f"{name}\0{found.st_size}\0{found.st_mtime_ns}")

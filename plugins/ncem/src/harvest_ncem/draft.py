@@ -1,8 +1,8 @@
-"""A draft of the study's file: stretches of scans, each of one method and, where known, one size.
+"""A draft of the study's file: stretches of scans with one method and, if known, one size.
 
-A stretch ends where the method changes, where a few numbers are missing, or where the size does:
-by what is known of it, and else by how long scans take and how far apart they begin, which change
-with it.  What the data do not say, or contradict, is left to the user as a comment.
+A stretch ends where the method changes, where several numbers are missing, or where the size
+changes. If the size is unknown, its change is inferred from the duration of scans and the time
+between them. Missing or contradictory information is left to the user as a comment.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from .views import streaming
 from .views.offload import written
 
 WINDOW: Final = 9
-"""Scans on each side of a possible end of a stretch that are compared."""
+"""Number of scans on each side of a possible end of a stretch that are compared."""
 
 FACTOR: Final = 1.6
-"""By how much their medians differ at the end of a stretch."""
+"""Minimum ratio of the two medians at the end of a stretch."""
 
 CONFLICT: Final = 2.0
-"""By how much the medians of stretches of one size may differ."""
+"""Maximum ratio of the medians of stretches with one size."""
 
 MISSING: Final = 5
-"""Scan numbers that may be missing within a stretch."""
+"""Maximum number of missing scan numbers within a stretch."""
 
 SIDES: Final = tuple(2**n for n in range(4, 13))
-"""Of scans whose size is known from the bytes of their data files, within 5 %."""
+"""Sides of scans that are recognised by the bytes of their data files, within 5 %."""
 
 _BYTES: Final = "the bytes of the data files"
 _TO_DO: Final = "name it, and remove the # of the four lines"
@@ -47,7 +47,7 @@ _IN_PATH: Final = re.compile(r"(?<!\d)(\d{2,5})x(\d{2,5})(?!\d)")
 
 @attrs.frozen
 class Scan:
-    """One scan with files: when it began, how long it took, and its size by each evidence."""
+    """A scan with files: its start, its duration, and its size by each kind of evidence."""
 
     number: int
     method: str
@@ -57,9 +57,9 @@ class Scan:
 
 
 def draft(dataset: DatasetReader) -> str:
-    """The text of a study with the ranges that a dataset shows.
+    """Draft a study with the scan ranges of a dataset, as TOML text.
 
-    Raises UsageError where no scan of it has a file.
+    Raises UsageError if no scan in the dataset has a file.
     """
     scans = list(_scans(dataset))
     if not scans:
@@ -84,7 +84,7 @@ def draft(dataset: DatasetReader) -> str:
 
 
 def _most(some: Sequence[_Sized], of: Sequence[_Sized]) -> bool:
-    """Whether they are two thirds of some stretches, and of their scans."""
+    """Test whether some stretches are two thirds of all, and have two thirds of the scans."""
     scans, total = (sum(each.scans for each in part) for part in (some, of))
     return 3 * len(some) >= 2 * len(of) and 3 * scans >= 2 * total
 
@@ -92,7 +92,7 @@ def _most(some: Sequence[_Sized], of: Sequence[_Sized]) -> bool:
 def _range(
     stretch: Sequence[Scan], method: str, sized: tuple[str | None, str], guess: str | None
 ) -> Iterator[str]:
-    """The lines of a range; those of an unknown size are comments."""
+    """Write the lines of a range; a range of unknown size is commented out."""
     word = "streaming" if method == "streaming" else "offload"
     typical = _typical(stretch)
     took = "" if typical is None else f"; median {word} {typical:.3g} s"
@@ -119,7 +119,7 @@ def _typical(stretch: Sequence[Scan]) -> float | None:
 def _guesses(
     found: Sequence[Sequence[Scan]], known: Sequence[tuple[str | None, str]], sizes: Sequence[str]
 ) -> list[str | None]:
-    """Sizes by the order of durations, where there are as many of them as stretches."""
+    """Assign sizes by the order of durations, if there are as many sizes as stretches."""
     took = [_typical(stretch) for stretch in found]
     if len(sizes) != len(found) or None in took or any(size for size, _ in known):
         return [None] * len(found)
@@ -128,7 +128,7 @@ def _guesses(
 
 
 def _sizes_of_distiller(dataset: DatasetReader) -> list[str]:
-    """The sizes of Distiller's jobs, the smallest first."""
+    """Return the sizes of Distiller's jobs, the smallest first."""
     found = _by_distiller(dataset).select("scan_size").unique().collect()["scan_size"].to_list()
     return sorted(found, key=_positions)
 
@@ -138,7 +138,7 @@ def _positions(size: str) -> int:
 
 
 def sizes_of(found: Sequence[Sequence[Scan]]) -> list[tuple[str | None, str]]:
-    """The size of each stretch of a method, and by what; none where durations speak against it."""
+    """Return the size of each stretch and the evidence; no size if durations contradict."""
     sizes = [_size_of(stretch) for stretch in found]
     took = [_typical(stretch) for stretch in found]
     known = [
@@ -154,7 +154,7 @@ def sizes_of(found: Sequence[Sequence[Scan]]) -> list[tuple[str | None, str]]:
 
 @attrs.frozen
 class _Sized:
-    """A stretch whose size something says: its number, size, median, scans, and if by bytes."""
+    """A stretch of known size: number, size, median duration, scans, and whether bytes prove it."""
 
     number: int
     size: str
@@ -164,13 +164,12 @@ class _Sized:
 
 
 def _conflicts(known: Sequence[_Sized]) -> dict[int, str]:
-    """What durations say against the sizes of stretches, by the number of the stretch.
+    """Describe contradictions between durations and sizes, by the number of the stretch.
 
-    Stretches of one size whose medians differ by more than ``CONFLICT`` cannot all have it.  Those
-    with similar medians keep it where they hold two thirds of its stretches and of its scans, or
-    where one is measured.
-    Of what is left, no stretch takes ``CONFLICT`` times as long as one of a larger size.
-    What is measured, by the bytes of data files, is not in doubt.
+    Stretches of one size whose medians differ by more than ``CONFLICT`` cannot all have this size.
+    A group with similar medians keeps it if it has two thirds of the stretches and of the scans, or
+    if a measured stretch is in it. Of the remaining stretches, none may take ``CONFLICT`` times as
+    long as one of a larger size. Sizes measured by the bytes of data files are always kept.
     """
     against: dict[int, str] = {}
     for size in {each.size: None for each in known}:
@@ -199,7 +198,7 @@ def _conflicts(known: Sequence[_Sized]) -> dict[int, str]:
 
 
 def _size_of(stretch: Sequence[Scan]) -> tuple[str | None, str]:
-    """The size that the first kind of evidence gives for most scans, and by what."""
+    """Return the size of most scans by the first kind of evidence that exists, and the evidence."""
     for kind in ("Distiller", _BYTES, "the path of the files"):
         found = Counter(size for scan in stretch for by, size in scan.sizes if by == kind)
         if found:
@@ -212,7 +211,7 @@ def _size_of(stretch: Sequence[Scan]) -> tuple[str | None, str]:
 
 
 def stretches(scans: Sequence[Scan]) -> list[list[Scan]]:
-    """Scans of one method, in order of their numbers, cut where the size seems to change."""
+    """Split scans of one method, in order of number, where the size seems to change."""
     parts: list[list[Scan]] = []
     for scan in scans:
         if parts and scan.number - parts[-1][-1].number - 1 <= MISSING:
@@ -233,7 +232,7 @@ def stretches(scans: Sequence[Scan]) -> list[list[Scan]]:
 
 
 def _apart(cuts: Sequence[int]) -> list[int]:
-    """Of cuts that are nearly at one place, as kinds of evidence give them, that of the surest."""
+    """Of cuts close to each other, keep the one from the most reliable evidence, which is first."""
     kept: list[int] = []
     for cut in cuts:
         if all(abs(cut - other) >= WINDOW for other in kept):
@@ -242,7 +241,7 @@ def _apart(cuts: Sequence[int]) -> list[int]:
 
 
 def _behind_break(cut: int, pauses: Sequence[float | None]) -> int:
-    """A place behind the break in taking scans next to it, where there is one, else itself."""
+    """Move a cut behind the longest break between the scans around it, if it stands out."""
     near = [
         (pause, n + 1)
         for n in range(max(0, cut - 3), min(len(pauses), cut + 2))
@@ -254,7 +253,7 @@ def _behind_break(cut: int, pauses: Sequence[float | None]) -> int:
 
 
 def _size_changes(scans: Sequence[Scan]) -> Iterator[int]:
-    """Where the known size changes; a single scan of another size in between does not count."""
+    """Yield where the known size changes; a single scan of another size is ignored."""
     known = [(place, scan.sizes[0][1]) for place, scan in enumerate(scans) if scan.sizes]
     sizes = [size for _, size in known]
     for n in range(1, len(known)):
@@ -263,7 +262,7 @@ def _size_changes(scans: Sequence[Scan]) -> Iterator[int]:
 
 
 def changes(values: Sequence[float | None]) -> list[int]:
-    """Places from which on values are ``FACTOR`` times as large, or as small, as before."""
+    """Find positions from which values are ``FACTOR`` times larger, or smaller, than before."""
     logs = [math.log(v) if v is not None and v > 0 else None for v in values]
 
     def median(first: int, last: int) -> float | None:
@@ -288,7 +287,7 @@ def changes(values: Sequence[float | None]) -> list[int]:
 
 
 def _best(logs: Sequence[float | None], first: int, last: int) -> int:
-    """The place, from first to before last, that parts the values around it best."""
+    """Find the position in [first, last) that best separates the values around it."""
     begin, end = max(0, first - WINDOW), min(len(logs), last + WINDOW)
 
     def deviation(values: Sequence[float | None]) -> float:
@@ -303,7 +302,7 @@ def _best(logs: Sequence[float | None], first: int, last: int) -> int:
 
 
 def _scans(dataset: DatasetReader) -> Iterator[Scan]:
-    """The scans with files, by number; of one that was taken again the last take."""
+    """Return the scans with files, by number; of repeated scans, the last take."""
     unit = Study().volume_gb("1x1") * 1e9
     files = dataset["ncem.data_file"]
     data = (
@@ -328,7 +327,7 @@ def _scans(dataset: DatasetReader) -> Iterator[Scan]:
     found = (
         pl.concat(taken)
         .filter(pl.col("scan_number") != 0)
-        # raw files were written for file transfer, whatever became of them later
+        # raw files were written for file transfer, whatever happened to them later
         .sort("scan_number", "method", pl.col("take"), descending=[False, False, True])
         .group_by("scan_number", maintain_order=True)
         .agg(pl.all().first(), ids=pl.col("distiller_id").drop_nulls().max())
@@ -353,16 +352,16 @@ def _scans(dataset: DatasetReader) -> Iterator[Scan]:
 
 
 def _by_distiller(dataset: DatasetReader) -> pl.LazyFrame:
-    """The size of each scan that Distiller knows, where all its jobs say the same."""
+    """Return the size of each scan in Distiller, if all its jobs have the same size."""
     try:
         jobs = dataset["distiller.job"]
-    except KeyError:  # its plugin is not installed
+    except KeyError:  # the plugin of Distiller is not installed
         return pl.LazyFrame(schema={"scan_id": pl.Int64, "scan_size": pl.String})
     sizes = jobs.select("scan_id", "scan_size").drop_nulls().unique()
     return sizes.filter(pl.len().over("scan_id") == 1)
 
 
 def _side(size: int | None, unit: float) -> int | None:
-    """The side of a square scan whose raw data have so many bytes."""
+    """Return the side of a square scan whose raw data have about ``size`` bytes."""
     sides = (side for side in SIDES if size and abs(size / (side * side * unit) - 1) < 0.05)
     return next(sides, None)

@@ -1,4 +1,4 @@
-"""Durations as people write them: ``-27ms``, ``1.5s``, ``29m``, ``00:29:00``."""
+"""Parsing durations as users write them: ``-27ms``, ``1.5s``, ``29m``, ``00:29:00``."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _CLOCK = re.compile(r"([+-]?)(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)")
 
 
 def microseconds(text: str | float) -> int:
-    """The duration in whole microseconds, exactly; a plain number counts seconds.
+    """Parse a duration to whole microseconds, exactly; a plain number is in seconds.
 
-    Raises ValueError when the text is not a duration, or finer than a microsecond.
+    Raises ValueError if the text is not a duration, or is finer than a microsecond.
     """
     if isinstance(text, bool) or not isinstance(text, (str, int, float)):
         raise ValueError(f"{text!r} is not a duration; write it like -27ms, 1.5s or 29m")
@@ -51,7 +51,7 @@ def _whole(value: Decimal, text: object) -> int:
 
 
 def seconds(text: str | float) -> float:
-    """The duration in seconds."""
-    if isinstance(text, float):  # measured values, given with all their digits
+    """Parse a duration to seconds."""
+    if isinstance(text, float):  # measured values, returned with all their digits
         return text
     return microseconds(text) / 1e6

@@ -1,4 +1,4 @@
-"""Receiver statuses, data, log and HDF5 files, one unit each."""
+"""Reading receiver statuses, data, log and HDF5 files; each file is one unit of input."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .records import DataFile, ReceiverStatus
 from .times import parse_times
 
 LARGEST_STATUS = 1024 * 1024
-"""Bytes of a receiver status, which has about 150; what is larger is not one."""
+"""Maximum bytes of a receiver status, which usually has about 150."""
 
 USUAL_STATUS = 4096
-"""Bytes that a status hardly ever has."""
+"""Bytes that a status hardly ever exceeds."""
 
 STATUS_KEYS = {
     "time": (str, "a text"),
@@ -33,13 +33,13 @@ STATUS_KEYS = {
     "progress": ((int, float), "a number"),
     "UUID": (str, "a text"),
 }
-"""The keys of a status, each with the types that it may have, and these in words."""
+"""Keys of a status, with the allowed types of each, and their description in words."""
 
 
 def read_statuses(
     folder: Path, names: Iterable[str], config: NcemConfig, ctx: ReadContext
 ) -> Iterator[tuple[type[ReceiverStatus], pl.DataFrame]]:
-    """The receiver statuses of a folder as a frame; damaged ones are rejected."""
+    """Read the receiver statuses of a folder as a frame; damaged ones are rejected."""
     rows: list[dict[str, Any]] = []
     raws: list[bytes] = []
     for name in names:
@@ -72,7 +72,7 @@ def read_statuses(
 def _status_row(
     status: dict[str, Any], name: FileName, origin: str, config: NcemConfig
 ) -> dict[str, Any]:
-    """A row of ``_STATUS_SCHEMA``."""
+    """Build a row of ``_STATUS_SCHEMA``."""
     other = [(key, value) for key, value in status.items() if key not in STATUS_KEYS]
     return {
         "text": status["time"],
@@ -90,7 +90,7 @@ def _status_row(
 def _with_times(
     rows: pl.DataFrame, raws: list[bytes], config: NcemConfig, ctx: ReadContext
 ) -> pl.DataFrame:
-    """The rows whose text is a time, with that as ``recorded_time``; others are rejected."""
+    """Parse the times of rows into ``recorded_time``; reject rows with an invalid time."""
     parsed = parse_times(rows["text"], config.timezone)
     for note in parsed.zones.notes(config.timezone):
         ctx.note(note)
@@ -131,7 +131,7 @@ def _name(name: str) -> FileName:
 def _content(path: Path) -> tuple[bytes, str | None]:
     try:
         with path.open("rb") as file:
-            raw = file.read(USUAL_STATUS)  # room for the largest would take longer than to read it
+            raw = file.read(USUAL_STATUS)  # a larger buffer takes longer to allocate than the read
             if len(raw) == USUAL_STATUS:
                 raw += file.read(LARGEST_STATUS + 1 - USUAL_STATUS)
     except FileNotFoundError:
@@ -170,7 +170,7 @@ def _text(value: Any) -> str:
 def read_files(
     folder: Path, names: Iterable[str], config: NcemConfig, ctx: ReadContext
 ) -> Iterator[tuple[type[DataFile], pl.DataFrame]]:
-    """Data, log and HDF5 files of a folder as a frame: what name and file system say."""
+    """Collect data, log and HDF5 files of a folder as a frame, from names and file metadata."""
     rows: list[tuple[Any, ...]] = []
     for name in names:
         ctx.read(1)
@@ -200,7 +200,7 @@ def read_files(
 def _file_row(
     found: os.stat_result, name: FileName, path: str, config: NcemConfig
 ) -> tuple[Any, ...]:
-    """A row of ``_FILE_SCHEMA``."""
+    """Build a row of ``_FILE_SCHEMA``."""
     shift = config.site_offset("nersc" if name.kind == "h5" else "ncem")
     micros = found.st_mtime_ns // 1_000
     times = (micros + shift, micros, shift / 1e6)

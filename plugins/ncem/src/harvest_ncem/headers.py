@@ -1,10 +1,11 @@
-"""The CSV tables of the experiment's timestamps, recognised by their headers.
+"""Recognition of the CSV tables of the experiment's timestamps by their headers.
 
 Receiver table: ``scan_number,time0,time1,...[,time_last_written]``.
 File table: ``distiller_id,scan_number,datetime``.
 
-Columns that a table has besides these go to ``extra``.  A table without a header is known by its
-lines, in an order that NCEM's four receivers, and the scripts that gathered their times, left.
+Other columns of a table go to ``extra``. A table without a header is recognised by its lines, if
+their columns are in one of the orders used by NCEM's four receivers or by the scripts that
+collected their times.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MOMENT = (
     r"^\s*(\d{4}-\d{2}-\d{2})[T ](\d{2}:[0-5]\d:[0-5]\d)(?:[.,](\d{1,9}))?"
     r"\s?(Z|[+-]\d{2}:?[0-5]\d)?(Z|[+-]\d{2}:?[0-5]\d)?\s*$"
 )
-"""A time as the experiment's tools write it: date, time of day, fraction, zone offset, again."""
+"""Pattern of a time: date, time of day, fraction, zone offset, and repeated zone offset."""
 _CELL = rf"{MOMENT}|(?i:null|nan|nat|)"
 _RECEIVERS = tuple(f"time{number}" for number in range(4))
 _RECEIVER_TABLE = {"scan_number": _NUMBER, **dict.fromkeys(_RECEIVERS, _CELL)}
@@ -37,15 +38,15 @@ ORDERS = (
         ("datetime",),
     ),
 )
-"""Of tables without a header."""
+"""Known orders of columns in tables without a header."""
 
 
 @attrs.frozen
 class Table:
     """A recognised table.
 
-    columns: of its header, in order.  receivers: column -> number, empty for a file table.
-    order: the known order that its lines fit, where it has no header.
+    columns: names in order.  receivers: receiver numbers by column, empty for a file table.
+    order: the known order that its lines match, if it has no header.
     """
 
     columns: list[str]
@@ -54,7 +55,7 @@ class Table:
 
     @property
     def extra(self) -> list[str]:
-        """Columns that no record declares."""
+        """Columns that no record type declares."""
         known = {"scan_number", "distiller_id", "datetime", LAST_WRITTEN, *self.receivers}
         if self.receivers:
             known -= {"distiller_id", "datetime"}
@@ -64,7 +65,7 @@ class Table:
 
 
 def recognise(path: Path) -> Table | None:
-    """The table in a file, by its header or the order of its columns; None where it is another."""
+    """Recognise the table in a file by its header or the order of its columns; None if unknown."""
     if table := _table(column_names(header_line(path))):
         return table
     order = fitting(path, ORDERS)
@@ -73,10 +74,10 @@ def recognise(path: Path) -> Table | None:
 
 
 def _table(columns: list[str]) -> Table | None:
-    """The table with these columns."""
+    """Build the table with these columns; None if it is not one of the experiment's."""
     if "scan_number" not in columns or len(set(columns)) != len(columns):
         return None
-    # a table of these tools has neither, and both are names of our own while it is read
+    # the experiment's tables have no such columns, and the reader uses both names itself
     if "line" in columns or "" in columns:
         return None
     receivers = {name: int(m[1]) for name in columns if (m := _TIME.fullmatch(name))}

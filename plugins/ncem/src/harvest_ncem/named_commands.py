@@ -1,4 +1,4 @@
-"""The commands of this plugin, by name alone, so that ``harvest --help`` imports no more."""
+"""Declaration of the commands, in a small module that ``harvest --help`` loads quickly."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from harvest import Command, hookimpl
 
 @hookimpl
 def harvest_commands() -> list[Command]:
-    """The commands ``harvest ncem ...``."""
+    """Declare the commands ``harvest ncem ...``."""
     return [
         Command(
             name="ncem",

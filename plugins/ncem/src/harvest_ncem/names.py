@@ -1,4 +1,4 @@
-"""What the names of the experiment's files say."""
+"""Parsing the names of the experiment's files."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ Kind: TypeAlias = Literal["status", "data", "h5", "log"]
 _UUID = (
     r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32}"
 )
-# copies that people keep beside the live file (..._scan_12_old.json) count, too
+# include copies that people keep next to the live file (..._scan_12_old.json)
 _STATUS = re.compile(r"4dstem_rec_status_(\d+)_scan_(\d+)(?:[^0-9].*)?\.json")
 _DATA = re.compile(r"data_scan(\d+)_module(\d*).*\.data")
 _LOG = re.compile(r"log_scan_?(\d+)(?:[^0-9].*)?")
 _H5 = re.compile(rf"FOURD_(\d{{6}}_\d{{4}})_(\d+)_(\d+)(?:_({_UUID}))?(?:_(.+))?\.h5")
 
 LOOK_BYTES = 200
-"""What a file counts in the progress of a run: a status has about so many, others are not read."""
+"""Bytes per file for the progress of a run: about the size of a status; others are not read."""
 
 _LARGEST = 2**63 - 1
 
 
 @attrs.frozen(kw_only=True)
 class FileName:
-    """A recognised name; what a name does not say is None."""
+    """The parts of a recognised file name; None for parts that the name lacks."""
 
     kind: Kind
     scan_number: int
@@ -39,10 +39,10 @@ class FileName:
 
 
 def parse_name(name: str) -> FileName | None:
-    """What a file name says; None where it does not belong to the experiment.
+    """Parse a file name; None if it does not belong to the experiment.
 
     Forms: ``4dstem_rec_status_<receiver>_scan_<scan>.json``, ``data_scan<scan>_module*.data``,
-    ``log_scan<scan>*`` and ``FOURD_<YYMMDD>_<HHMM>_<distiller>_<scan>[_<uuid>][_<suffix>].h5``.
+        ``log_scan<scan>*`` and ``FOURD_<YYMMDD>_<HHMM>_<distiller>_<scan>[_<uuid>][_<suffix>].h5``.
     """
     found = _parse(name)
     if found is None:

@@ -1,4 +1,4 @@
-"""What this distribution adds to harvest."""
+"""Plugin declarations: source, views, reports and rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ harvest_api = 1
 
 @hookimpl
 def harvest_sources() -> Iterable[SourceSpec]:
-    """The source ``ncem``."""
+    """Declare the source ``ncem``."""
     return [
         SourceSpec(
             name="ncem",
@@ -29,13 +29,13 @@ def harvest_sources() -> Iterable[SourceSpec]:
 
 @hookimpl
 def harvest_views() -> Iterable[View]:
-    """The views of the study."""
+    """Declare the views of the study."""
     return VIEWS
 
 
 @hookimpl
 def harvest_reports() -> Iterable[ReportSpec]:
-    """The study's result."""
+    """Declare the report of the study's results."""
     return [
         ReportSpec(
             name="ncem.comparison",
@@ -50,5 +50,5 @@ def harvest_reports() -> Iterable[ReportSpec]:
 
 @hookimpl
 def harvest_rules() -> Iterable[Rule]:
-    """Whether the study's times can be trusted, and what was left out of it."""
+    """Declare rules on the reliability of the study's times, and on data that it excludes."""
     return RULES

@@ -1,6 +1,6 @@
-"""The study's result: file transfer compared with streaming, size by size.
+"""The report of the study: file transfer compared with streaming, size by size.
 
-The views decide what a duration is and which ones count; here they are only described.
+The views define durations and exclusions; the report only describes them.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from .views.scans import positions
 METHODS = ("file_transfer", "streaming")
 MAX_BINS = 60
 TILES = 4
-"""Sizes whose speed-up is a key number at most."""
+"""Maximum number of sizes whose speed-up is a key number."""
 INK = "#1f2430"
-"""The colour of text in reports' plots."""
+"""Text colour in plots of reports."""
 
 COLUMNS = (
     *map(Column, ("size", "method", "outliers", "n")),
@@ -59,10 +59,10 @@ def comparison(
     max_elapsed: str | None = None,
     save_correction: bool = True,
 ) -> Report:
-    """The report ``ncem.comparison``.
+    """Build the report ``ncem.comparison``.
 
     study: path of the study's TOML, or a Study; max_elapsed, save_correction: as for the view
-    ncem.file_transfer.
+        ncem.file_transfer.
     """
     made = load_study(study)
     rows = durations(dataset, made, max_elapsed, save_correction)
@@ -96,9 +96,9 @@ def comparison(
 
 
 def describe(marked: pl.DataFrame) -> pl.DataFrame:
-    """Statistics per size, outliers kept or removed, and method, from rows that are marked.
+    """Compute statistics by size, outliers kept or removed, and method, from marked rows.
 
-    The columns are those of the report's CSV file.  The standard deviation of one value is null.
+    The columns are those of the report's CSV file. The standard deviation of one value is null.
     """
     kept = marked.with_columns(outliers=pl.lit("kept"))
     removed = marked.filter(~pl.col("outlier")).with_columns(outliers=pl.lit("removed"))
@@ -129,7 +129,7 @@ def describe(marked: pl.DataFrame) -> pl.DataFrame:
 
 
 def _intro(table: pl.DataFrame, rows: pl.DataFrame) -> list[str]:
-    """What the numbers say, in sentences; rows: all durations, those left out too."""
+    """Describe the results in sentences; rows: all durations, including excluded ones."""
     pairs = table.filter(
         pl.col("outliers") == "removed",
         pl.col("method") == "streaming",
@@ -157,7 +157,7 @@ def _intro(table: pl.DataFrame, rows: pl.DataFrame) -> list[str]:
 
 
 def _tiles(table: pl.DataFrame, rows: pl.DataFrame) -> Iterator[Tile]:
-    """The speed-up of each size, and how many durations count."""
+    """Build tiles: the speed-up of each size, and the number of included durations."""
     shown = table.filter(pl.col("outliers") == "removed", pl.col("method") == "streaming")
     factors = shown.drop_nulls("speed_up").select("size", "speed_up").head(TILES)
     for size, value in factors.iter_rows():
@@ -170,7 +170,7 @@ def _tiles(table: pl.DataFrame, rows: pl.DataFrame) -> Iterator[Tile]:
 
 
 def _warnings(limits: pl.DataFrame) -> list[str]:
-    """A paragraph for each size and method whose data the rule for outliers does not suit."""
+    """Return a paragraph for each size and method whose data do not suit the outlier rule."""
     found = limits.filter(pl.col("warning").is_not_null())
     return [
         f"Warning: {LABELS[method]} at {size}: {warning}."
@@ -246,7 +246,7 @@ def _overview(table: pl.DataFrame) -> Plot:
     shown = table.filter(pl.col("outliers") == "removed")
     sizes = shown["size"].unique(maintain_order=True).to_list()
     bars = shown.select("size", "method", "mean_s", "std_s").iter_rows()
-    # one value has no deviation, and no whisker
+    # a single value has no deviation, so no whisker is drawn
     found = {(size, method): (mean, math.nan if s is None else s) for size, method, mean, s in bars}
     factors = {size: value for size, value in shown.select("size", "speed_up").iter_rows() if value}
 
@@ -285,7 +285,7 @@ def _overview(table: pl.DataFrame) -> Plot:
 def _bars(
     axes: Any, sizes: list[str], found: dict[tuple[str, str], tuple[float, float]]
 ) -> dict[str, float]:
-    """Draw both methods side by side at each size; how high the whiskers of each size reach.
+    """Draw both methods side by side at each size; return the top of the whiskers of each size.
 
     found: mean and standard deviation by size and method.
     """
@@ -300,7 +300,7 @@ def _bars(
             width=0.34,
             color=f"C{1 - number}",
             label=LABELS[method],
-            # a whisker below zero would say that something took negative time
+            # a whisker below zero would mean a negative time
             yerr=[[min(s, m) for m, s in zip(means, spread, strict=True)], spread],
             error_kw={"elinewidth": 1, "capsize": 3, "ecolor": INK},
         )
@@ -310,7 +310,7 @@ def _bars(
 
 
 def _histograms(size: str, rows: pl.DataFrame) -> Plot:
-    """Both methods side by side, each on its own scale."""
+    """Plot histograms of both methods side by side, each on its own scale."""
     groups = [(m, rows.filter(pl.col("method") == m)) for m in METHODS]
     groups = [(method, found) for method, found in groups if found.height]
 
@@ -334,7 +334,7 @@ def _histograms(size: str, rows: pl.DataFrame) -> Plot:
 
 
 def _histogram(axes: Any, method: str, rows: pl.DataFrame) -> None:
-    """Bins for what is within the fences; all beyond on a side is one paler bar."""
+    """Draw bins for values within the fences, and one paler bar for all values beyond each."""
     colour = f"C{1 - METHODS.index(method)}"
     values = rows["duration_s"]
     inside = rows.filter(~pl.col("outlier"))["duration_s"]
@@ -372,10 +372,10 @@ def _histogram(axes: Any, method: str, rows: pl.DataFrame) -> None:
 
 
 def bin_edges(values: pl.Series) -> list[float]:
-    """Edges of at most 60 equal bins over the values, of the width of Freedman and Diaconis.
+    """Return the edges of at most 60 equal bins, with the width of Freedman and Diaconis.
 
-    Where all values are whole numbers the edges lie between them, so that no bin holds more of
-    them than its neighbour by its place alone.
+    If all values are integers, the edges lie between them, so that no bin contains more integers
+    than its neighbour.
     """
     low, high = float(values.min()), float(values.max())  # type: ignore[arg-type]
     first, third = (values.quantile(q, interpolation="linear") or 0.0 for q in (0.25, 0.75))
@@ -387,7 +387,7 @@ def bin_edges(values: pl.Series) -> list[float]:
         low, width = low - 0.5, 1.0
     count = max(1, math.ceil((high - low) / width - 1e-9))
     edges = [low + i * width for i in range(count + 1)]
-    return [*edges[:-1], max(edges[-1], high)]  # the sum may fall short of it by a digit
+    return [*edges[:-1], max(edges[-1], high)]  # rounding may lower the last edge
 
 
 def _short(value: Any) -> str:

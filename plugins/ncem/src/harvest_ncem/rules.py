@@ -1,8 +1,8 @@
-"""Rules on a study: can its times be trusted, what was lost, and what was left out of it?
+"""Rules on a study: reliability of its times, lost scans, and excluded data.
 
-Limits come from the study's own methods: receivers get word of a scan at the same moment, so what
-lies between their times is their clocks (see ``views.clock_check``), and a scan is measured from
-its receivers' times and its files (``views.offload``).
+Limits follow from the study's methods. Receivers are notified of a scan at the same moment, so
+differences between their times are differences between clocks (see ``views.clock_check``). A scan
+is measured by its receivers' times and its files (``views.offload``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 NOTHING: Final = "neither status nor file"
-"""What a scan lacks of which there is nothing (``views.failed``)."""
+"""Text in column ``missing`` for a scan without any data (``views.failed``)."""
 
 _rule = partial(Rule, reports=("ncem.comparison",))
 _ALL_SCANS: Final = {"show": "all"}
@@ -50,7 +50,7 @@ def _wrong_zone(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
 
 
 def _some(rows: pl.DataFrame, total: int) -> str:
-    """``3 of 1,204 scans``."""
+    """Format the number of rows as ``3 of 1,204 scans``."""
     return f"{rows.height:,} of {count_in_words(total, 'scan')}"
 
 
@@ -75,7 +75,7 @@ def _receivers_missing(rows: pl.DataFrame, total: int, *, receivers: float) -> I
 def _scans_lost(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
     for (method, missing), lost in rows.group_by("method", "missing", maintain_order=True):
         scans, first = lost["n_method"][0], lost["scan_number"].sort()[0]
-        # what was not harvested, or never taken, leaves nothing either
+        # scans that were not harvested, or never acquired, also leave nothing
         nothing = missing == NOTHING
         what = "left no file and no status" if nothing else f"lost: {missing}"
         yield Finding(
@@ -122,7 +122,7 @@ def _files_too_old(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
 
 
 def _scans_left_out(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """A finding per reason; the scans that the study has elsewhere are named, too."""
+    """Report each reason in a finding, and name the scans that the study has elsewhere."""
     streamed, unplaced = rows["n_streamed"][0], rows["n_unplaced"][0]
     others = [f"{count_in_words(streamed, 'other scan')} were streamed"] if streamed else []
     others += (

@@ -1,4 +1,4 @@
-"""Two sections of the report: how fast scans' data moved, and the scans that were lost."""
+"""Two sections of the report: throughput of scans, and lost scans."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from harvest_toolkit.frames import fraction
 from .study import Study
 
 LABELS: Final = {"file_transfer": "file transfer", "streaming": "streaming"}
-"""The methods, in words, in the order of the report."""
+"""Display names of the methods, in the order of the report."""
 
 WIDTH: Final = 0.36
-"""Of the points of a method at a size, where sizes are 1 apart."""
+"""Width of a method's points at a size, if sizes are 1 apart."""
 
 
 def rates(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with a throughput: size, method, ``gib_per_s``; in their order."""
+    """Select rows with a throughput, in order: size, method, ``gib_per_s``."""
     rate = fraction(pl.col("data_gb") * (1e9 / 2**30), "duration_s")
     return rows.select("size", "method", gib_per_s=rate).drop_nulls()
 
 
 def throughput_plot(rows: pl.DataFrame, sizes: list[str]) -> Plot | None:
-    """Data volume over duration of each scan that counts; None where none is known.
+    """Plot the throughput of each scan (data volume / duration); None if none is known.
 
-    rows: the durations that count, outliers too, by size and method in order of scans or jobs.
+    rows: included durations, with outliers, by size and method in order of scans or jobs.
     """
     known = rates(rows)
     groups = [
@@ -59,9 +59,9 @@ def throughput_plot(rows: pl.DataFrame, sizes: list[str]) -> Plot | None:
 
 
 def _draw(figure: Any, groups: list[tuple[int, str, list[float]]], sizes: list[str]) -> None:
-    """Points of each group in order, side by side, with a line at their median.
+    """Draw the points of each group in order, side by side, with a line at their median.
 
-    groups: place of the size, method, and throughputs.
+    groups: position of the size, method, and throughputs.
     """
     axes = figure.subplots()
     for place, method, values in groups:
@@ -97,14 +97,14 @@ def _of(known: pl.DataFrame, size: str, method: str) -> list[float]:
 
 
 SHOWN: Final = 40
-"""Lines of the table; the view lists all."""
+"""Maximum number of table rows; the view lists all."""
 
 _FATES: Final = {"lost": "lost", "failed": "failed", "gapped": "with gaps"}
 _SAME: Final = ("fate", "method", "size", "problem")
 
 
 def failed_table(dataset: DatasetReader, study: Study) -> Iterator[Table]:
-    """The scans that were lost, failed or have gaps, where there are some."""
+    """Tabulate the scans that were lost, failed or have gaps, if any."""
     if "ncem.receiver_status" not in dataset or "ncem.data_file" not in dataset:
         return
     found = dataset.view("ncem.failed_scans", study=study).collect()
@@ -134,7 +134,7 @@ def failed_table(dataset: DatasetReader, study: Study) -> Iterator[Table]:
 
 
 def together(found: pl.DataFrame) -> pl.DataFrame:
-    """Scans whose numbers follow each other and whose problems are the same, in one row."""
+    """Merge consecutive scans with the same problems into one row."""
     number, end = pl.col("scan_number"), pl.col("scan_number") + pl.col("numbers")
     follows = pl.all_horizontal(
         number == end.shift(1), *(pl.col(name).eq_missing(pl.col(name).shift(1)) for name in _SAME)

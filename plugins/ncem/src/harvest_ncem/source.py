@@ -1,7 +1,7 @@
 """The source ``ncem``: timestamps of 4D-STEM scans.
 
-It reads what the experiment left: directories with receiver statuses, data, log and HDF5 files,
-or the CSV tables that were gathered from them.
+Inputs are directories with receiver statuses, data, log and HDF5 files, or the CSV tables that were
+collected from them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .records import DataFile, ReceiverStatus
 
 
 class NcemSource(Source):
-    """Receiver statuses and data files of a directory, a single file, or a CSV table."""
+    """Source of receiver statuses and data files: a directory, a single file, or a CSV table."""
 
     name: ClassVar[str] = "ncem"
     record_types: ClassVar[tuple[type[Record], ...]] = (ReceiverStatus, DataFile)
@@ -32,7 +32,7 @@ class NcemSource(Source):
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
-        """By the header of a table, the keys of a receiver status, or file names."""
+        """Detect the header of a table, the keys of a receiver status, or a file name."""
         if not path.is_file():
             return None
         if name := parse_name(path.name):
@@ -45,7 +45,7 @@ class NcemSource(Source):
             if name.kind == "h5":
                 return Detection(0.5, "a file named like Distiller's HDF5 files")
             return Detection(0.5, f"a file named like the experiment's {name.kind} files")
-        # what comes through a pipe has no ending
+        # input from a pipe has no file name suffix
         if path.suffix.lower() in (".csv", "") and (table := recognise(path)):
             what = "receiver times" if table.receivers else "HDF5 write times"
             if table.order:
@@ -54,7 +54,7 @@ class NcemSource(Source):
         return None
 
     def plan(self) -> Iterable[Partition]:
-        """One partition per table, and per 500 scan numbers of a directory's files."""
+        """Plan one partition per table, and per 500 scan numbers of a directory's files."""
         path = input_path(self.location)
         if not path.is_dir():
             return [_single(path)]
@@ -68,7 +68,7 @@ class NcemSource(Source):
         return found
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
-        """The partitions of the directories that some files are in."""
+        """Plan the partitions of the directories that contain some files."""
         path = input_path(self.location)
         if not path.is_dir():
             return [_single(file) for file in files if file == path]
@@ -76,8 +76,8 @@ class NcemSource(Source):
         return list(partitions(path, folders))
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
-        """Rows of a table, or of the files of one group."""
-        from . import files, tables  # they need polars, which planning does not
+        """Read the rows of a table, or of the files of one group."""
+        from . import files, tables  # imported late: they need polars, which planning does not
 
         what = partition.options["what"]
         if what == "other":
@@ -92,7 +92,7 @@ class NcemSource(Source):
 
 
 def _single(path: Path) -> Partition:
-    """The partition of a file by itself: one of the experiment's by its name, else a table."""
+    """Plan a single file: one of the experiment's files by its name, otherwise a table."""
     whole = file_partition(path, id=path.name)
     name = parse_name(path.name)
     if name is None:
@@ -100,5 +100,5 @@ def _single(path: Path) -> Partition:
     options = {"folder": str(path.parent), "names": (path.name,)}
     if name.kind == "status":
         return attrs.evolve(whole, options={"what": "status", **options})
-    # looked at, not read
+    # only its metadata are read
     return attrs.evolve(whole, size_bytes=LOOK_BYTES, options={"what": "files", **options})

@@ -1,4 +1,4 @@
-"""The study: which scans belong to which size and method, and what limits hold.
+"""The study: the scans of each size and method, and limits for durations and clocks.
 
 A user writes it once, as TOML::
 
@@ -20,8 +20,7 @@ A user writes it once, as TOML::
     method = "streaming"
     scans = [2709, 3688]
 
-Every key is optional; a key that does not exist is an error, so that a misspelt one is not
-silently without effect.
+Every key is optional. An unknown key is an error, so that a misspelt key is not silently ignored.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _SIZE = re.compile(r"(\d+)(?:\s*[x_×]\s*(\d+))?")
 
 @attrs.frozen(kw_only=True)
 class Range:
-    """Scans, both ends included, that were taken in one size for one method."""
+    """A range of scans, both ends included, with one size and one method."""
 
     size: str
     method: Method
@@ -59,12 +58,12 @@ class Range:
 
 @attrs.frozen(kw_only=True)
 class Size:
-    """What is known of a scan size.
+    """Properties of a scan size.
 
-    name: ``128x128``.  data_gb: data volume of a scan in 10^9 bytes.
-    save_real_s, save_blank_s: seconds that saving a real and a blank scan takes; twice their
-        difference is subtracted from the time of file transfer.
-    offload_s: seconds of offload to add, instead of the mean of the harvested scans.
+    name: such as ``128x128``.  data_gb: data volume of a scan in 10^9 bytes.
+    save_real_s, save_blank_s: seconds for saving a real and a blank scan; twice their difference is
+        subtracted from the time of file transfer.
+    offload_s: seconds of offload to use instead of the mean of the harvested scans.
     """
 
     name: str
@@ -75,7 +74,7 @@ class Size:
 
     @property
     def save_correction_s(self) -> float:
-        """What is subtracted: 2 * (real - blank); 0 where the study gives no save times."""
+        """Correction to subtract: 2 * (real - blank); 0 if the study gives no save times."""
         if self.save_real_s is None or self.save_blank_s is None:
             return 0.0
         return 2.0 * (self.save_real_s - self.save_blank_s)
@@ -83,7 +82,7 @@ class Size:
 
 @attrs.frozen(kw_only=True)
 class JobFilter:
-    """Which Slurm jobs the study is about; None where all are."""
+    """Conditions on the study's Slurm jobs; None for no condition."""
 
     name_contains: str | None = None
     qos_contains: str | None = None
@@ -95,9 +94,9 @@ class JobFilter:
 class Study:
     """A whole study.
 
-    max_elapsed_s: longest elapsed that counts, by Distiller; None for no limit.
-    missing_elapsed: whether jobs whose elapsed Distiller does not know are excluded or included.
-    clock_threshold_s: largest spread between receivers that counts as synchronised.
+    max_elapsed_s: maximum elapsed time by Distiller; None for no limit.
+    missing_elapsed: whether jobs without an elapsed time in Distiller are excluded or included.
+    clock_threshold_s: maximum spread between receivers that counts as synchronised.
     """
 
     name: str = ""
@@ -112,13 +111,13 @@ class Study:
     path: str | None = None
 
     def volume_gb(self, name: str) -> float:
-        """Data volume of a scan: positions x detector pixels x bytes per pixel, in 10^9 bytes."""
+        """Return a scan's volume in 10^9 bytes: positions x detector pixels x bytes per pixel."""
         positions = math.prod(int(number) for number in name.split("x"))
         return positions * math.prod(self.pixels) * self.bytes_per_pixel / 1e9
 
 
 def size_name(value: object) -> str:
-    """A size in its one spelling, ``128x128``; from 128, ``128_128`` or ``128 x 128`` too."""
+    """Normalise a size to ``128x128``; also accepts 128, ``128_128`` or ``128 x 128``."""
     found = _SIZE.fullmatch(str(value).strip())
     if found is None or isinstance(value, bool):
         raise ValueError(f"{value!r} is not a scan size; write it like 128x128")
@@ -127,9 +126,9 @@ def size_name(value: object) -> str:
 
 
 def load_study(path: str | Path | Study | None) -> Study:
-    """Read a study; None gives one without ranges and limits, a Study itself.
+    """Read a study; None gives one without ranges and limits, a Study is returned unchanged.
 
-    Raises ConfigError naming the file and the key that is wrong.
+    Raises ConfigError with the file and the key that is wrong.
     """
     if path is None:
         return Study()
@@ -158,11 +157,11 @@ def load_study(path: str | Path | Study | None) -> Study:
 
 
 class _WrongKeyError(ValueError):
-    """A key of the study is unknown or has a wrong value."""
+    """Error for a key of the study that is unknown or has a wrong value."""
 
 
 class _Table:
-    """A TOML table whose keys are taken one by one; what is left over is an error."""
+    """A TOML table whose keys are removed one by one; remaining keys are errors."""
 
     def __init__(self, values: object, name: str):
         if not isinstance(values, dict):

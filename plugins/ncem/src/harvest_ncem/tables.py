@@ -1,8 +1,8 @@
-"""Rows of the CSV tables in which the experiment's timestamps were gathered.
+"""Reading the CSV tables in which the experiment's timestamps were collected.
 
-In a receiver table a unit of input is a cell of a time column: it becomes a row, or is counted as
-empty, or is rejected.  A line that cannot be separated into cells is one unit.  In a file table a
-unit is a line.
+In a receiver table, a unit of input is a cell of a time column: it becomes a row, is counted as
+empty, or is rejected. A line that cannot be split into cells is one unit. In a file table, a unit
+is a line.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from .times import ZoneCounts, parse_times
 EMPTY_CELL = "receiver or file without a time"
 BLANK_LINE = "blank line"
 LONGEST_LINE = 1024 * 1024
-"""Bytes of a line; a longer one is rejected by its beginning."""
+"""Maximum bytes of a line; of a longer one, only the beginning is kept for the reject."""
 
 
 def read_table(
     path: Path, config: NcemConfig, ctx: ReadContext
 ) -> Iterator[tuple[type[ReceiverStatus] | type[DataFile], pl.DataFrame]]:
-    """Rows of a table as frames.
+    """Read a table and yield its rows as frames.
 
-    Raises SourceError for a file that cannot be read, or is another table.
+    Raises SourceError if the file cannot be read, or is not one of the experiment's tables.
     """
     try:
         table = recognise(path)
@@ -55,9 +55,9 @@ def read_table(
 
 @attrs.define
 class _TableReader:
-    """Reads one table, block by block.
+    """Reader of one table, block by block.
 
-    zones: what was seen of zones in all blocks, for one note each.
+    zones: counts of zones in all blocks, for one note each.
     """
 
     table: Table
@@ -94,7 +94,7 @@ class _TableReader:
             self.ctx.note(note)
 
     def _account(self, block: Block) -> None:
-        """Count the blank lines of a block, and reject those that have no cells."""
+        """Count the blank lines of a block, and reject lines that cannot be split into cells."""
         damages = [damage for damage in block.damages if damage.raw.strip()]
         blank = block.blank + len(block.damages) - len(damages)
         self.ctx.read(blank + len(damages))
@@ -103,7 +103,7 @@ class _TableReader:
             self.ctx.reject(damage.raw, damage.reason, position=damage.number)
 
     def _with_ids(self, lines: pl.DataFrame) -> pl.DataFrame:
-        """The lines whose ids are numbers, with these and ``extra``; others are rejected."""
+        """Add ids as numbers and ``extra`` to lines; reject lines whose ids are not numbers."""
         columns, extra = self.table.columns, self.table.extra
         ids = [n for n in ("scan_number", "distiller_id") if n in columns and n not in extra]
         lines = lines.with_columns(
@@ -123,7 +123,7 @@ class _TableReader:
     def _receivers(
         self, lines: pl.DataFrame
     ) -> Iterator[tuple[type[ReceiverStatus], pl.DataFrame]]:
-        """A row per cell of a receiver's column that holds a time."""
+        """Build a row per cell with a time in a receiver's column."""
         numbers = self.table.receivers
         first = 1 if self.table.order else 2
         names = list(numbers)
@@ -157,7 +157,7 @@ class _TableReader:
     def _files(
         self, lines: pl.DataFrame, column: str, kind: str, *, site: str
     ) -> Iterator[tuple[type[DataFile], pl.DataFrame]]:
-        """A row per line with a time in ``column``, on the clock of ``site``."""
+        """Build a row per line with a time in ``column``, on the clock of ``site``."""
         cells = lines.with_columns(cell=pl.lit(column), text=pl.col(column))
         good = self._with_times(cells, "ncem.data_file")
         if good.is_empty():
@@ -180,7 +180,7 @@ class _TableReader:
         )
 
     def _with_times(self, cells: pl.DataFrame, record_type: str) -> pl.DataFrame:
-        """The cells that hold a time, with it; the others are counted or rejected."""
+        """Parse the times of cells; count empty cells and reject invalid ones."""
         self.ctx.read(cells.height)
         full = cells.filter(~pl.col("text").str.to_lowercase().is_in(["", "null", "nan", "nat"]))
         self.ctx.filtered(cells.height - full.height, EMPTY_CELL)

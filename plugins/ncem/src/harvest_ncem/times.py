@@ -1,8 +1,8 @@
-"""Times as the experiment's tools write them, parsed by column.
+"""Parsing columns of times as the experiment's tools write them.
 
-ISO 8601 with a zone offset, which may stand there twice (``...+00:00+00:00``), or without one:
-then the declared zone says which instant is meant.  A local time that the clocks skipped is no
-instant; of one that they showed twice, the first is taken.
+ISO 8601, with a zone offset that may be repeated (``...+00:00+00:00``), or without one. Times
+without an offset are in the declared zone. A local time that the clocks skipped is invalid. A local
+time that occurs twice is read as the first occurrence.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .headers import MOMENT
 
 @attrs.frozen
 class ZoneCounts:
-    """How many texts had their zone offset twice, had none, or named an hour that came twice."""
+    """Numbers of times with a repeated zone offset, without one, or in a repeated hour."""
 
     doubled: int = 0
     naive: int = 0
@@ -34,7 +34,7 @@ class ZoneCounts:
         )
 
     def notes(self, zone: str) -> list[str]:
-        """Remarks for the user, most general first."""
+        """Describe the counts for the user, most general first."""
         said = (
             (self.naive, f"without a zone read as {zone} (setting ncem.timezone)"),
             (self.doubled, "had the zone offset doubled; it was taken once"),
@@ -45,11 +45,11 @@ class ZoneCounts:
 
 @attrs.frozen
 class ParsedTimes:
-    """The outcome for a column of texts, all of its length.
+    """The result of parsing a column of texts; all series have its length.
 
-    times: timestamps (us, UTC); null where ``reasons`` says what was wrong.
-    undecided: whether the time may be later, as the clock showed it twice.
-    reasons: null where all is well.
+    times: timestamps (us, UTC); null if there is a reason.
+    undecided: whether the time may also be the second occurrence of the local time.
+    reasons: why a text could not be parsed; null if it could.
     """
 
     times: pl.Series
@@ -59,7 +59,7 @@ class ParsedTimes:
 
 
 def parse_times(texts: pl.Series, zone: str) -> ParsedTimes:
-    """Parse a column of texts without nulls; ``zone`` is the IANA zone of naive ones."""
+    """Parse a column of texts without nulls; ``zone``: IANA zone of times without an offset."""
     frame = _with_parts(texts).with_columns(
         naive=pl.when(pl.col("offset").is_null()).then("local"),
         is_doubled=pl.col("second").is_not_null() & (pl.col("offset") == pl.col("second")),
@@ -80,9 +80,9 @@ def parse_times(texts: pl.Series, zone: str) -> ParsedTimes:
 
 
 def _with_parts(texts: pl.Series) -> pl.DataFrame:
-    """The texts with ``local``, date and time of day, and ``shift``, the offset in minutes."""
+    """Split texts into columns, with ``local`` (date and time of day) and ``shift`` (minutes)."""
     part = pl.col("text").str.extract_groups(MOMENT).struct
-    # digits beyond the microsecond are finer than the model's clock
+    # drop digits beyond microseconds, the resolution of the records
     micros = pl.col("fraction").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64)
     seconds = (pl.col("date") + "T" + pl.col("clock")).str.to_datetime(
         "%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False
@@ -103,7 +103,7 @@ def _with_parts(texts: pl.Series) -> pl.DataFrame:
 
 
 def _reason(zone: str) -> pl.Expr:
-    """What is wrong with a text; null where all is well."""
+    """Return why a text is invalid; null if it is valid."""
     no_local = pl.col("local").is_null()
     skipped = f"a local time that does not exist in {zone}, where the clocks skipped it"
     return first_text(

@@ -1,12 +1,12 @@
-"""Sums over policy scans: one lazy definition, run by interchangeable backends.
+"""Sums over policy scans: one lazy definition, which interchangeable backends run.
 
     from harvest_gpfs import aggregate, write_result
 
     result = aggregate("out", by=("uid", "top"))
     write_result(result, "usage.csv")
 
-``definition`` has groupings and sums, ``listing`` counts hard links once, ``scans`` defines the
-work of a backend, ``on_polars`` and ``on_dask`` do it and choose the backend.
+``definition`` defines groupings and sums. ``listing`` counts hard links once. ``scans`` defines the
+interface of backends. ``on_polars`` and ``on_dask`` implement backends and choose between them.
 """
 
 from __future__ import annotations

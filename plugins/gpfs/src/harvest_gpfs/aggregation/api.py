@@ -1,6 +1,6 @@
-"""``harvest_gpfs.aggregate``: one call from files to a result with its sources.
+"""``harvest_gpfs.aggregate``: aggregate files by one call; the result names its sources.
 
-``write_result`` writes it to a file: the same bytes from every backend.
+``write_result`` writes the result to a file, with the same bytes for every backend.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ from .scans import LATEST, Rows, label_of, moment
 
 @attrs.frozen(eq=False)
 class Result:
-    """Groups with their metrics and sources.
+    """Groups with their metrics, and the sources of the result.
 
     frame: a row for each group, sorted by the groups, nulls last.
     choice: the backend and the reason for it.
-    scan: the scan; root, now: the start of top-level directories and of ages, None where no
-    grouping needs it.
-    too_large: columns in which a sum is null, since it is too large for an int64.
+    scan: name of the scan.
+    root, now: root of top-level directories and reference time of ages; None if no grouping needs
+        it.
+    too_large: columns with null for a sum that does not fit an int64.
     """
 
     frame: pl.DataFrame
@@ -48,7 +49,7 @@ class Result:
 
     @property
     def facts(self) -> dict[str, str]:
-        """Its sources, for people: backend, scan, root, now."""
+        """Sources of the result, as texts for users: backend, scan, root, now."""
         facts = {"backend": self.choice.backend, "because": self.choice.reason}
         more = {"scan": self.scan, "root": self.root, "now": self.now}
         more["null, since more than 2^63 - 1"] = self.too_large
@@ -77,23 +78,23 @@ def aggregate(
     workers: int | None = None,
     memory_limit: int | None = None,
 ) -> Result:
-    """Sum up a scan by groups, exactly, an object with several hard links counted once.
+    """Sum up a scan by groups, exactly; count an object with several hard links once.
 
     inputs: a dataset of the sink parquet, Parquet files of ``gpfs.file``, patterns, directories.
-    by: names of groupings (``GROUPINGS``), none for one group of all; metrics: names of counts and
-        sums (``METRICS``).  Both as a list or as text with commas.
+    by: names of groupings (``GROUPINGS``), empty for a single group; metrics: names of counts and
+        sums (``METRICS``). Both are a list, or text with commas.
     backend: ``auto``, ``memory``, ``streaming``, ``gpu`` or ``dask``; the result is the same.
-    scan: ``latest``, ``all`` (all rows are parts of one scan), a time or its beginning, or
+    scan: ``latest``, ``all`` (treat all rows as one scan), a time or the start of one, or
         the path of a list.
     now: time that ages count from; default: the time of the scan.
     root: directory that contains the top-level directories; default: the deepest one of all paths.
-        top_depth: depth of ``top`` below it; depth: that of ``directory``.
-    sizes, ages: upper ends of the classes ``size_bin``, ``access_age`` and ``modify_age``.
+        top_depth: depth of ``top`` below root; depth: maximum depth of ``directory``.
+    sizes, ages: upper limits of the classes ``size_bin``, ``access_age`` and ``modify_age``.
     cold: age of the last access and modification from which data are cold; small: size below which
         a file is small.
     passwd, group: files with the names of users and groups.
-    directories: whether directories count.
-    address: of a Dask scheduler; workers: processes to start without one.
+    directories: whether directories are included.
+    address: address of a Dask scheduler; workers: Dask workers to start without an address.
     memory_limit: usable bytes; default: what ``available_memory`` finds.
 
     >>> result = aggregate("out", by="uid,top")  # doctest: +SKIP
@@ -106,8 +107,8 @@ def aggregate(
     An object counts once in every result, at its first path in byte order; ``hard_links`` counts
     its other paths.  Results therefore add up to the whole scan.
 
-    Raises UsageError for missing inputs or scans, DatasetError for files that are not of
-    ``gpfs.file``.  A sum above an int64 is null, and a fact names it.
+    Raises UsageError for missing inputs or scans, DatasetError for files of another record type.
+    A sum that does not fit an int64 is null, and ``facts`` names its column.
     """
     by, metrics = (names_among(by, GROUPINGS, "grouping"), names_among(metrics, METRICS, "metric"))
     for name, number, least in (("top_depth", top_depth, 1), ("depth", depth, 0)):
@@ -131,7 +132,7 @@ def aggregate(
     memory = available_memory() if memory_limit is None else memory_limit
     choice = choose_backend(size, backend, memory, address=address)
     with _rows(files, choice.backend, address, workers, memory=memory) as rows:
-        # an eighth of the memory may go into finding hard links
+        # use up to an eighth of the memory to find hard links
         budget = max(BUDGET, memory // 8)
         listing = Listing.of(rows, scan, given_root=root, given_now=reference, budget=budget)
         frame = listing.aggregate(by, metrics, setting, directories=directories)
@@ -155,7 +156,7 @@ def _rows(
     if backend != "dask":
         yield PolarsRows(scan(files), backend)
         return
-    # dask is optional
+    # dask is an optional dependency
     from .on_dask import ClusterRows, connect
 
     with connect(address, workers, memory) as client:
@@ -168,7 +169,7 @@ def write_result(result: Result | pl.DataFrame, path: str | Path) -> Path:
     In CSV, times are UTC to the microsecond, and text that a spreadsheet would run as a formula
     has an apostrophe before it.
 
-    Raises UsageError for another ending, or a directory that does not exist.
+    Raises UsageError for any other suffix, or if the directory does not exist.
     """
     frame = result if isinstance(result, pl.DataFrame) else result.frame
     target = Path(path).expanduser()
@@ -179,6 +180,6 @@ def write_result(result: Result | pl.DataFrame, path: str | Path) -> Path:
     if not target.parent.is_dir():
         raise UsageError("no such directory", where=str(target.parent), remedy="make it first")
     with replacing(target) as temporary:
-        # one chunk: what is written must not depend on how the rows were computed
+        # one chunk: the written bytes must not depend on how the rows were computed
         write(frame.rechunk(), temporary)
     return target

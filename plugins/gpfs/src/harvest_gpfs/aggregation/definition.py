@@ -1,13 +1,13 @@
 """Metrics, and the aggregation itself: one lazy query for every backend.
 
-A metric is made of *parts*: columns that a backend sums (or takes the smallest or largest of) and
-that partial results are combined by in the same way.  Its value is computed from the parts at the
-end.  Sums of bytes are kept in two halves, so that they cannot overflow unseen; heat, a float in
-the list, is cut to whole billionths, since a sum of floats depends on its order.
+A metric is computed from *parts*: columns that a backend sums, or of which it takes the minimum or
+maximum. Partial results are combined in the same way. Sums of bytes are stored as two halves, so
+that they cannot overflow silently. Heat is a float in the list; it is cut to whole billionths,
+since a sum of floats depends on the order.
 
-``Aggregation.partial`` groups rows and sums.  Rows that are further paths of an inode (hard links)
-are summed like all others and taken off again by ``surplus``: whole numbers make that exact, and
-no process holds all inodes together.
+``Aggregation.partial`` groups and sums rows. Rows of further paths of an inode (hard links) are
+summed like all others, and ``surplus`` subtracts them again. Integers make this exact, and no
+process needs to hold all inodes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .groupings import GROUPINGS, NO_DIRECTORY, Grouping, Setting, known_size
 from .scans import Step
 
 _ONE_GROUP: Final = "all rows"
-"""Key of the one group that there is where nothing is grouped by."""
+"""Key of the single group if there are no groupings."""
 
 _ONE: Final = pl.lit(0, pl.Int8).alias(_ONE_GROUP)
 
@@ -32,7 +32,7 @@ _ONE: Final = pl.lit(0, pl.Int8).alias(_ONE_GROUP)
 class Aggregation(Step):
     """Groupings and sums by name: a step (see ``scans``) over the rows of one scan.
 
-    directories: whether rows of directories count.
+    directories: whether rows of directories are included.
     """
 
     by: tuple[str, ...]
@@ -50,12 +50,12 @@ class Aggregation(Step):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The columns of partial results, without the keys."""
+        """Columns of partial results, without the keys."""
         return tuple({part.name: part for m in self.measured for part in m.parts}.values())
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The needed columns of the record type."""
+        """Columns of the record type that are needed."""
         needed = [c for grouping in self.groupings for c in grouping.columns]
         needed += [c for metric in self.measured for c in metric.columns]
         return tuple(dict.fromkeys([*needed, *(() if self.directories else ("kind",))]))
@@ -64,7 +64,7 @@ class Aggregation(Step):
         return self._grouped(rows, self.parts)
 
     def surplus(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """A partial result that subtracts rows which ``partial`` counted too often."""
+        """Compute a partial result that subtracts rows which ``partial`` counted too often."""
         taken = tuple(part for part in self.parts if not part.of_path)
         off = self._grouped(rows, taken).with_columns(-pl.col(part.name) for part in taken)
         nothing = [part.nothing() for part in self.parts if part.of_path]
@@ -75,7 +75,7 @@ class Aggregation(Step):
         return together.group_by(self._keys).agg(part.combined() for part in self.parts)
 
     def merged(self, finer: Aggregation, partial: pl.DataFrame) -> pl.DataFrame | None:
-        """The partial result, from one of smaller groups; None where that is not enough."""
+        """Merge a finer partial result into the groups of this one; None if it lacks something."""
         ours, theirs = self.setting, finer.setting
         enough = {part.name for part in self.parts} <= {part.name for part in finer.parts}
         if self.directories != finer.directories:
@@ -97,9 +97,9 @@ class Aggregation(Step):
         return rows.group_by(keys).agg(part.combined() for part in self.parts).collect()
 
     def result(self, partial: pl.DataFrame) -> pl.DataFrame:
-        """Keys and metrics of each group, sorted by the keys, nulls last.
+        """Compute keys and metrics of each group, sorted by the keys, nulls last.
 
-        partial: a combined partial result of all rows.
+        partial: the combined partial result of all rows.
         Sums of values have 128 bits.
         """
         if not self.by and partial.is_empty():
@@ -128,14 +128,14 @@ class Aggregation(Step):
         return rows.group_by(keys or [_ONE]).agg(part.aggregate() for part in parts)
 
     def _levels(self, partial: pl.DataFrame) -> list[pl.DataFrame]:
-        """The groups under each of their directories: those at depth 0, at depth 1 and so on."""
+        """Return the groups at each directory level: depth 0, depth 1 and so on."""
         depths = range(self.setting.depth + 1)
         inside = (partial.filter(_depth() >= d).with_columns(_first_names(d)) for d in depths)
         return [partial.filter(pl.col(DIRECTORY).is_null()), *inside]
 
 
 def int64_of(schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
-    """The columns of a result as views and files have them."""
+    """Return the column types of a result in views and files: int64 instead of int128."""
     return {n: pl.Int64() if kind == pl.Int128 else kind for n, kind in schema.items()}
 
 
@@ -144,18 +144,18 @@ def _first_names(depth: int) -> pl.Expr:
 
 
 def _depth() -> pl.Expr:
-    """How many directories below the root a group's directory is; null outside of the root."""
+    """Count the directory levels below the root; null outside the root."""
     slashes = pl.col(DIRECTORY).str.count_matches("/", literal=True).cast(pl.Int64)
     return pl.when(pl.col(DIRECTORY) == "").then(0).otherwise(slashes + 1).cast(pl.Int64)
 
 
 _HALF: Final = 1 << 28
-"""Where a number is cut in two: sums of both halves are exact for more than 1e10 rows."""
+"""Factor that splits a number into two halves; their sums are exact for over 1e10 rows."""
 
 _MOST_HEAT: Final = 2.0**33
-"""Below this an int64 holds a heat in its units.
+"""Upper limit of heat that an int64 can hold in units of heat.
 
-More counts as unknown, as does what cannot be: below zero, or no finite number.
+Larger values count as unknown, as do impossible ones: negative or not finite.
 """
 
 How = Literal["sum", "min", "max"]
@@ -163,11 +163,11 @@ How = Literal["sum", "min", "max"]
 
 @attrs.frozen
 class Part:
-    """A column that partial results carry.
+    """A column of partial results.
 
-    value: of each row, None for 1; how: what is done to the values of a group.
-    of_path: whether every row counts, also a further path of an inode that is counted already.
-    dtype: of the column.
+    value: expression for each row, None for 1; how: reduction of the values in a group.
+    of_path: whether every row counts, including further paths of an inode.
+    dtype: type of the column.
     """
 
     name: str
@@ -177,18 +177,18 @@ class Part:
     dtype: pl.DataType = attrs.field(factory=pl.Int64)
 
     def nothing(self) -> pl.Expr:
-        """What changes no sum, no smallest and no largest value."""
+        """Return the neutral value of the reduction."""
         return pl.lit(0 if self.how == "sum" else None, self.dtype).alias(self.name)
 
     def aggregate(self) -> pl.Expr:
-        """Over the rows of a group."""
+        """Reduce the rows of a group."""
         if self.value is None:
             return pl.len().cast(pl.Int64).alias(self.name)
         value = self.value()
         return self.combined(value.cast(pl.Int64) if self.how == "sum" else value)
 
     def combined(self, values: pl.Expr | None = None) -> pl.Expr:
-        """Over partial results of the same group, unless other values are given."""
+        """Reduce partial results of the same group, or the given values."""
         values = pl.col(self.name) if values is None else values
         reduced = {"sum": values.sum, "min": values.min, "max": values.max}[self.how]()
         return reduced.alias(self.name)
@@ -196,9 +196,9 @@ class Part:
 
 @attrs.frozen
 class Metric:
-    """A column of a result, computed from columns of the record type by way of its parts.
+    """A column of a result, computed from parts, which are computed from record columns.
 
-    ``measures`` has its meaning.
+    ``measures`` has its description.
     """
 
     name: str
@@ -220,14 +220,14 @@ def _kind(name: str, kind: str) -> Metric:
 
 
 def _count(name: str, value: Callable[[], pl.Expr], of: str) -> Metric:
-    """A count of objects by a column: null in a group of which no object has a value there."""
+    """Define a count of objects by a column: null if no object in the group has a value there."""
     known = _known(of, _heat if of == "heat" else lambda: pl.col(of))
     parts = (Part(name, value), known, _INODES)
     return Metric(name, (of,), parts, lambda: _if_known(of, pl.col(name)))
 
 
 def _sum(name: str, columns: tuple[str, ...], value: Callable[[], pl.Expr]) -> Metric:
-    """A sum of whole numbers: null in a group of which no object has one."""
+    """Define a sum of integers: null if no object in the group has a value."""
     parts = (
         Part(f"{name}/high", lambda: value() // _HALF),
         Part(f"{name}/low", lambda: value() % _HALF),

@@ -1,4 +1,4 @@
-"""Parquet files of ``gpfs.file``: finding them, checking them, reading parts of them."""
+"""Finding, checking and reading Parquet files of ``gpfs.file``."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _KIND: Final = harvest.record_type(GpfsFile)
 COLUMNS: Final = polars_schema(_KIND)
 
 _TEXT_OVERHEAD: Final = 16
-"""Bytes that a text takes in addition to its characters."""
+"""Bytes in memory of a text, in addition to its characters."""
 
 
 @attrs.frozen
 class ParquetFile:
     """A file with rows of ``gpfs.file``.
 
-    rows: how many; groups: the rows of each of its row groups.
-    text_bytes: unpacked bytes of its columns of text.
-    hive: columns that its directories name (``uid=1000/``) and it does not have itself.
+    rows: number of rows; groups: number of rows in each row group.
+    text_bytes: uncompressed bytes of each text column.
+    hive: columns in directory names (``uid=1000/``) that the file itself lacks.
     """
 
     path: str
@@ -42,7 +42,7 @@ class ParquetFile:
     hive: tuple[tuple[str, str], ...] = ()
 
     def bytes_of(self, columns: Collection[str]) -> int:
-        """About how much memory its values in some columns take."""
+        """Estimate the memory for values of some columns."""
         texts = [self.text_bytes[name] for name in columns if name in self.text_bytes]
         others = len(set(columns)) - len(texts)
         return self.rows * (8 * others + _TEXT_OVERHEAD * len(texts)) + sum(texts)
@@ -50,7 +50,7 @@ class ParquetFile:
 
 @attrs.frozen
 class Piece:
-    """Some rows of a file: a unit of distributed work."""
+    """A range of rows of a file: the unit of distributed work."""
 
     path: str
     offset: int
@@ -59,11 +59,11 @@ class Piece:
 
 
 def find(inputs: str | Path | Sequence[str | Path]) -> list[ParquetFile]:
-    """The files that inputs stand for, each once, in the order of the inputs and of names.
+    """Find the files of all inputs, without repetition, in the order of inputs and names.
 
     inputs: datasets of the sink parquet, directories (searched at any depth), files, patterns.
 
-    Raises UsageError for an input that has none, DatasetError for a file that is not a Parquet file
+    Raises UsageError for an input without files, DatasetError for a file that is not a Parquet file
     of ``gpfs.file``.
     """
     listed = [inputs] if isinstance(inputs, (str, Path)) else inputs
@@ -89,7 +89,7 @@ def _below(path: Path) -> list[str]:
     found = [
         str(file)
         for file in sorted(path.rglob("*.parquet"))
-        # what begins with _ or . is a writer's own, for all readers of Parquet
+        # by convention of Parquet readers, names with _ or . belong to the writer
         if not any(part[0] in "._" for part in file.relative_to(path).parts)
     ]
     if not found:
@@ -112,7 +112,7 @@ def _committed(path: Path) -> list[str]:
 
 
 def _checked(path: str) -> ParquetFile:
-    import pyarrow.parquet as pq  # late: views, which read none of it, start without
+    import pyarrow.parquet as pq  # imported late: views that read no metadata start without it
 
     try:
         metadata = pq.read_metadata(path)
@@ -139,9 +139,9 @@ def _checked(path: str) -> ParquetFile:
 
 
 def scan(files: Sequence[ParquetFile | Piece]) -> pl.LazyFrame:
-    """The rows of whole files as a lazy frame of plain columns.
+    """Scan whole files as a lazy frame of plain columns.
 
-    Columns that a file lacks are null, columns that the record type lacks are left out.
+    Columns that a file lacks are null; columns that the record type lacks are dropped.
     """
     if not files:
         return no_rows()
@@ -168,16 +168,16 @@ def _constant(name: str, text: str, path: str) -> pl.Expr:
 
 
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
-"""What a directory is called whose rows have no value."""
+"""Directory name for rows without a value."""
 
 
 def no_rows() -> pl.LazyFrame:
-    """The columns of the record type without rows."""
+    """Return an empty frame with the columns of the record type."""
     return pl.LazyFrame(schema=COLUMNS)
 
 
 def pieces(files: Sequence[ParquetFile], rows: int) -> list[Piece]:
-    """The files in pieces of about ``rows`` rows, cut between row groups."""
+    """Divide files into pieces of about ``rows`` rows, at row group boundaries."""
     found = []
     for file in files:
         start = held = 0

@@ -1,11 +1,11 @@
 """Groupings of results.
 
-A grouping is an expression over the columns of a row, the same for every backend.  What is costly
-per row and cheap per group (a name for a number, the root before a directory) is done to groups.
-The names of users and groups come from files, never from this machine's user database: a scan may
-be of another cluster.
+A grouping is an expression over the columns of a row, the same for every backend. Operations that
+are costly per row and cheap per group (a name for a number, the root before a directory) are
+applied to groups. The names of users and groups come from files, never from this machine's user
+database, since a scan may be of another cluster.
 
-Classes of size and age are fixed, so that a histogram over them is exact: parts of it add up.
+Classes of size and age have fixed limits, so that histograms are exact: parts add up.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _DAYS: Final = {"": 1, "d": 1, "w": 7, "y": 365}
 
 
 def parse_size(text: str | int) -> int:
-    """Bytes of ``4096``, ``4K``, ``1MiB``: K, M, G, T, P, E are powers of 1,024.
+    """Parse a size such as ``4096``, ``4K``, ``1MiB`` to bytes; units are powers of 1,024, up to E.
 
     >>> parse_size("64K")
     65536
 
-    Raises UsageError for another text, or more than an int64 holds.
+    Raises UsageError for any other text, or if the size does not fit an int64.
     """
     found = _SIZE.fullmatch(str(text).strip())
     if found:
@@ -49,12 +49,12 @@ def parse_size(text: str | int) -> int:
 
 
 def parse_age(text: str | int) -> int:
-    """Days of ``30d``, ``8w``, ``2y`` or a plain number of days; a year is 365 days.
+    """Parse an age such as ``30d``, ``8w``, ``2y`` or ``30`` to days; a year is 365 days.
 
     >>> parse_age("2y")
     730
 
-    Raises UsageError for another text.
+    Raises UsageError for any other text.
     """
     found = _AGE.fullmatch(str(text).strip())
     if found:
@@ -65,7 +65,7 @@ def parse_age(text: str | int) -> int:
 
 
 def _size_text(number: int) -> str:
-    """Bytes in the largest unit that divides them: ``64 KiB``, ``1,000 B``."""
+    """Format bytes in the largest unit that divides them: ``64 KiB``, ``1,000 B``."""
     power = 0
     while power < len(_UNITS) - 1 and number and number % 1024 == 0:
         number //= 1024
@@ -80,11 +80,11 @@ def _age_text(days: int) -> str:
 
 @attrs.frozen
 class Bins:
-    """Classes: one before all others, up to each edge, above the last.
+    """Classes of values: one before all others, one up to each edge, one above the last edge.
 
-    edges: upper ends; an edge belongs to the class below it.
-    usual: the default edges; read, write: an edge from text, and as people read it.
-    first: the name of the first class, and where that begins.
+    edges: upper limits; an edge belongs to the class below it.
+    usual: default edges, as text.  read, write: functions that parse and format an edge.
+    first: name of the first class, and its lower limit.
     """
 
     edges: tuple[int, ...]
@@ -97,7 +97,7 @@ class Bins:
 
     @classmethod
     def parse(cls, text: str | None = None) -> Self:
-        """From edges with commas; raises UsageError for another text."""
+        """Parse edges separated by commas; raises UsageError for invalid ones."""
         text = cls.usual if text is None else text
         edges = tuple(map(cls.read, text.split(",")))
         if len(edges) > 100 or edges[0] < 1 or list(edges) != sorted(set(edges)):
@@ -113,7 +113,7 @@ class Bins:
 
     @property
     def bounds(self) -> list[tuple[int | None, int | None]]:
-        """Above which value a class begins and where it ends, by its number."""
+        """Lower and upper limit of each class, by class number."""
         return [(self.first[1], 0), *zip((0, *self.edges), (*self.edges, None), strict=False)]
 
 
@@ -124,18 +124,18 @@ class SizeBins(Bins):
     first = ("empty", 0)
 
     def number(self, size: pl.Expr) -> pl.Expr:
-        """The number of a size's class (Int8); null where the size is."""
+        """Return the class number (Int8) of a size; null for a null size."""
         return reduce(operator.add, ((size > edge).cast(pl.Int8) for edge in (0, *self.edges)))
 
 
 class AgeBins(Bins):
-    """Classes of age in days of 24 hours before a moment, the first for times after it."""
+    """Classes of age in days of 24 hours before a given time, the first for later times."""
 
     usual, what, read, write = AGES, "age", staticmethod(parse_age), staticmethod(_age_text)
     first = ("in the future", None)
 
     def number(self, time: pl.Expr, now: datetime) -> pl.Expr:
-        """The number of a time's class (Int8), seen from ``now``; null where the time is."""
+        """Return the class number (Int8) of a time relative to ``now``; null for a null time."""
         moments = (now - timedelta(days=days) for days in self.edges)
         not_after = (time <= now, *(time < moment for moment in moments))
         return reduce(operator.add, (test.cast(pl.Int8) for test in not_after))
@@ -143,15 +143,15 @@ class AgeBins(Bins):
 
 @attrs.frozen
 class Setting:
-    """References of groupings; picklable.
+    """Settings of groupings; picklable.
 
-    root: the directory that top-level directories are counted from, with a slash at its end.
-    covered: whether all paths lie in it.
-    top_depth, depth: components of ``top``, and of ``directory`` at most.
-    now: time that ages count from; None where no grouping needs it.
-    cold_days: not accessed and not modified for so many days is cold.
-    future_days: accessed or modified more than so many days after ``now`` is in the future: a
-        scan takes a while, and clocks differ.
+    root: directory that contains the top-level directories, with a slash at its end.
+    covered: whether all paths are below root.
+    top_depth, depth: number of directories in ``top``; maximum number in ``directory``.
+    now: time that ages count from; None if no grouping needs it.
+    cold_days: an object is cold if it was not accessed or modified for this many days.
+    future_days: a time is in the future if it is more than this many days after ``now``: a scan
+        takes a while, and clocks differ.
     small_below: bytes below which a file is small.
     """
 
@@ -178,13 +178,13 @@ Given = Callable[[Setting], pl.Expr]
 
 @attrs.frozen
 class Grouping:
-    """A column that results are grouped by; ``measures`` has its meaning.
+    """A column that results are grouped by; ``measures`` has its description.
 
-    columns: of the record type, that it is computed from.
-    key: of each row, the first of these unless given; groups are sorted by it.
-    label: of each group, from its key ``pl.col(name)``, which it is unless given.  Groups with one
-        label become one where ``merges``.
-    needs: ``root`` or ``now``, where it refers to that.
+    columns: columns of the record type from which the key is computed.
+    key: expression per row; default: the first column. Groups are sorted by it.
+    label: expression per group from its key ``pl.col(name)``; default: the key itself. If
+        ``merges``, groups with equal labels are merged.
+    needs: ``root`` or ``now`` if the key depends on it.
     """
 
     name: str
@@ -200,7 +200,7 @@ def _itself(name: str) -> Given:
 
 
 def _below(setting: Setting, depth: int) -> pl.Expr:
-    """The first directories below the root, ``a/b``; empty for the root, null outside of it."""
+    """Return the first directories below the root, ``a/b``; empty for the root, null outside it."""
     path, root = pl.col("path"), setting.root
     inside = path.str.starts_with(root)
     if root not in ("", "/"):
@@ -209,24 +209,24 @@ def _below(setting: Setting, depth: int) -> pl.Expr:
         return pl.when(inside).then(pl.lit(""))
     is_directory = pl.col("kind").eq_missing(pl.lit("directory"))
     below = path.str.strip_prefix(root)
-    # a name is a directory's when something follows it
+    # a name is a directory if something follows it
     below = pl.when(is_directory).then(below + "/").otherwise(below)
-    # the root's own path, which does not begin with the root and its slash, begins with a slash
-    # no path has more names: it has at most 4,096 bytes
+    # the root's own path lacks the root's final slash, so it still starts with a slash
+    # a path has at most 4,096 bytes, so it has fewer names than this limit
     further = rf"(?:/[^/]*){{0,{min(depth, 5_000) - 1}}}" if depth > 1 else ""
     joined = below.str.extract(rf"^([^/]+{further})/").fill_null("")
     return joined if setting.covered else pl.when(inside).then(joined)
 
 
 def text_of(number: str, texts: dict[int, str]) -> pl.Expr:
-    """The text of each number in a column, null where there is none."""
+    """Replace each number in a column by its text; null if it has none."""
     return pl.col(number).replace_strict(
         list(texts), list(texts.values()), default=None, return_dtype=pl.String
     )
 
 
 def _people(name: str, number: str, names: Callable[[Setting], dict[int, str]]) -> Grouping:
-    """By the name of a number, or the number as text where there is none."""
+    """Define a grouping by the name of a number, or by the number as text if it has no name."""
 
     def label(setting: Setting) -> pl.Expr:
         return pl.coalesce(text_of(name, names(setting)), pl.col(name).cast(pl.String))
@@ -261,7 +261,7 @@ _TIMES: Final = ("access_time", "modify_time")
 
 def _cold(setting: Setting) -> pl.Expr:
     limit = setting.moment() - timedelta(days=setting.cold_days)
-    # one late time settles it; a time that is not known may be late
+    # one later time decides; an unknown time may be later
     return (pl.col("access_time") < limit) & (pl.col("modify_time") < limit)
 
 
@@ -271,16 +271,16 @@ def _future(setting: Setting) -> pl.Expr:
 
 
 NO_DIRECTORY: Final = pl.col("kind").ne_missing(pl.lit("directory"))
-"""Whether a row is of another object, or of one of unknown kind."""
+"""Test whether a row is of another kind than directory, or of unknown kind."""
 
 
 def known_size(name: str) -> pl.Expr:
-    """A size; null below 0, which is impossible."""
+    """Return a size; null if negative, which is impossible."""
     return pl.when(pl.col(name) >= 0).then(pl.col(name))
 
 
 _EXTENSION = r"[^/]\.([A-Za-z0-9_+~-]{1,16})$"
-"""What follows the last dot of a name, unless the name begins with it; odder ones are none."""
+"""The text after the last dot of a name, unless the name starts with the dot; others have none."""
 
 
 def _extension(_: Setting) -> pl.Expr:
@@ -318,7 +318,7 @@ GROUPINGS: Final = {grouping.name: grouping for grouping in _ALL}
 
 
 def names_among(names: str | Sequence[str], known: Iterable[str], what: str) -> tuple[str, ...]:
-    """Names, each once, from a list or a text with commas; raises UsageError for an unknown one."""
+    """Parse distinct names from a list or a comma list; raises UsageError for unknown ones."""
     listed = [n.strip() for n in names.split(",")] if isinstance(names, str) else names
     found = tuple(name for name in dict.fromkeys(listed) if name)
     for name in found:
@@ -328,13 +328,13 @@ def names_among(names: str | Sequence[str], known: Iterable[str], what: str) -> 
 
 
 def read_names(path: str | Path | None, kind: str) -> dict[int, str]:
-    """Number -> name from a file of lines ``name:x:number:...``; none without a file.
+    """Read names by number from a file of lines ``name:x:number:...``; empty without a file.
 
-    kind: ``passwd`` or ``group``, which both hold the number in the third field.
-    Blank lines, comments and the lines of NIS (``+``, ``-``) are passed over.  Of several names
-    for a number the first counts, as it does for the system.
+    kind: ``passwd`` or ``group``; both have the number in the third field.
+    Blank lines, comments and NIS entries (``+``, ``-``) are ignored. If a number has several names,
+    the first one counts, as in the system.
 
-    Raises UsageError for a file that cannot be read, and for another line, with its number.
+    Raises UsageError with the line number for an invalid line, or if the file cannot be read.
     """
     if path is None:
         return {}

@@ -1,13 +1,13 @@
-"""One scan: its rows, and results about them that are computed once.
+"""One scan: its rows, and results that are computed once.
 
-A scan lists an inode once per path.  It counts once, at its first path in the order of bytes, so
-that results add up to the whole whatever they are grouped by.
+A scan lists an inode once per path. An object is counted once, at its first path in byte order, so
+that results add up to the total for any groupings.
 
-- Directories and rows with ``nlink`` 1 (or 0) stand for themselves.
-- All other rows, those of lists without ``nlink`` too, are candidates.  Inodes that occur more
-  than once among them are found by counting, in passes over the inode column that take a share of
-  the inodes each; only the rows of these inodes are then read and compared.
-- Two rows are the same object where inode, generation and snapshot agree.
+- Directories and rows with ``nlink`` 1 (or 0) have only one path.
+- All other rows, including those of lists without ``nlink``, are candidates. Repeated inodes among
+  candidates are found by counting, in passes over the inode column that take a share of the inodes
+  each. Only the rows of these inodes are then read and compared.
+- Two rows are the same object if inode, generation and snapshot are equal.
 """
 
 from __future__ import annotations
@@ -29,32 +29,31 @@ from .on_polars import PolarsRows
 from .scans import LATEST, Counts, Extent, Rows, Scan, Step, Untimed, label_of, pick
 
 IDENTITY = ("inode", "generation", "snapshot_id")
-"""The columns that identify an object within a scan."""
+"""Columns that identify an object within a scan."""
 
 LEAST_INODES = 4_000_000
-"""Inodes counted in one pass, at least; each takes about 64 bytes."""
+"""Minimum number of inodes counted in one pass; each takes about 64 bytes."""
 
 MOST_PASSES = 32
-"""Passes over the rows, where memory does not force more."""
+"""Maximum number of passes over the rows, unless memory requires more."""
 
 LEAST_LINKED_ROWS = 500_000
-"""Least number of rows of inodes with several paths that are compared together."""
+"""Minimum number of rows of inodes with several paths that are compared together."""
 
 _BYTES_PER_INODE = 64
 _BYTES_PER_ROW = 1_000
 
 BUDGET = 256 << 20
-"""Bytes that finding hard links may use unless more are allowed."""
+"""Default bytes of memory for finding hard links."""
 
 MOST_KEPT = 200_000
-"""Rows of objects with several paths that are kept at most, with what anybody may ask of them; and
-of sums."""
+"""Maximum number of cached rows of objects with several paths, with all columns, and of sums."""
 
 _ALL: Final = ("nlink", *(c for w in (GROUPINGS, METRICS) for g in w.values() for c in g.columns))
 
 
 def list_scans(rows: Rows) -> list[Scan]:
-    """All scans, oldest first; before them lists without a time, by name."""
+    """Return all scans, oldest first; lists without a time come before them, sorted by name."""
     counts = rows.reduce(Counts("scan_time")).sort("scan_time")
     timed = counts.drop_nulls("scan_time").iter_rows()
     scans = [Scan(label_of(time), time, None, count) for time, count in timed]
@@ -65,17 +64,17 @@ def list_scans(rows: Rows) -> list[Scan]:
 
 
 def common_root(*listings: Rows) -> str:
-    """The longest directory that all paths lie in, with a slash at its end.
+    """Return the deepest directory that contains all paths, with a slash at its end.
 
-    Empty where paths have no directory in common, not even ``/``.  A directory that is listed
-    itself and holds all other paths is the root too.
+    The result is empty if paths have no common directory, not even ``/``. A directory that is
+    listed itself and contains all other paths is also the root.
     """
     edges = _edges(listings, None)
     if edges is None:
         return "/"
     common = _common(edges)
     if edges[0] == common != edges[1]:
-        # the first path begins all others: is it their directory, or the beginning of a name?
+        # the first path is a prefix of all others: check whether it is a directory of them
         others = _edges(listings, common)
         if others is not None and _common(others).startswith(common.rstrip("/") + "/"):
             return common.rstrip("/") + "/"
@@ -89,7 +88,7 @@ def _edges(listings: Sequence[Rows], apart_from: str | None) -> tuple[str, str] 
 
 
 def _common(edges: tuple[str, str]) -> str:
-    """What the first and the last text begin with, and all between them, since they are sorted."""
+    """Return the common prefix of the first and last text, and so of all sorted texts between."""
     return os.path.commonprefix(edges)  # noqa: RUF071 - characters are meant, and not directories
 
 
@@ -97,10 +96,10 @@ def _common(edges: tuple[str, str]) -> str:
 class Listing:
     """The rows of one scan.
 
-    rows: those of this scan; scan: its name.
+    rows: rows of this scan; scan: its name and time.
     given_root, given_now: settings of the user.
-    budget: bytes that finding hard links may use.
-    found: what was found out about the rows; listings of the same rows share it.
+    budget: bytes of memory for finding hard links.
+    found: cached results about the rows, shared by listings of the same rows.
     """
 
     rows: Rows
@@ -112,13 +111,13 @@ class Listing:
 
     @classmethod
     def of(cls, rows: Rows, wish: str = LATEST, **given: Any) -> Listing:
-        """The scan that is wished for (see ``scans.pick``); given: further fields."""
+        """Select a scan by name (see ``scans.pick``); given: values of further fields."""
         scan = pick(list_scans(rows), wish)
         return cls(rows.of(scan), scan, **given)
 
     @property
     def root(self) -> str:
-        """The directory that top-level directories are counted from, with a slash at its end."""
+        """The directory that contains the top-level directories, with a slash at its end."""
         if self.given_root is not None:
             return self.given_root.rstrip("/") + "/" if self.given_root else ""
         if "root" not in self.found:
@@ -127,9 +126,9 @@ class Listing:
 
     @property
     def now(self) -> datetime:
-        """The time that ages count from: the one given, else that of the scan.
+        """The reference time of ages: the given one, or the time of the scan.
 
-        Raises UsageError where neither is known: the clock would give another result each day.
+        Raises UsageError if neither is known: the current time would change the result every day.
         """
         now = self.given_now or self.scan.time
         if now is None:
@@ -141,18 +140,18 @@ class Listing:
         return now
 
     def linked(self, columns: Sequence[str], *, everything: bool = False) -> Iterator[pl.DataFrame]:
-        """Rows of objects that may have several paths, in portions; see ``linked_rows``."""
+        """Yield rows of objects that may have several paths, in portions; see ``linked_rows``."""
         known = self.found.setdefault("linked", {})
         if everything not in known:
             count = self.rows.reduce(Candidates(everything)).item()
-            # as many candidates: the same ones
+            # an equal number of candidates means that they are the same
             same = [each for each in known.values() if each[0] == count]
             known[everything] = same[0] if same else (count, *self._linked(count, everything))
         _, rows, repeated = known[everything]
         return linked_rows(rows, repeated, columns, self.budget, everything=everything)
 
     def _linked(self, count: int, everything: bool) -> tuple[Rows, pl.DataFrame]:
-        """Inodes of several rows among so many candidates, and rows with these inodes."""
+        """Find repeated inodes among ``count`` candidates; also return the rows to search."""
         repeated = repeated_inodes(self.rows, count, self.budget, everything=everything)
         if not 0 < repeated["rows"].sum() <= MOST_KEPT:
             return self.rows, repeated
@@ -160,7 +159,7 @@ class Listing:
         return PolarsRows(pl.concat(every).lazy()), repeated
 
     def prepared(self, by: Sequence[str], setting: Setting) -> Setting:
-        """The setting with root and time filled in, where a grouping needs them."""
+        """Fill in root and time in the setting, if a grouping needs them."""
         needs = {GROUPINGS[name].needs for name in by}
         if "root" in needs:
             covered = self.given_root is None
@@ -175,9 +174,9 @@ class Listing:
         *,
         directories: bool = True,
     ) -> pl.DataFrame:
-        """The result of an aggregation over this scan, hard links counted once.
+        """Aggregate this scan, with hard links counted once.
 
-        Taken from the sums of an earlier one where its groups are made of that one's.
+        If an earlier aggregation has finer groups, its sums are reused.
         """
         setting = self.prepared(by, setting or Setting())
         task = Aggregation(tuple(by), tuple(metrics), setting, directories)
@@ -198,7 +197,7 @@ class Listing:
 
 
 def candidate(*, everything: bool = False) -> pl.Expr:
-    """Whether a row may be one of several paths of an object; every row may, where that is said."""
+    """Test whether a row may be one of several paths of an object; with ``everything``, any row."""
     if everything:
         return pl.col("inode").is_not_null()
     several = pl.col("nlink").is_null() | (pl.col("nlink") > 1)
@@ -206,10 +205,10 @@ def candidate(*, everything: bool = False) -> pl.Expr:
 
 
 def passes_for(rows: int, *, least: int, bytes_each: int, budget: int) -> int:
-    """The number of shares of rows, an odd one.
+    """Return the number of passes over rows.
 
-    least: rows that are always taken together; bytes_each: what a row takes; budget: bytes that
-    may be used.  Odd, since inode numbers are often given out in even steps.
+    least: minimum number of rows in a pass; bytes_each: memory per row; budget: bytes of memory.
+    The number is odd, since inode numbers are often assigned in even steps.
     """
     share = min(max(least, math.ceil(rows / MOST_PASSES)), max(budget // bytes_each, least // 8))
     passes = max(1, math.ceil(rows / share))
@@ -218,7 +217,7 @@ def passes_for(rows: int, *, least: int, bytes_each: int, budget: int) -> int:
 
 @attrs.frozen
 class Candidates(Step):
-    """The number of rows that may be one of several paths."""
+    """Step that counts the rows that may be one of several paths."""
 
     everything: bool = False
 
@@ -235,7 +234,7 @@ class Candidates(Step):
 
 @attrs.frozen
 class _Repeated(Counts):
-    """The inodes of one share that occur more than once among the candidates, and how often."""
+    """Step that finds repeated inodes of one share among the candidates, and counts their rows."""
 
     share: int
     shares: int
@@ -253,12 +252,12 @@ class _Repeated(Counts):
 
 @attrs.frozen
 class _RowsOf(Step):
-    """The candidate rows of some inodes."""
+    """Step that selects the candidate rows of some inodes."""
 
     inodes: pl.Series
     columns: tuple[str, ...]
     everything: bool = False
-    # few rows, found fastest by statistics and late materialisation
+    # few rows: statistics and late materialisation find them fastest
     on_device: ClassVar[bool] = False
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -272,10 +271,10 @@ class _RowsOf(Step):
 def repeated_inodes(
     rows: Rows, count: int, budget: int, *, everything: bool = False
 ) -> pl.DataFrame:
-    """Inodes that occur more than once among the candidates, and in how many rows.
+    """Find inodes that occur more than once among the candidates, and count their rows.
 
-    count: of candidates; budget: bytes that may be used.
-    everything: takes every row for a candidate, whatever its link count.
+    count: number of candidates; budget: bytes of memory.
+    everything: treat every row as a candidate, whatever its link count.
     """
     shares = passes_for(count, least=LEAST_INODES, bytes_each=_BYTES_PER_INODE, budget=budget)
     found = [rows.reduce(_Repeated("inode", share, shares, everything)) for share in range(shares)]
@@ -290,10 +289,10 @@ def linked_rows(
     *,
     everything: bool = False,
 ) -> Iterator[pl.DataFrame]:
-    """The rows of objects that may have several paths, in portions with all rows of an inode.
+    """Yield rows of objects that may have several paths; a portion has all rows of its inodes.
 
-    columns: wanted in addition to IDENTITY and path; the rows are sorted by all of them, so that
-    rows of an object follow each other, its first path first.
+    columns: columns in addition to IDENTITY and path. Rows are sorted by all of them, so that rows
+        of an object are adjacent, its first path first.
     """
     wanted = tuple(dict.fromkeys((*IDENTITY, "path", *columns)))
     total = int(repeated["rows"].sum())
@@ -308,6 +307,6 @@ def linked_rows(
 
 
 def first_paths() -> pl.Expr:
-    """Of rows as ``linked_rows`` gives them, whether each is the first of its object."""
+    """Flag the first row of each object, in rows from ``linked_rows``."""
     same = [pl.col(name).eq_missing(pl.col(name).shift(1)) for name in IDENTITY]
     return ~pl.all_horizontal(same) | (pl.int_range(pl.len()) == 0)

@@ -1,4 +1,4 @@
-"""Rows on the workers of a Dask cluster: a partial result per piece, combined in a tree."""
+"""Backend on a Dask cluster: a partial result per piece, combined in a tree."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .files import scan as read_rows
 from .scans import Scan, Step
 
 PIECE_ROWS: Final = 1_000_000
-"""Rows of a unit of work, about."""
+"""Approximate number of rows in a unit of work."""
 
 FAN_IN: Final = 8
-"""Partial results that are combined together."""
+"""Number of partial results that are combined together."""
 
 
 @attrs.frozen(eq=False)
 class ClusterRows:
-    """Rows of ``gpfs.file`` in Parquet files, whose paths mean the same on every worker."""
+    """Rows of ``gpfs.file`` in Parquet files, whose paths must be valid on every worker."""
 
     client: Any
     units: tuple[Piece, ...]
@@ -41,14 +41,14 @@ class ClusterRows:
         return attrs.evolve(self, scan=scan)
 
     def reduce(self, step: Step) -> pl.DataFrame:
-        """The result of a step over all rows.
+        """Compute the result of a step over all rows.
 
-        Raises HarvestError where workers are lost, for example without memory.
+        Raises HarvestError if workers are lost, for example when they run out of memory.
         """
         if not self.units:
             return step.finish(step.partial(no_rows())).collect()
         submit = self.client.submit
-        # sent to each worker once, not with every task
+        # send the step to each worker once, not with every task
         shared = self.client.scatter(step, broadcast=True, hash=False)
         level = [submit(_partial, shared, unit, self.scan, pure=False) for unit in self.units]
         while len(level) > 1:
@@ -81,11 +81,11 @@ def _finish(step: Step, partial: pl.DataFrame) -> pl.DataFrame:
 
 @contextlib.contextmanager
 def connect(address: str | None, workers: int | None, memory: int) -> Iterator[Any]:
-    """A client of the scheduler at an address, or of one on this machine that ends afterwards.
+    """Connect to the scheduler at an address, or start one on this machine and stop it afterwards.
 
-    workers: processes of a scheduler started here; default: one per CPU.
-    memory: bytes that these may use together.
-    Raises HarvestError where no scheduler answers.
+    workers: number of processes of a scheduler started here; default: one per CPU.
+    memory: memory limit of these processes together, in bytes.
+    Raises HarvestError if no scheduler answers.
     """
     if address is not None:
         try:
@@ -109,7 +109,7 @@ def connect(address: str | None, workers: int | None, memory: int) -> Iterator[A
             worker_dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
             memory_limit=memory // count,
-            # a worker is one of several processes: each takes one CPU
+            # each worker is one of several processes, so it uses one CPU
             env={"POLARS_MAX_THREADS": "1"},
         ) as started,
         Client(started) as client,  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Where an aggregation runs: the backend by size, memory, devices and the user's choice."""
+"""Backends of polars, and the choice of a backend by size, memory, devices and setting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harvest import HarvestError, UsageError
 from .scans import Scan, Step
 
 _NEWEST_FOR_GPU: Final = (1, 45)
-"""cudf-polars 26 drives polars below this version."""
+"""First polars version that cudf-polars 26 does not support."""
 
 
 def _no_gpu() -> str | None:
@@ -35,7 +35,7 @@ def _no_dask() -> str | None:
 
 
 def gpu_devices() -> list[int]:
-    """Bytes of memory of each CUDA device that this process may use, as the driver reports."""
+    """Return the memory in bytes of each usable CUDA device, as reported by the driver."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -58,16 +58,16 @@ BACKENDS: Final[dict[str, Callable[[], str | None]]] = {
     "gpu": _no_gpu,
     "dask": _no_dask,
 }
-"""All backends by name, each with what says why it cannot be used here, or None.
+"""Backends by name, each with a function that returns why it cannot be used here, or None.
 
-memory: polars, all needed columns in memory; streaming: a few batches of them; gpu: on a
-CUDA device, with cudf-polars; dask: each part on a worker of a Dask cluster, combined in a tree.
+memory: polars, with all needed columns in memory; streaming: with a few batches in memory; gpu: on
+    a CUDA device, with cudf-polars; dask: parts on workers of a Dask cluster, combined in a tree.
 """
 
 
 @attrs.frozen(eq=False)
 class PolarsRows:
-    """Rows of ``gpfs.file`` in a lazy frame, asked by an engine of polars."""
+    """Rows of ``gpfs.file`` in a lazy frame, computed by an engine of polars."""
 
     frame: pl.LazyFrame
     backend: str = "streaming"
@@ -84,7 +84,7 @@ class PolarsRows:
 
 def _on_gpu(query: pl.LazyFrame) -> pl.DataFrame:
     try:
-        # else what the GPU cannot do would run on the CPU and nobody would know
+        # otherwise, unsupported operations would run on the CPU unnoticed
         return query.collect(engine=pl.GPUEngine(raise_on_fail=True))
     except NotImplementedError as error:
         raise UsageError(
@@ -97,15 +97,15 @@ def _on_gpu(query: pl.LazyFrame) -> pl.DataFrame:
 AUTO: Final = "auto"
 
 SMALL_BYTES: Final = 64 << 20
-"""Below this, starting the streaming engine or a GPU costs more than it saves."""
+"""Below this size, starting the streaming engine or a GPU costs more than it saves."""
 
 IN_MEMORY_FACTOR: Final = 4
-"""Times the columns' size that the in-memory engine takes at its peak."""
+"""Peak memory of the in-memory engine, as a multiple of the columns' size."""
 
 
 @attrs.frozen
 class Choice:
-    """A backend and the reason for it."""
+    """A backend and the reason for choosing it."""
 
     backend: str
     reason: str
@@ -122,13 +122,13 @@ def choose_backend(
     *,
     address: str | None = None,
 ) -> Choice:
-    """The backend for an aggregation, with the reason.
+    """Choose the backend for an aggregation, and state the reason.
 
-    size_bytes: of the columns needed, unpacked.
-    wish: a backend's name, or ``auto``.
+    size_bytes: uncompressed size of the needed columns.
+    wish: name of a backend, or ``auto``.
     memory_limit: usable bytes; default: what ``available_memory`` finds.
     devices: bytes of memory of each usable GPU; default: those of this machine.
-    address: of a Dask scheduler, which chooses Dask.
+    address: address of a Dask scheduler; if given, Dask is chosen.
 
     >>> print(choose_backend(10 << 20, memory_limit=8 << 30, devices=[]))
     backend memory: only 10 MiB of columns
@@ -175,21 +175,21 @@ def _wished(wish: str, address: str | None) -> Choice:
 
 
 def available_memory(environ: Mapping[str, str] = os.environ, root: Path = Path("/")) -> int:
-    """Bytes that this process may use: the least of memory, cgroup and Slurm's limits.
+    """Return the usable memory in bytes: the minimum of memory, cgroup and Slurm limits.
 
-    environ, root: where to look; parameters so that they can be tried.
+    environ, root: environment and file system root; parameters for tests.
     """
     here = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min([here, *_of_cgroup(root), *_of_slurm(environ)])
 
 
 def _of_cgroup(root: Path) -> list[int]:
-    """The limits of this process's cgroup and those above it, of both versions."""
+    """Return the memory limits of this process's cgroup and its ancestors, in versions 1 and 2."""
     found = []
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
-        return []  # a system without cgroups sets no limit by them
+        return []  # without cgroups there is no limit
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers and "memory" not in controllers.split(","):
@@ -208,7 +208,7 @@ def _of_cgroup(root: Path) -> list[int]:
 
 
 def _of_slurm(environ: Mapping[str, str]) -> list[int]:
-    """What Slurm gave this job on its node, in MiB; 0 means all of the node."""
+    """Return the memory in bytes that Slurm allocated on this node; its 0 means the whole node."""
     names = ("SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE")
     texts = [environ.get(name, "") for name in names]
     per_node, per_cpu, cpus = (int(text) if text.isdigit() else 0 for text in texts)

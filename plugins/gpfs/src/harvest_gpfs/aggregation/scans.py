@@ -1,11 +1,11 @@
-"""Which scan a row is of, and what rows are asked.
+"""Scans of a dataset, and the interface for computing results from their rows.
 
-A dataset may hold many scans of a file system, and sums across them would count every file again
-and again.  A scan is known by its ``scan_time``; lists without one are known by ``origin``.
+A dataset may contain many scans of a file system, and sums across them would count every file
+repeatedly. A scan is identified by its ``scan_time``, or by ``origin`` if the list has no time.
 
-Every question to a scan is a :class:`Step`: a partial result per part, and how partial results
-combine.  Sums of whole numbers, smallest and largest values do not depend on how rows are divided,
-so every backend comes to the same result.
+Every computation on a scan is a :class:`Step`: it computes a partial result per part, and combines
+partial results. Sums of integers, minima and maxima do not depend on how rows are divided, so all
+backends return the same result.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ ALL = "all"
 
 @attrs.frozen
 class Scan:
-    """A scan, or several lists taken for one.
+    """A scan, or several lists treated as one scan.
 
-    label: as people name it: its time, else the path of its list, else ``all``.
-    time: when it was made, None where no list says; of several the newest.
-    origin: the list it is, where it is known by that.
-    rows: how many rows it has.
+    label: display name: its time, or the path of its list, or ``all``.
+    time: time of the scan, None if no list records it; for several scans the newest.
+    origin: path of the list, if the scan is identified by it.
+    rows: number of rows.
     """
 
     label: str
@@ -49,19 +49,19 @@ class Scan:
 
 
 def label_of(time: datetime) -> str:
-    """A time as text: ``2026-01-11T00:00:00Z``, with microseconds where there are some."""
+    """Format a time: ``2026-01-11T00:00:00Z``, with microseconds if not zero."""
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def day(label: str) -> str:
-    """A scan as a table names it: ``2026-01-11`` where it was made at midnight."""
+    """Format a scan's label for tables: ``2026-01-11`` if the scan was made at midnight."""
     return label.removesuffix("Z").removesuffix("T00:00:00").replace("T", " ")
 
 
 def moment(text: str | datetime) -> datetime:
-    """A time from ``2026-01-11`` or ``2026-01-11T12:00:00Z``; UTC where no zone is given.
+    """Parse a time such as ``2026-01-11`` or ``2026-01-11T12:00:00Z``; without a zone, it is UTC.
 
-    Raises UsageError for another text.
+    Raises UsageError for any other text.
     """
     try:
         time = text if isinstance(text, datetime) else datetime.fromisoformat(text.strip())
@@ -73,14 +73,14 @@ def moment(text: str | datetime) -> datetime:
 
 
 def pick(scans: Sequence[Scan], wish: str = LATEST) -> Scan:
-    """The scan that is meant.
+    """Select a scan by name.
 
-    scans: those there are, oldest first, those without a time before all others.
-    wish: ``latest``; ``all``, which takes all rows for parts of one scan; a time, or the beginning
-        of one (``2026-01``); an origin, or its end.
+    scans: all scans, oldest first, after those without a time.
+    wish: ``latest``; ``all``, which treats all rows as parts of one scan; a time, or the beginning
+        of one (``2026-01``); an origin, or the end of one.
 
-    Raises UsageError for a wish that fits no scan or several, and for ``latest`` where no list
-    says its time and there are several; DatasetError without rows.
+    Raises UsageError if no scan or several scans match, and for ``latest`` if there are several
+    lists without a time; DatasetError if there are no rows.
     """
     if not scans:
         raise DatasetError("no rows of gpfs.file", remedy="harvest a policy list first")
@@ -111,39 +111,39 @@ def _fits(scan: Scan, wish: str) -> bool:
 
 
 class Step(abc.ABC):
-    """A question to rows; picklable, since it may be put to parts in other processes.
+    """A computation on rows; picklable, since other processes may run it on parts.
 
-    on_device: whether a GPU can do it.
+    on_device: whether it can run on a GPU.
     """
 
     on_device: ClassVar[bool] = True
 
     @abc.abstractmethod
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """The partial result of some rows."""
+        """Compute the partial result of some rows."""
 
     @abc.abstractmethod
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-        """Partial results of several parts as that of all of them."""
+        """Combine partial results of several parts into one."""
 
     def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
-        """The result, from the partial result of all rows: unless said otherwise, that itself."""
+        """Compute the result from the partial result of all rows; by default they are equal."""
         return partial
 
 
 class Rows(Protocol):
-    """The rows of ``gpfs.file`` that are asked, and the backend that answers."""
+    """Rows of ``gpfs.file``, and the backend that computes results from them."""
 
     def reduce(self, step: Step) -> pl.DataFrame:
-        """The result of a step over all rows."""
+        """Compute the result of a step over all rows."""
 
     def of(self, scan: Scan) -> Rows:
-        """The rows of one scan alone."""
+        """Select the rows of one scan."""
 
 
 @attrs.frozen
 class Counts(Step):
-    """The values of a column, and the number of rows of each."""
+    """Step that counts the rows of each value of a column."""
 
     by: str
 
@@ -155,7 +155,7 @@ class Counts(Step):
 
 
 class Untimed(Counts):
-    """The same of the rows that have no scan_time."""
+    """Step like ``Counts``, for the rows without scan_time."""
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         return super().partial(rows.filter(pl.col("scan_time").is_null()))
@@ -163,9 +163,9 @@ class Untimed(Counts):
 
 @attrs.frozen
 class Extent(Step):
-    """The first and the last path in the order of their bytes; null without rows.
+    """Step that finds the first and the last path in byte order; null without rows.
 
-    apart_from: a path that is left out.
+    apart_from: a path that is ignored.
     """
 
     apart_from: str | None = None

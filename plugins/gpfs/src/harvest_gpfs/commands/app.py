@@ -69,7 +69,7 @@ def split_command(
     Call it again after an interruption to make the missing parts. With --submit,
     an array makes the parts, and a last job makes the missing ones.
     """
-    from ..splitting import Split  # late: help needs no numpy
+    from ..splitting import Split  # imported late: help needs no numpy
 
     if not jobs.wanted:
         only = None if part is None else [part]
@@ -77,7 +77,7 @@ def split_command(
         return 0
     plan = Split.of(path, directory, parts, compress)
     rest = [f"--parts={parts}", f"--compress={compress}", "--", str(plan.path), str(plan.directory)]
-    # a compressed list can only be read from its beginning: one job does so
+    # a compressed list can only be read from its start, so one job splits it
     each = [] if plan.packed else [[f"--part={number}"] for number in range(1, parts + 1)]
     whole, *tasks = [python("harvest", "gpfs", "split", *only, *rest) for only in ([], *each)]
     limit, options = jobs.array_limit, jobs.options
@@ -247,9 +247,9 @@ def _print_job(job: JobStatus) -> None:
 def _send_alone(
     name: str, output: Path, given: dict[str, Any], rest: Iterable[str], jobs: Submission
 ) -> int:
-    """Submit the same command, as it stands, as a job.
+    """Submit the same command as a job.
 
-    given: its options by name; rest: what follows them.
+    given: options by name; rest: the remaining arguments.
     """
     target = output.expanduser().absolute()
     for key in ("passwd", "group", "scratch"):
@@ -267,7 +267,7 @@ def _echo(path: object) -> None:
 
 
 def _line(value: object) -> str:
-    """A name or message as one line that does nothing to a terminal."""
+    """Format a name or message as one line without control characters."""
     return printable_line(str(value))
 
 
@@ -284,7 +284,7 @@ def _key_values(texts: Iterable[str] | None) -> dict[str, str]:
 
 
 def _report(result: Any, target: Path) -> int:
-    """Print a run's account in a few lines; its exit code."""
+    """Print the counts of a run in a few lines; return its exit code."""
     for note in result.notes:
         typer.echo(f"note: {_line(note)}")
     rows = count_in_words(result.account.written, "row")

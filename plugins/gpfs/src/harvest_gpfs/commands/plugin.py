@@ -1,4 +1,4 @@
-"""The commands of this distribution, alone: help imports neither its views nor its rules."""
+"""Declaration of the commands in a module of its own: help imports neither views nor rules."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ harvest_api = 1
 
 @hookimpl
 def harvest_commands() -> Iterable[Command]:
-    """The commands ``harvest gpfs ...``."""
+    """Declare the commands ``harvest gpfs ...``."""
     doc = "GPFS policy lists: split, convert, aggregate, churn, status."
     return [Command(name="gpfs", doc=doc, app="harvest_gpfs.commands.app:app")]

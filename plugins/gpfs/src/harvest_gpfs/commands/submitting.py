@@ -1,4 +1,4 @@
-"""Commands as Slurm batch jobs: their common options."""
+"""Common options of commands that can run as Slurm batch jobs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harvest.toolkit.texts import printable_line
 from harvest_cluster.batch import Batch, Job, Options
 
 FOLDER: Final = ".harvest-batch"
-"""Where the batches of a directory are kept, below it; readers of Parquet pass it over."""
+"""Subdirectory for the batches of a directory; readers of Parquet ignore it."""
 
 
 def _option(doc: str, *names: str, **more: Any) -> Any:
@@ -29,9 +29,9 @@ _SHELL_LINE: Final = "Shell line run first in each job: 'module load python'. Re
 
 @attrs.frozen(kw_only=True)
 class Submission:
-    """The options by which a command runs as Slurm batch jobs.
+    """Options of a command that can run as Slurm batch jobs.
 
-    ``options`` raises UsageError for an invalid one.
+    ``options`` raises UsageError for an invalid option.
     """
 
     submit: Annotated[bool, _option("Run as Slurm batch jobs.", "--submit")] = False
@@ -61,7 +61,7 @@ class Submission:
 
     @property
     def wanted(self) -> bool:
-        """Whether the command runs as jobs, or shows their scripts."""
+        """Whether the command submits jobs or prints their scripts."""
         return self.submit or self.dry_run
 
     @property
@@ -78,12 +78,12 @@ class Submission:
 
     @property
     def engine_settings(self) -> dict[str, Any]:
-        """The same as settings of the engine slurm."""
+        """The same options as settings of the engine slurm."""
         given = {k: v for k, v in attrs.asdict(self.options).items() if v not in (None, "", ())}
         return {**given, "wait": self.wait}
 
     def send(self, command: str, place: Path, *jobs: Job) -> int:
-        """Print the jobs' scripts, or submit them and wait; an exit code.
+        """Print the jobs' scripts, or submit the jobs and wait if requested; return an exit code.
 
         command: its name; place: directory for scripts, states and logs.
         """
@@ -104,14 +104,14 @@ class Submission:
         except KeyboardInterrupt:
             batch.cancel()
             raise
-        # the last job repeats what failed before it
+        # the last job repeats everything that failed before it
         return 1 if jobs_now[-1].failed else 0
 
 
 def submittable(*left_out: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """A decorator that gives a command the options of ``Submission``, as its argument ``jobs``.
+    """Decorate a command with the options of ``Submission``, passed as the argument ``jobs``.
 
-    left_out: options that the command does not have.
+    left_out: names of options that the command does not have.
     """
     kinds = get_type_hints(Submission, include_extras=True)
     alone = inspect.Parameter.KEYWORD_ONLY
@@ -136,9 +136,9 @@ def submittable(*left_out: str) -> Callable[[Callable[..., int]], Callable[..., 
 
 
 def batches_of(directory: Path) -> list[Path]:
-    """The directories of all batches that belong to a directory, oldest first.
+    """Return the directories of all batches that belong to a directory, oldest first.
 
-    Raises UsageError where there is none.
+    Raises UsageError if there is none.
     """
     places = [directory / FOLDER, directory / "_harvest" / "batch"]
     found = [entry for place in places if place.is_dir() for entry in place.iterdir()]

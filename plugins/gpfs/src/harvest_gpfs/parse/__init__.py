@@ -1,1 +1,1 @@
-"""From the bytes of a policy list to tables of ``gpfs.file``."""
+"""Parsing the bytes of a policy list into tables of ``gpfs.file``."""

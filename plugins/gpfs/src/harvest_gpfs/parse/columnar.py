@@ -1,7 +1,7 @@
-"""The columnar parser: a value of all lines of a block at a time, with numpy and Arrow.
+"""The columnar parser: reads one value of all lines in a block at a time, with numpy and Arrow.
 
-It goes through the steps of a layout with one place per line; a line that is not exactly as the
-layout says is odd, and the reference finds out what is wrong with it.
+It follows the steps of a layout with one position per line. A line that does not match the layout
+exactly is odd; the reference parser finds its error.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ _NUMBERS: Final = (Type.UNSIGNED, Type.WHOLE, Type.SIGNED, Type.KIBIBYTES, Type.
 _TEXTS: Final = (Type.TEXT, Type.FLAGS, Type.MODE, Type.SAME_TEXT)
 _TIME_BYTES: Final = 32
 SLACK: Final = 4096
-"""Zeros behind the last line, so that values are read without looking for the block's end."""
+"""Zeros after the last line, so that values are read without checking for the block's end."""
 _COLD: Final = {True: b"%2B0.00000000000000E%2B000", False: b"+0.00000000000000E+000"}
-"""Heat, escaped or not, of files that have none."""
+"""Heat of files without heat, escaped and not escaped."""
 _DECIMAL: Final = {
     escaped: rf"^(?:-|{plus})?\d{{1,18}}(?:\.\d{{1,18}})?"
     rf"(?:[eE](?:-\d{{1,3}}|(?:{plus})?0?\d{{1,2}}))?$"
     for escaped, plus in ((False, r"\+"), (True, r"\+|%2[Bb]"))
 }
-"""Decimal numbers within the range of a double, escaped or not."""
+"""Pattern of decimal numbers in the range of a double, escaped and not escaped."""
 _SPECIAL: Final = "[^ -\\[\\]-~]|%"
-"""In text, a byte that is not printable ASCII, or may begin an escape."""
+"""Pattern of bytes in text that are not printable ASCII, or may start an escape."""
 
 
 @attrs.frozen
 class Parsed:
-    """What was made of the lines of a block.
+    """The result of parsing a block.
 
-    lines: number in the block, from 0, of each row's line.
-    columns: values by column of ``gpfs.file``, as Arrow arrays; numbers and times as 64-bit
-    integers, decimal numbers as doubles that are not-a-number where missing.
-    extra: texts of ``extra`` by their names.
-    odd: lines that left no row, in order: number, begin and end of each.
-    count: lines in all.
+    lines: for each row, the number of its line in the block, from 0.
+    columns: values by column of ``gpfs.file``: text as Arrow arrays, numbers and times as 64-bit
+        integers, decimal numbers as doubles with NaN for missing ones.
+    extra: texts of ``extra`` by name.
+    odd: lines without a row, in order: number, start and end of each.
+    count: number of all lines.
     """
 
     lines: Ints
@@ -56,9 +56,9 @@ class Parsed:
 
 
 def parse_block(layout: Layout, block: bytes, buffer: Any) -> Parsed:
-    """Rows of a block of whole lines.
+    """Parse a block of whole lines.
 
-    buffer: of uint8, at least ``SLACK`` longer than the block, which it holds meanwhile.
+    buffer: array of uint8 to work in, at least ``SLACK`` longer than the block.
     """
     data = buffer[: len(block) + SLACK]
     data[: len(block)] = np.frombuffer(block, np.uint8)
@@ -76,11 +76,11 @@ def parse_block(layout: Layout, block: bytes, buffer: Any) -> Parsed:
 
 
 class _Lines:
-    """Some lines while they are parsed.
+    """Lines of a block during parsing.
 
-    place: how far each of them is; good: which of them are as the layout says so far.  A line that
-    is not waits at its end, where nothing can be read.
-    texts: where each text stands; numbers: all other values.
+    place: current position in each line; good: whether each line matches the layout so far. A line
+        that does not match is moved to its end, where nothing can be read.
+    texts: start and end of each text; numbers: all other values.
     """
 
     def __init__(self, layout: Layout, data: Any, begins: Ints, ends: Ints):
@@ -118,7 +118,7 @@ class _Lines:
             self._keep(fine)
 
     def _value(self, step: Step, before: bytes, after: bytes) -> None:
-        """Read a value, which stands between two literals, and the literal before it."""
+        """Read the literal ``before`` and a value, which ends at the literal ``after``."""
         kind = step.type
         if kind is Type.TIME:
             self._time(step, before)
@@ -180,7 +180,7 @@ class _Lines:
             self.numbers[step.column] = value
 
     def _real(self, step: Step, after: bytes) -> None:
-        """Numbers as 1.5E-003, which may be missing, by far the most of them without heat."""
+        """Read decimal numbers such as 1.5E-003, which may be missing; most files have no heat."""
         cold = _COLD[self.layout.escaped]
         some = np.flatnonzero(~self.bytes.stands(cold + after, self.place))
         start = self.place[some]
@@ -199,7 +199,7 @@ class _Lines:
         self._keep(fine)
 
     def _counted(self, step: Step) -> None:
-        """A length, an exclamation mark, and as many bytes."""
+        """Read a length, an exclamation mark, and as many bytes."""
         size, count = self.bytes.digits(self.place)
         fine = (count >= 1) & (count <= 9) & (self.data[self.place + np.minimum(count, 18)] == 33)
         start = self.place + np.where(fine, count + 1, 0)
@@ -217,7 +217,7 @@ class _Lines:
         self._keep(fine)
 
     def _full_path(self, after: bytes) -> None:
-        """Up to the last place where the bytes after it stand; it ends as the record's own path."""
+        """Read a path up to the last ``after``; the path must end with the record's own path."""
         start, assumed = self.place, self.ends + 1 - len(after)
         end = assumed.copy()
         waiting = np.flatnonzero(self.good)
@@ -236,7 +236,7 @@ class _Lines:
             self._keep(self._ends_alike(start, end, *self.relative))
 
     def _ends_alike(self, start: Ints, end: Ints, first: Ints, last: Ints) -> Flags:
-        """Where one span ends with another one, behind a slash."""
+        """Flag the spans that end with another span, preceded by a slash."""
         size = last - first
         tail = end - size
         fine: Flags = self.good & (tail >= start)
@@ -254,12 +254,12 @@ class _Lines:
     def _columns(
         self, path: tuple[Ints, Ints], *, rooted: bool
     ) -> tuple[Ints, dict[str, Any], dict[str, pa.Array]]:
-        """Which lines are rows, their columns, and texts of ``extra``.
+        """Return the indices of valid lines, their columns, and the texts of ``extra``.
 
-        rooted: paths must begin with a slash.
+        rooted: whether paths must start with a slash.
         """
         rows = np.flatnonzero(self.good)
-        # of texts of one column, the first fills it, and the others must repeat it
+        # the first text of a column fills it; other texts of the column must be equal
         first_of = {step.column: (first, last) for step, first, last in reversed(self.texts)}
         for step, start, end in self.texts:
             if step.type is Type.SAME_TEXT:
@@ -297,9 +297,9 @@ class _Lines:
         return rows, columns | self.numbers, extra
 
     def _decoded(self, step: Step, raw: pa.Array, fine: Flags) -> tuple[pa.Array, Any]:
-        """Texts with their escapes undone, and the kinds that they say; clears ``fine``.
+        """Decode texts, and return the file kinds that they state; clear ``fine`` for invalid ones.
 
-        Each different text is read only one time.  A column is null where its text is empty.
+        Each distinct text is decoded only once. In a column, an empty text becomes null.
         """
         coded = raw.dictionary_encode()
         places = coded.indices.to_numpy()
@@ -312,7 +312,7 @@ class _Lines:
         if len(some):
             made = [b""] * len(some)
             wrong = []
-            # what a length with a minus sign stands before is left to the reference
+            # a length with a minus sign marks escaped text: the reference parser reads those lines
             escape = b"" if step.type is Type.COUNTED_TEXT else self.layout.escape
             for number, value in enumerate(values.take(pa.array(some)).to_pylist()):
                 try:

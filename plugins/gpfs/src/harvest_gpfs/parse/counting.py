@@ -1,8 +1,8 @@
-"""How many lines of a list lie before a byte range, so that its lines are numbered as the list's.
+"""Counting the lines before a byte range, so that its rows have the list's line numbers.
 
-Lines are counted when a range is prepared, from where the range before it begins, at the speed of
-memory; so a list whose rows are in the dataset already is not read, and the first range can be
-parsed while the rest is counted.
+Lines are counted when a range is prepared, starting at the previous range, at the speed of memory.
+So a list whose rows are already in the dataset is not read, and the first range can be parsed while
+the rest is counted.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from harvest_toolkit.lines import blocks
 from harvest_toolkit.streams import open_stream
 
 _CHUNK: Final = 1 << 19
-"""Bytes that are counted together: few enough to stay in the processor's cache."""
+"""Bytes that are counted together: few enough for the processor's cache."""
 
 _TRAILER: Final = re.compile(rb"# end rows=(\d{1,18})\s*")
 _SKIPPED: Final = b"'skipped' files and/or errors."
 _SKIPPED_LINE: Final = re.compile(rb"^[ \t]+\d+ %b[ \t\r]*$" % _SKIPPED, re.MULTILINE)
-"""The second line of the summary that the policy engine ends its output with."""
+"""Second line of the summary at the end of the policy engine's output."""
 
 _NEWLINE: Final = 10
 
 
 @attrs.frozen
 class Before:
-    """What lies before a place of a list.
+    """Counts of the lines before a position in a list.
 
-    lines: how many; remarks: those of them that list no file; at_trailer: lines that list a file
-    up to the last trailer.
+    lines: number of lines.  remarks: number of lines that list no file.
+    at_trailer: lines before the last trailer that list a file.
     """
 
     lines: int = 0
@@ -47,20 +47,20 @@ class Before:
 
 
 def is_remark(line: bytes) -> bool:
-    """Whether a line lists no file: empty, a header or trailer, a message of the engine."""
+    """Check whether a line lists no file: empty, header, trailer, or message of the engine."""
     return not line or line[:1] in (b"#", b"[") or bool(_SKIPPED_LINE.fullmatch(line))
 
 
 def trailer_rows(line: bytes) -> int | None:
-    """How many lines a trailer says that the list has; None when the line is none."""
+    """Return the number of lines that a trailer states; None if the line is no trailer."""
     found = _TRAILER.fullmatch(line)
     return int(found[1]) if found else None
 
 
 class Counter:
-    """Counts the lines of one list up to the begin of each of its ranges.
+    """Counter of the lines before each range of one list.
 
-    Asked for the ranges in their order, it counts each line once.
+    If ranges are requested in order, each line is counted once.
     """
 
     def __init__(self, path: Path):
@@ -69,7 +69,7 @@ class Counter:
         self._before = Before()
 
     def before(self, place: int) -> Before:
-        """What lies before a place, at which a line begins."""
+        """Count the lines before a position, which must be the start of a line."""
         if place < self._place:
             self._place, self._before = 0, Before()
         found = self._before
@@ -81,7 +81,7 @@ class Counter:
 
 
 def after(before: Before, chunk: bytes) -> Before:
-    """What lies before the end of a chunk of lines that follows; one without an end is left out."""
+    """Add the lines of the next chunk to the counts; an unterminated last line is not counted."""
     lines, remarks = count(chunk)
     at_trailer = before.at_trailer
     if b"# end rows=" in chunk:
@@ -95,7 +95,7 @@ def after(before: Before, chunk: bytes) -> Before:
 
 
 def count(chunk: bytes) -> tuple[int, int]:
-    """How many lines end in a chunk, which begins with one, and how many of them list no file."""
+    """Count the line ends in a chunk of whole lines, and the lines that list no file."""
     data = np.frombuffer(chunk, np.uint8)
     ends = np.flatnonzero(data == _NEWLINE)
     if not len(ends):

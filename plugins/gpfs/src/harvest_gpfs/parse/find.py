@@ -1,10 +1,10 @@
-"""Finding the layout of a list in its first lines, helped by settings.
+"""Detection of a list's layout from its first lines and from settings.
 
-Whether it is percent-encoded is decided once for a list, from its lines together.  The clause
-ESCAPE '%' of the policy language encodes SHOW and path equally: each byte but letters, digits,
-``-_.~`` and those that the clause leaves alone (``'%/'``: the slash) becomes ``%XX``.  Without the
-clause a percent sign is itself, in SHOW as in names.  A single line may look like either, since
-``a%20b`` and ``100%`` are names too; the lines of a list all follow one rule.
+Whether a list is percent-encoded is decided once per list, from its lines together. The clause
+ESCAPE '%' of the policy language encodes SHOW and path in the same way. Each byte becomes ``%XX``,
+except letters, digits, ``-_.~`` and those that the clause lists (``'%/'``: the slash). Without the
+clause, a percent sign stays as it is. A single line may fit both, since ``a%20b`` and ``100%`` are
+valid names, but all lines of a list follow one rule.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from .reference import Damaged, parse
 from .show_clause import keyed, template
 
 HEAD_BYTES: Final = 1 << 20
-"""How much of a list is looked at."""
+"""Bytes at the start of a list that are examined."""
 
 LINES: Final = 200
-"""Lines of it that a layout is tried on."""
+"""Number of lines that a layout is tested on."""
 
 ORDER: Final = "size|mtime|atime|ctime|uid|gid|mode|fileset|pool|nlink"
-"""What SHOW prints in listings whose header is ``# cdm-policy-listing``, where that is lost."""
+"""Values in listings with the header ``# cdm-policy-listing``, suggested if the header is lost."""
 
 _LIST: Final = re.compile(rb"(<\d+> )?\d+ \d+ \d+( +)(?:-- |(.+?) -- )", re.DOTALL)
 _RECORD: Final = re.compile(rb"(?:[0-9a-fA-F]+:){4}(?:[^:]*:){4}-?(\d{1,9})!")
@@ -45,7 +45,7 @@ _DATE: Final = re.compile(r"(?<!\d)((?:19|20)\d\d)(-?)([01]\d)\2([0-3]\d)(?!\d)"
 
 
 class _Seen(NamedTuple):
-    """One line taken apart: what stands around SHOW, SHOW itself, and the path as written."""
+    """A line split into the parts around SHOW, SHOW itself, and the path as written."""
 
     record: bool
     prefixed: bool
@@ -57,10 +57,10 @@ class _Seen(NamedTuple):
 def find_layout(
     head: bytes, config: GpfsConfig, *, where: str, name: str, escaping: Escaping | None = None
 ) -> Layout | None:
-    """The layout of a list that begins with ``head``; None where that lists no file.
+    """Find the layout of a list that starts with ``head``; None if ``head`` lists no file.
 
-    name: the file's, which may have a date.  escaping: where it was found out before.
-    Raises SourceError naming ``where`` when the layout cannot be found out.
+    name: name of the file, which may contain a date. escaping: known from an earlier call, if any.
+    Raises SourceError, with ``where`` as the place, if the layout cannot be determined.
     """
     lines = _lines(head)
     header = _header(lines, where)
@@ -96,7 +96,7 @@ def find_layout(
 
 
 def _naming(lines: Sequence[bytes], seen: Sequence[_Seen], escaping: Escaping) -> str:
-    """What names values that have no names: the known order, where it fits all lines."""
+    """Advise how to name values without names; suggest the known order if it fits all lines."""
     for layout in _candidates(seen, GpfsConfig(show=ORDER), {}, escaping):
         with contextlib.suppress(Damaged):
             for line in lines:
@@ -108,9 +108,9 @@ def _naming(lines: Sequence[bytes], seen: Sequence[_Seen], escaping: Escaping) -
 def find_escaping(
     head: bytes, config: GpfsConfig, more: Callable[[], Iterable[bytes]] = tuple
 ) -> Escaping:
-    """Whether a list that begins with ``head`` is percent-encoded.
+    """Determine whether a list that starts with ``head`` is percent-encoded.
 
-    more: gives lines from elsewhere in the list, for a question that its first lines leave open.
+    more: returns lines from elsewhere in the list, in case its first lines do not decide.
     """
     lines: Iterable[bytes] = _lines(head)
     shows: list[bytes] = []
@@ -129,10 +129,10 @@ def find_escaping(
 
 
 def _lines(head: bytes) -> list[bytes]:
-    """The whole lines of a list's beginning; a last one that has no end where it is the list's."""
+    """Split the start of a list into whole lines; keep a single line without an end."""
     lines = head.split(b"\n")
     if len(lines) > 1 or len(head) >= HEAD_BYTES:
-        lines.pop()  # cut, or empty
+        lines.pop()  # truncated or empty
     return lines
 
 
@@ -150,7 +150,7 @@ def _text(raw: bytes) -> str:
 
 
 def _header(lines: Sequence[bytes], where: str) -> dict[str, str]:
-    """The ``# key: value`` lines at the top; a line without colon is a key by its first word."""
+    """Parse ``# key: value`` lines at the top; without a colon, the key is the first word."""
     header: dict[str, str] = {}
     for line in lines:
         if not is_remark(line):
@@ -212,7 +212,7 @@ def _candidates(
 def _best(
     layouts: Sequence[Layout], lines: Sequence[bytes], where: str, config: GpfsConfig
 ) -> Layout:
-    """The layout that reads most lines; a layout that reads none is refused with a reason."""
+    """Return the layout that reads most lines; raise SourceError if none reads any line."""
     best, most, reason = layouts[0], 0, ""
     for layout in layouts:
         count = 0
@@ -263,7 +263,7 @@ def _utc(moment: datetime) -> datetime:
 
 
 def likeness(head: bytes) -> tuple[float, str] | None:
-    """How much a file's beginning looks like a policy list, and by what; None if not at all."""
+    """Return how likely a file is a policy list, and the reason; None if it is not."""
     if head.startswith(b"# cdm-policy-listing"):
         return 0.95, "header of a policy listing"
     listed = [line for line in _lines(head) if not is_remark(line)][:LINES]
@@ -284,11 +284,11 @@ def likeness(head: bytes) -> tuple[float, str] | None:
 
 @attrs.frozen
 class Escaping:
-    """How a list is written.
+    """How a list is escaped.
 
-    show: SHOW is percent-encoded; path: paths are.  Otherwise a newline is ``\\n`` and a backslash
-        ``\\\\``.
-    sure: whether a setting or the list's own lines prove that of paths.
+    show: SHOW is percent-encoded; path: paths are percent-encoded. Otherwise a newline is ``\\n``
+        and a backslash ``\\\\``.
+    sure: whether a setting or the list's own lines prove the value of ``path``.
     """
 
     show: bool
@@ -306,14 +306,13 @@ _NEVER_ENCODED: Final = re.compile(rb"%(?:00|2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1
 def decide(
     shows: Sequence[bytes], paths: Sequence[bytes], setting: str, *, rooted: bool
 ) -> Escaping:
-    """How the list is written that these are from.
+    """Determine the escaping of a list from its SHOW texts and paths.
 
     setting: ``gpfs.escape``, which decides for paths unless it is ``auto``.
-    rooted: paths begin with a slash, encoded or not; those of the record format do not.
-
-    SHOW decides, where it has a byte that ESCAPE would encode, or an escape.  So do paths of which
-    even the first slash is encoded.  Where SHOW has neither, as ``935``, paths decide, which may
-    leave a doubt: no path shows that ``a%20b`` is not itself.
+    rooted: paths start with a slash, encoded or not; in the record format they do not.
+    SHOW decides if it contains an escape, or a byte that ESCAPE would encode. Paths decide if even
+    their first slash is encoded. If SHOW has neither, like ``935``, paths decide, which may not be
+    sure: no path proves that ``a%20b`` is not its literal name.
     """
     if setting == "none":
         return Escaping(show=False, path=False)
@@ -329,7 +328,7 @@ def decide(
 
 
 def _of_show(shows: Sequence[bytes]) -> bool | None:
-    """Whether most of the lines whose SHOW proves something are encoded; None without such."""
+    """Decide by majority of the SHOW texts that prove their encoding; None if undecided."""
     balance = 0
     for show in shows:
         if b" " not in show and b":" not in show and _ESCAPE.search(show):
@@ -340,7 +339,7 @@ def _of_show(shows: Sequence[bytes]) -> bool | None:
 
 
 def _of_paths(paths: Sequence[bytes]) -> tuple[bool, bool]:
-    """Whether paths are encoded, and whether they prove it."""
+    """Decide whether paths are percent-encoded; also return whether this is certain."""
     fitting = [path for path in paths if _fits(path)]
     with_escapes = any(b"%" in path for path in fitting)
     if len(fitting) < len(paths):
@@ -349,7 +348,7 @@ def _of_paths(paths: Sequence[bytes]) -> tuple[bool, bool]:
 
 
 def _fits(path: bytes) -> bool:
-    """Whether ESCAPE may have written a path: it encodes a byte always or never."""
+    """Check whether ESCAPE may have written a path: it always or never encodes a given byte."""
     if not _ENCODED.fullmatch(path) or _NEVER_ENCODED.search(path):
         return False
     return b"/" not in path or not _SLASH.search(path)

@@ -1,13 +1,13 @@
 """The layout of a list: the bytes between values, and the meaning of each value.
 
 A line is ``INODE GENERATION SNAPSHOT  SHOW -- PATH``, where SHOW is whatever the site's policy
-prints; in the record format it is ``...:INODE:GENERATION:...:LENGTH!PATH:LENGTH!POOL;LENGTH!SHOW``.
-Both are a row of steps: certain bytes, then a value.  Both parsers follow these steps.
+prints. In the record format it is ``...:INODE:GENERATION:...:LENGTH!PATH:LENGTH!POOL;LENGTH!SHOW``.
+Both are sequences of steps: a literal, then a value. Both parsers follow these steps.
 
-SHOW names attributes as a site likes: by the policy language's own names, or by the short keys that
-its expression prints before each value.  ``find`` knows both, and the columns' names; every other
-name is of no column and goes to ``extra``.  The attributes are described under "File attributes in
-SQL expressions" in IBM Storage Scale's administration guide.
+A site chooses the names of attributes in SHOW: the policy language's own names, or short keys that
+its expression prints before each value. ``find`` knows both, and the columns' names. Values with
+other names have no column and go to ``extra``. The attributes are described under "File attributes
+in SQL expressions" in IBM Storage Scale's administration guide.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Final
 import attrs
 
 LONGEST_LINE: Final = 256 * 1024
-"""Bytes of a line at most; a path is at most 4 KiB, percent-encoded 12 KiB, on Linux."""
+"""Maximum bytes of a line; on Linux, a path has at most 4 KiB, percent-encoded 12 KiB."""
 
 
 @attrs.frozen
 class Step:
     """One value of a line.
 
-    before: the bytes that must stand before it.
-    name: what the list calls it.
-    column: which one it fills; None: it goes to ``extra`` by its name, if it is kept at all.
+    before: the literal bytes before the value.
+    name: name of the value in the list.
+    column: column for the value; None: a value that is kept goes to ``extra`` under its name.
     """
 
     before: bytes
@@ -43,15 +43,16 @@ class Step:
 
 @attrs.frozen(kw_only=True)
 class Layout:
-    """The lines of a list.
+    """The format of a list's lines.
 
-    end: the bytes after the last value; the path follows, in the record format the line's end.
-    record: the record format.
-    escaped: SHOW is percent-encoded; path_escaped: paths are.  Otherwise a newline is ``\\n`` and
-        a backslash ``\\\\``, in the record format only behind a length with a minus sign.
-    path_escape_sure: whether a setting or the list's own lines prove that.
-    scan_time: when the scan was made, where the list or a setting says.
-    ends_with_trailer: lists of this kind end with ``# end rows=N``.
+    end: the bytes after the last value; then comes the path, or in the record format the line's
+        end.
+    record: whether this is the record format.
+    escaped: SHOW is percent-encoded; path_escaped: paths are. Otherwise a newline is ``\\n`` and a
+        backslash ``\\\\``; in the record format only after a length with a minus sign.
+    path_escape_sure: whether a setting or the list's own lines prove ``path_escaped``.
+    scan_time: time of the scan, if the list or a setting states it.
+    ends_with_trailer: whether lists of this kind end with ``# end rows=N``.
     """
 
     steps: tuple[Step, ...]
@@ -65,7 +66,7 @@ class Layout:
 
     @property
     def escape(self) -> bytes:
-        """What begins an escape in SHOW, without a minus sign; empty where nothing does."""
+        """The byte that starts an escape in SHOW if no length has a minus sign; empty for none."""
         return b"%" if self.escaped else self._unless_record
 
     @property
@@ -82,18 +83,18 @@ class Layout:
 
     @property
     def literals(self) -> tuple[bytes, ...]:
-        """The bytes before each value, and those after the last; a record's with its line end."""
+        """The literals before each value and after the last; a record's includes its newline."""
         return (*(step.before for step in self.steps), self.end + b"\n" * self.record)
 
 
 Show = tuple[tuple[bytes, str], ...]
-"""What SHOW prints: pairs of bytes and the name of the value behind them."""
+"""Output of SHOW: pairs of a literal and the name of the value after it."""
 
 
 def list_layout(
     show: Show, end: bytes, keys: dict[str, Attribute], *, prefixed: bool, gap: bytes
 ) -> Layout:
-    """The layout of ``[<N> ]INODE GENERATION SNAPSHOT{gap}SHOW{end} -- PATH``."""
+    """Build the layout of ``[<N> ]INODE GENERATION SNAPSHOT{gap}SHOW{end} -- PATH``."""
     steps = [
         Step(b"> " if prefixed else b"", "inode", Type.UNSIGNED, "inode"),
         Step(b" ", "generation", Type.WHOLE, "generation"),
@@ -108,7 +109,7 @@ def list_layout(
 
 
 def record_layout(show: Show | None, end: bytes, keys: dict[str, Attribute]) -> Layout:
-    """The layout of the record format; show is None where it has no SHOW.
+    """Build the layout of the record format; show is None if there is no SHOW.
 
     "Record format" in IBM Storage Scale's administration guide gives the fields.
     """
@@ -134,7 +135,7 @@ def record_layout(show: Show | None, end: bytes, keys: dict[str, Attribute]) -> 
             elif find(step.name).column == "pool" and step.column is None:
                 step = attrs.evolve(step, type=Type.SAME_TEXT, column="pool")
             steps.append(step)
-    # names of the engine's own fields give way to those of SHOW
+    # names in SHOW take precedence over names of the engine's own fields
     named = {step.name for step in steps[10:]}
     steps[:10] = [
         attrs.evolve(step, name=f"record_{step.name}") if step.name in named else step
@@ -144,7 +145,7 @@ def record_layout(show: Show | None, end: bytes, keys: dict[str, Attribute]) -> 
 
 
 def _show_steps(show: Show, keys: dict[str, Attribute], taken: set[str], gap: bytes) -> list[Step]:
-    """Steps of SHOW; what fills no column, or one that is filled already, goes to ``extra``."""
+    """Build the steps of SHOW; values without a column of their own go to ``extra``."""
     steps = []
     taken = set(taken)
     seen: set[str] = set()
@@ -163,11 +164,11 @@ def _show_steps(show: Show, keys: dict[str, Attribute], taken: set[str], gap: by
 
 
 class Type(enum.IntEnum):
-    """How the text of a value is read."""
+    """Text format of a value."""
 
     UNSIGNED = 0  # whole number below 2^64
     WHOLE = 1  # whole number below 2^63
-    SIGNED = 2  # the same, or below zero
+    SIGNED = 2  # like WHOLE, or negative
     KIBIBYTES = 3  # whole number, times 1024
     TIME = 4  # 2026-01-31 12:00:00[.123456], UTC
     REAL = 5  # decimal number, may have an exponent; may be missing
@@ -175,21 +176,21 @@ class Type(enum.IntEnum):
     FLAGS = 7  # MISC_ATTRIBUTES: a letter each
     MODE = 8  # type and permissions as `ls -l` writes them
     SKIPPED = 9  # whole number that is not kept
-    # the rest occur in the record format alone
+    # the following types occur only in the record format
     HEX_UNSIGNED = 10
     HEX_WHOLE = 11
     COUNTED_PATH = 12  # LENGTH!PATH below the file system's root
     COUNTED_TEXT = 13  # LENGTH!TEXT
-    SHOW_LENGTH = 14  # LENGTH! of all that follows
-    FULL_PATH = 15  # up to the last place where what follows it stands
-    SAME_TEXT = 16  # must repeat the text of its column
+    SHOW_LENGTH = 14  # LENGTH! of the rest of the line
+    FULL_PATH = 15  # up to the last occurrence of the next literal
+    SAME_TEXT = 16  # must be equal to the text of its column
 
 
 @attrs.frozen
 class Attribute:
-    """What a value means.
+    """Meaning of a value.
 
-    column: of ``gpfs.file``; None for one that goes to ``extra``.
+    column: column of ``gpfs.file``; None if the value goes to ``extra``.
     """
 
     column: str | None
@@ -225,9 +226,9 @@ KNOWN: Final[dict[str, Attribute]] = {
     ),
     "extra": EXTRA,
 }
-"""Attributes by the names they go by, in lower case."""
+"""Attributes by each of their names, in lower case."""
 
 
 def find(name: str) -> Attribute:
-    """The attribute that a name stands for; ``EXTRA`` where it is of no column."""
+    """Return the attribute with a name; ``EXTRA`` if it has no column."""
     return KNOWN.get(name.lower(), EXTRA)

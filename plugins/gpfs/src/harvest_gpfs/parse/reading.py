@@ -1,4 +1,4 @@
-"""Reading the lines of a list, or of a range of one: tables of rows, rejects and remarks."""
+"""Reading a list, or a range of it, into tables of rows, rejects and remarks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .layout import LONGEST_LINE, Layout
 from .reference import Damaged, Row, parse
 
 _ROWS_TOGETHER: Final = 8_192
-"""Rows of single lines that are made into one table."""
+"""Number of rows from the reference parser that are collected into one table."""
 
 _BLOCK_BYTES: Final = 4 << 20
 _NOTED_MESSAGES: Final = 5
@@ -44,17 +44,17 @@ _DOUBT: Final = {
 
 
 class Reading:
-    """What was read of a list so far; ``tables`` goes through it.
+    """State of reading one list; ``tables`` reads it.
 
-    before: what lies before the first line to be read.
-    to_end: whether the list's end is read, and not just a range before it.
+    before: counts of the lines before the first one to read.
+    to_end: whether the range includes the end of the list.
     """
 
     def __init__(self, layout: Layout, ctx: ReadContext, before: Before, *, to_end: bool):
         self._layout = layout
         self._ctx = ctx
         self._maker = TableMaker(layout)
-        # one for all blocks: to fill new memory costs more than to copy
+        # reused for all blocks: filling new memory costs more than copying
         self._buffer = np.empty(0, np.uint8)
         self._lines = before.lines
         self._remarks = before.remarks
@@ -64,13 +64,13 @@ class Reading:
         self._processed: int | None = None
         self._to_end = to_end
         self._complete = True
-        # undone escapes leave no trace in paths, so that doubt is noted at once, by the first range
+        # decoded paths do not show this doubt, so the first range notes it immediately
         if before.lines == 0 and layout.path_escaped and not layout.path_escape_sure:
             ctx.note(_DOUBT[True])
         self._doubtful = not layout.path_escaped and not layout.path_escape_sure
 
     def tables(self, stream: Stream, block_bytes: int = _BLOCK_BYTES) -> Iterator[pa.Table]:
-        """The rows of all lines, some ten thousand a table."""
+        """Yield the rows of all lines, about ten thousand per table."""
         for block in blocks(stream, block_bytes=block_bytes, line_limit=block_bytes):
             raw = block.raw if isinstance(block, LongLine) else block
             if isinstance(block, LongLine) and block.ended:
@@ -93,7 +93,7 @@ class Reading:
         self._end_of_messages()
         if stream.trouble and self._complete:
             self._incomplete(b"", stream.trouble)
-        # a list of a kind that ends with a trailer must have it at its end
+        # if lists of this kind have a trailer, it must be at the end
         listed = self._lines - self._remarks
         ended = listed == self._at_trailer and (listed or self._trailers)
         if self._to_end and self._complete and self._layout.ends_with_trailer and not ended:
@@ -120,7 +120,7 @@ class Reading:
         return self._maker.finished(table)
 
     def _odd(self, raw: bytes, number: int) -> Row | None:
-        """The row of a line that the parser left, if it has one."""
+        """Parse a line that the columnar parser left; None if it has no row."""
         if is_remark(raw):
             self._remark(raw, number)
             return None
@@ -131,7 +131,7 @@ class Reading:
             return None
 
     def _remark(self, raw: bytes, number: int) -> None:
-        """A line that lists no file; ``number`` is its own."""
+        """Count a line that lists no file; ``number`` is its line number."""
         due = trailer_rows(raw)
         listed = number - 1 - self._remarks
         self._remarks += 1
@@ -151,7 +151,7 @@ class Reading:
             self._message(raw, number)
 
     def _message(self, raw: bytes, number: int) -> None:
-        """Note errors and warnings, and keep what the engine's summary counts."""
+        """Note errors and warnings, and store the count in the engine's summary."""
         kind, total, skipped = (form.search(raw) for form in (_TROUBLE, _TOTAL, _SKIPPED))
         if total:
             self._processed = (self._processed or 0) + int(total[1])
@@ -162,7 +162,7 @@ class Reading:
             self._ctx.note(f"line {number}: the policy engine said: {text}")
 
     def _end_of_messages(self) -> None:
-        """Note how many messages were not, and a summary that counts other than the list has."""
+        """Note how many messages were omitted, and a summary whose count is wrong."""
         for kind, count in self._messages.items():
             if count > _NOTED_MESSAGES:
                 more = count - _NOTED_MESSAGES
@@ -187,7 +187,7 @@ _SCHEMA: Final = record_type(GpfsFile).arrow_schema
 
 
 class TableMaker:
-    """Makes tables of the lines of one list; all have the same columns in the same order."""
+    """Builder of tables from the lines of one list; all have the same columns in the same order."""
 
     def __init__(self, layout: Layout):
         self._layout = layout
@@ -197,7 +197,7 @@ class TableMaker:
         self._schema = pa.schema([field for field in _SCHEMA if field.name in columns])
 
     def table(self, parsed: Parsed, first_line: int) -> pa.Table:
-        """The rows of a block whose first line has this number in the list."""
+        """Build the table of a block; ``first_line``: number of its first line in the list."""
         made = {**parsed.columns, "position": parsed.lines + first_line}
         if parsed.extra:
             made["extra"] = _maps(parsed.extra, len(parsed.lines))
@@ -212,7 +212,7 @@ class TableMaker:
         return pa.Table.from_pylist(listed, schema=self._schema)
 
     def finished(self, table: pa.Table) -> pa.Table:
-        """The table with the columns that are the same in all rows of the list."""
+        """Add the columns that have the same value in all rows of the list."""
         if self._layout.scan_time is None:
             return table
         moment = self._layout.scan_time.astimezone(UTC)
@@ -221,14 +221,14 @@ class TableMaker:
 
 
 def merged(tables: Sequence[pa.Table]) -> pa.Table:
-    """Tables as one, in the order of their lines."""
+    """Concatenate tables, and sort the rows by line."""
     whole = pa.concat_tables(tables)
     order = np.argsort(whole.column("position").to_numpy(), kind="stable")
     return whole.take(pa.array(order))
 
 
 def _array(values: Any, kind: pa.DataType) -> pa.Array:
-    """Values of a column: as they are, null for not-a-number, or eight bytes each, as they lie."""
+    """Convert values to an Arrow array: NaN becomes null; integers share their memory."""
     if isinstance(values, pa.Array):
         return values
     if kind == pa.float64():
@@ -238,7 +238,7 @@ def _array(values: Any, kind: pa.DataType) -> pa.Array:
 
 
 def _maps(columns: dict[str, pa.Array], count: int) -> pa.Array:
-    """For each row the pairs of all names and their texts."""
+    """Build a map for each row: the names, and the row's text for each."""
     width = len(columns)
     order = np.arange(width * count).reshape(width, count).T.ravel()
     items = pa.concat_arrays(list(columns.values())).take(pa.array(order))

@@ -1,14 +1,14 @@
-"""One line of a list in plain Python: the definition of what a line means.
+"""Reference parser: one line of a list in plain Python, which defines what a line means.
 
-The columnar parser gives the rows that this one gives, and hands every line that is not exactly as
-its list's layout says to this one, which finds out what is wrong with it.
+The columnar parser returns the same rows. It passes every line that does not match the list's
+layout exactly to this parser, which finds the error.
 
-- The bytes between values must stand as in the list's first lines.  A value of text ends where the
-  bytes after it stand first; other values end where their own form ends.
-- Numbers are digits without sign (uid and gid may have a minus) that fit 63 bits, the inode's 64.
-- Times are ``2026-01-31 12:00:00``, with up to six decimals or none, of a day in the calendar.
-- Text and heat may be missing; a number or time that is missing is damage.
-- Names are bytes: a NUL in one is damage, a percent sign or backslash that begins no escape too.
+- The bytes between values must be the same as in the list's first lines. A text ends at the first
+  occurrence of the bytes after it; other values end where their own format ends.
+- Numbers are digits without a sign (uid and gid may have a minus) and fit 63 bits, the inode 64.
+- Times are ``2026-01-31 12:00:00`` with at most six decimals, on a valid calendar day.
+- Text and heat may be missing. A missing number or time is an error.
+- Names are bytes. A NUL is an error, and so is a percent sign or backslash outside an escape.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import Any, Final
 from .layout import LONGEST_LINE, Layout, Step, Type
 
 Row = dict[str, Any]
-"""Values by column; ``extra`` is a dict, and columns that the list does not carry are absent."""
+"""Values by column; ``extra`` is a dict. Columns that the list does not have are absent."""
 
 
 class Damaged(ValueError):
-    """A line that cannot be read; the message says why."""
+    """Error for a line that cannot be read; the message gives the reason."""
 
 
 _NUMBER: Final = re.compile(rb"-?[0-9]+")
@@ -33,7 +33,7 @@ _MARKS: Final = {
     False: (b" ", b":", rb"\+"),
     True: (b"(?: |%20)", b"(?::|%3A)", rb"(?:\+|%2B)"),
 }
-"""Blank, colon and plus as they stand in values, where a list is not escaped, and where it is."""
+"""Patterns of blank, colon and plus in values, for unescaped and for escaped lists."""
 
 _TIME: Final = {
     escaped: re.compile(
@@ -62,9 +62,9 @@ _KIND_OF_MODE: Final = {"-": "file", "d": "directory", "l": "symlink"}
 
 
 def parse(layout: Layout, line: bytes) -> Row:
-    """The row of a line, given without its line end.
+    """Parse a line, given without its line end.
 
-    Raises Damaged when it has none.
+    Raises Damaged if the line is not valid.
     """
     if len(line) > LONGEST_LINE:
         raise Damaged(
@@ -74,7 +74,7 @@ def parse(layout: Layout, line: bytes) -> Row:
 
 
 class _Line:
-    """A line while it is parsed; ``place`` is how far."""
+    """A line during parsing; ``place`` is the current position."""
 
     def __init__(self, layout: Layout, line: bytes):
         self.layout = layout
@@ -83,7 +83,7 @@ class _Line:
         self.values: Row = {}
         self.extra: dict[str, str] = {}
         self.kinds: dict[Type, str] = {}
-        self.escape = layout.escape  # what begins one in SHOW
+        self.escape = layout.escape  # byte that starts an escape in SHOW
         self.relative: bytes | None = None
         self.path: bytes | None = None
 
@@ -154,7 +154,7 @@ class _Line:
     def _match(
         self, form: re.Pattern[bytes], step: Step, after: bytes, what: str
     ) -> re.Match[bytes]:
-        """A value of this form, which must end where the value's bytes do."""
+        """Match a value by its pattern; the bytes ``after`` must follow immediately."""
         found = form.match(self.line, self.place)
         if found is None or not self.line.startswith(after, found.end()):
             end = self.line.find(after, self.place) if after else len(self.line)
@@ -236,7 +236,7 @@ class _Line:
         return text_value(raw, step, signed)[0] or None
 
     def _full_path(self, after: bytes) -> None:
-        """The path in SHOW: what stands between ends where the values behind it begin."""
+        """Read the path in SHOW, up to the last occurrence of the bytes after it."""
         end = self.line.rfind(after, self.place) if after else len(self.line)
         if end < 0:
             raise Damaged(f"{_quoted(after)} is missing after the path")
@@ -258,10 +258,10 @@ class _Line:
 
 
 def text_value(raw: bytes, step: Step, escape: bytes) -> tuple[str, str | None]:
-    """The text of a value as in the line, and the kind of file that it means, if any.
+    """Decode a value of text; also return the file kind if the value states one.
 
-    escape: as of ``unescape``.
-    Raises Damaged when it is not text, or not of the form that its type asks for.
+    escape: as for ``unescape``.
+    Raises Damaged if the value is not UTF-8, or does not match the format of its type.
     """
     found = unescape(raw, step.name, escape)
     try:
@@ -283,10 +283,10 @@ def text_value(raw: bytes, step: Step, escape: bytes) -> tuple[str, str | None]:
 
 
 def unescape(raw: bytes, name: str, escape: bytes) -> bytes:
-    """The bytes that an escaped text stands for.
+    """Decode an escaped text to bytes.
 
-    escape: what begins an escape.  Behind ``%`` stands a byte in hexadecimal; ``\\n`` is a newline
-        and ``\\\\`` a backslash; where it is empty, the text is itself.
+    escape: the byte that starts an escape. After ``%``, two hexadecimal digits give a byte. After a
+        backslash, ``n`` is a newline and a backslash itself. If empty, nothing is escaped.
     Raises Damaged for any other use of the percent sign or backslash, and for a NUL.
     """
 
@@ -305,7 +305,7 @@ def unescape(raw: bytes, name: str, escape: bytes) -> bytes:
 
 
 def shown(path: bytes) -> tuple[str, bytes | None]:
-    """A path as text, and its exact bytes where the text differs from them."""
+    """Decode a path to text; also return its exact bytes if the text differs from them."""
     try:
         return path.decode("utf-8"), None
     except UnicodeDecodeError:

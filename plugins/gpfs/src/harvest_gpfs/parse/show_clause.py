@@ -1,7 +1,7 @@
-"""Output of a SHOW clause: named by a setting, or by the keys in a list's lines.
+"""Names of the values in a SHOW clause's output: from a setting, or from keys in the lines.
 
-An SQL expression is read as DuckDB's own tokenizer takes it apart.  "Policies: functions in rules"
-of IBM Storage Scale's administration guide says what such an expression may hold.
+DuckDB's tokenizer splits an SQL expression. "Policies: functions in rules" in IBM Storage Scale's
+administration guide says what the expression may contain.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from .layout import Show
 
 @attrs.frozen
 class Template:
-    """What SHOW prints, not escaped: pairs of text and the name of the value behind it.
+    """The unescaped output of SHOW: pairs of a literal text and the name of the value after it.
 
-    end: the text behind the last value.
+    end: the text after the last value.
     """
 
     parts: tuple[tuple[str, str], ...]
     end: str
 
     def written(self) -> list[tuple[Show, bytes]]:
-        """The ways in which a list may write it: as it stands, escaped, or percent-encoded."""
+        """Return the ways a list may write the texts: unchanged, escaped, or percent-encoded."""
         ways = [
             (tuple((write(text), name) for text, name in self.parts), write(self.end))
             for write in _WRITTEN
@@ -44,12 +44,11 @@ _WRITTEN: Final[tuple[Callable[[str], bytes], ...]] = (
 
 
 def template(text: str) -> Template:
-    """The template that a setting gives.
+    """Parse the template in a setting.
 
     text: the SQL expression of the SHOW clause (``varchar(file_size) || ' ' || ...``), text with
-        names in braces (``{FILE_SIZE} {USER_ID}``), or names and what stands between them
-        (``size|uid``).
-    Raises ValueError when the values could not be separated.
+        names in braces (``{FILE_SIZE} {USER_ID}``), or names and separators (``size|uid``).
+    Raises ValueError if the values could not be separated.
     """
     if "||" in text or re.search(r"(?i)\b(?:var)?char\s*\(|^\s*show\s*\(", text):
         pieces = _concatenated(text)
@@ -74,7 +73,7 @@ def template(text: str) -> Template:
     if literal:
         _check_mark(literal, parts[-1][1])
     first, name = parts[0]
-    # how many blanks stand before SHOW is seen in the list
+    # the number of blanks before SHOW is taken from the list
     return Template(((first.lstrip(" "), name), *parts[1:]), literal)
 
 
@@ -97,7 +96,7 @@ _KEY: Final = re.compile(
 
 
 def keyed(text: bytes) -> tuple[Show, bytes] | None:
-    """The keys in one line's SHOW and the bytes behind its last value; None where it has none."""
+    """Return the keys in a line's SHOW and the bytes after its last value; None without keys."""
     found = list(_KEY.finditer(text))
     if not found or found[0].start() > 0:
         return None
@@ -107,23 +106,23 @@ def keyed(text: bytes) -> tuple[Show, bytes] | None:
 
 
 _Piece: TypeAlias = "tuple[str, str]"
-"""What DuckDB calls a token's kind, such as ``string_const``, and its text."""
+"""Kind of a token in DuckDB's terms, such as ``string_const``, and its text."""
 
 _ARITHMETIC: Final = frozenset("+-*/(),")
 
 
 def _concatenated(text: str) -> list[tuple[bool, str]]:
-    """The operands of a concatenation: whether each is a value, and its text or the value's name.
+    """Split a concatenation into operands: whether each is a value, and its text or name.
 
-    A value that is more than an attribute, such as ``FILE_SIZE/1024``, is named as it is written.
-    Raises ValueError for what is neither a text nor a value.
+    A value that is more than an attribute, such as ``FILE_SIZE/1024``, is named by its expression.
+    Raises ValueError for an operand that is neither a text nor a value.
     """
     inside = re.fullmatch(r"(?is)\s*show\s*\((.*)\)\s*", text)
     return [_operand(tokens) for tokens in _operands(inside[1] if inside else text)]
 
 
 def _tokens(text: str) -> Iterator[_Piece]:
-    import duckdb  # late: it takes a tenth of a second
+    import duckdb  # imported late: it takes a tenth of a second
 
     raw = text.encode()
     found = duckdb.tokenize(text)
@@ -171,7 +170,7 @@ def _operand(tokens: list[_Piece]) -> tuple[bool, str]:
 
 
 def _value(tokens: list[_Piece]) -> list[_Piece]:
-    """What VARCHAR(...) and CHAR(...) make a text of, which may be another of them."""
+    """Return the argument of VARCHAR(...) or CHAR(...), which may be nested."""
     while tokens[0][1].lower() in ("varchar", "char") and tokens[1:2] == [("operator", "(")]:
         if tokens[-1][1] != ")":
             break

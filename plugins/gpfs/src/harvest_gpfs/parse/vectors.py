@@ -1,8 +1,8 @@
-"""Reading values and names of many lines together, straight from their bytes, with numpy.
+"""Parsing values and names of many lines together, directly from their bytes, with numpy.
 
-Eight bytes of each line are one 64-bit word, in which the first one is lowest, and all of them are
-tested and added up together.  A value that is not of its form leaves its line for the reference.
-Names have their escapes undone, and bytes that are not UTF-8 shown.
+Eight bytes of each line form one little-endian 64-bit word, so that they are tested and converted
+together. A line with a malformed value is left to the reference parser. Escapes in names are
+decoded, and bytes that are not UTF-8 are shown as ``\\xNN``.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 DIGITS: Final = 24
-"""Bytes in which a number and its end are looked for."""
+"""Number of bytes that are searched for a number and its end."""
 
 _ONES: Final = np.uint64(0x0101010101010101)
 _HIGH: Final = np.uint64(0x80) * _ONES
 
 HEX: Final = np.full(256, 255, np.uint8)
-"""The value of a hexadecimal digit, 255 of another byte."""
+"""Value of each hexadecimal digit; 255 for any other byte."""
 HEX[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 HEX[np.frombuffer(b"ABCDEF", np.uint8)] = np.arange(10, 16)
 
 
 @attrs.frozen
 class Bytes:
-    """A buffer of lines, with zeros behind them."""
+    """A buffer of lines, followed by zeros."""
 
     data: Any
 
     def ahead(self, place: Ints, size: int) -> Ahead:
-        """So many bytes from each place on."""
+        """Return ``size`` bytes from each position."""
         every = np.ndarray((len(self.data) - size + 1,), f"V{size}", self.data, strides=(1,))
         return Ahead(every[place].view(np.uint8).reshape(-1, size))
 
@@ -52,7 +52,7 @@ class Bytes:
         return self.ahead(place, DIGITS).digits(0)
 
     def until(self, place: Ints, mark: int) -> Ints:
-        """The first place from here on where this byte is, or the line's end."""
+        """Find the next occurrence of a byte from each position, or the end of the line."""
         step = self._until(place, mark)
         place = place + step
         every = np.flatnonzero(step == 8)
@@ -63,13 +63,13 @@ class Bytes:
         return place
 
     def _until(self, place: Ints, mark: int) -> Ints:
-        """How many of eight bytes stand before a mark or the line's end."""
+        """Count the bytes, up to eight, before a mark or the end of the line."""
         word = self.ahead(place, 8).word(0)
         pattern, end = np.uint64(mark) * _ONES, np.uint64(10) * _ONES
         return bytes_before(_zero_bytes(word ^ pattern) | _zero_bytes(word ^ end))
 
     def text(self, place: Ints, literal: bytes) -> tuple[Ints, Flags]:
-        """The first place from here on where a literal stands, and where one does."""
+        """Find the next occurrence of a literal from each position, and flag where it was found."""
         end = self.until(place, literal[0])
         found = self.stands(literal, end)
         for _ in range(64):
@@ -83,11 +83,11 @@ class Bytes:
 
 @attrs.frozen
 class Ahead:
-    """The bytes of each line from some place on, fetched together.
+    """Bytes of each line from some position, fetched together.
 
-    To fetch many costs hardly more than to fetch one, and far more than to compute with them.
+    Fetching many bytes costs hardly more than fetching one, and far more than computing with them.
 
-    rows: the bytes, a row for each line; places below count from where they begin.
+    rows: the bytes, a row for each line; positions in methods are relative to the first column.
     """
 
     rows: Any
@@ -105,17 +105,17 @@ class Ahead:
             wanted = np.uint64(int.from_bytes(literal, "little")) << unasked
             return self.word(at) << unasked == wanted if size else np.ones(len(self.rows), bool)
         found = np.ones(len(self.rows), bool)
-        for place in (*range(0, size - 8, 8), size - 8):  # the last word overlaps the one before
+        for place in (*range(0, size - 8, 8), size - 8):  # the last word overlaps the previous one
             wanted = np.uint64(int.from_bytes(literal[place : place + 8], "little"))
             found &= self.word(at + place) == wanted
         return found
 
     def digits(self, at: int) -> tuple[Ints, Ints]:
-        """Numbers of up to 18 digits, and how many digits; 0 or more than 18 without a number."""
+        """Parse numbers of up to 18 digits; also return digit counts: 0 or above 18 if invalid."""
         return digits_in(lambda done, some: self.word(at + done)[some])
 
     def hexadecimal(self, at: int) -> tuple[Any, Ints]:
-        """Numbers of up to 16 hexadecimal digits, and how many digits, at most 17."""
+        """Parse numbers of up to 16 hexadecimal digits; also return digit counts, at most 17."""
         value = np.zeros(len(self.rows), np.uint64)
         count = np.zeros(len(self.rows), np.int64)
         running = np.ones(len(self.rows), bool)
@@ -129,7 +129,7 @@ class Ahead:
         return value, count
 
     def time(self, at: int, *, escaped: bool) -> tuple[Ints, Ints, Flags]:
-        """Microseconds of ``2026-01-31 12:00:00[.123456]``, how many bytes, where there is one."""
+        """Parse ``2026-01-31 12:00:00[.123456]`` to microseconds, lengths in bytes and validity."""
         (century, year, month), good = digit_pairs(self.word(at), b"dddd-dd-")
         if escaped:
             (day, hour), fine = digit_pairs(self.word(at + 8), b"dd%20dd%")
@@ -154,15 +154,15 @@ class Ahead:
 
 
 def _zero_bytes(word: Any) -> Any:
-    """The high bit of each zero byte; those above the first one may be wrong."""
+    """Set the high bit of each zero byte; only the lowest such bit is reliable."""
     return (word - _ONES) & ~word & _HIGH
 
 
 def spans(data: Any, start: Ints, stop: Ints) -> pa.Array:
-    """Pieces of a buffer as an array; none begins before the one before it ends."""
+    """Build an array from pieces of a buffer, which must be in order and not overlap."""
     marks = np.empty(2 * len(start) + 1, np.int32)
     marks[0:-1:2], marks[1:-1:2], marks[-1] = start, stop, len(data)
-    # pieces and what lies between them share the buffer; every second one is wanted
+    # pieces and the gaps between them share the buffer; take every second one
     both = pa.Array.from_buffers(
         pa.binary(), len(marks) - 1, [None, pa.py_buffer(marks), pa.py_buffer(data)]
     )
@@ -170,16 +170,16 @@ def spans(data: Any, start: Ints, stop: Ints) -> pa.Array:
 
 
 def flags(values: pa.Array) -> Flags:
-    """An array of true and false for numpy."""
+    """Convert an Arrow array of booleans to numpy."""
     found: Flags = values.to_numpy(zero_copy_only=False)
     return found
 
 
 def unescaped(data: Any, start: Ints, stop: Ints, escape: bytes) -> tuple[pa.Array, Flags]:
-    """The bytes that names stand for, and which are damaged (those are not to be used).
+    """Decode escaped names, and flag the damaged ones, whose result is invalid.
 
-    Names are pieces of a buffer, each with at least one byte behind it.
-    escape: what begins an escape: ``%``, a backslash, or nothing.
+    Names are pieces of a buffer, each followed by at least one more byte.
+    escape: the byte that starts an escape: ``%``, a backslash, or empty for none.
     """
     if escape == b"%":
         return _percent(data, start, stop)
@@ -194,13 +194,13 @@ def _percent(data: Any, start: Ints, stop: Ints) -> tuple[pa.Array, Flags]:
     offsets, encoded = _contents(spans(data, start, stop + 1))
     data = np.zeros(len(encoded) + 2, np.uint8)
     data[:-2] = encoded
-    data[offsets[1:] - 1] = 0  # each name ends with a NUL, and has no other
+    data[offsets[1:] - 1] = 0  # each name ends with its only NUL
     damaged = np.zeros(len(start), bool)
     if np.count_nonzero(data) < len(encoded) - len(start):
         nul = np.setdiff1d(np.flatnonzero(data[:-2] == 0), offsets[1:] - 1)
         damaged |= _with(nul, offsets)
         data[nul] = 1
-    # most escapes are those of slashes: they are undone by a few operations on all bytes
+    # most escapes are slashes: decode them by a few operations on all bytes
     slash = (data[:-2] == _SLASH[0]) & (data[1:-1] == _SLASH[1]) & (data[2:] == _SLASH[2])
     places = np.flatnonzero((data[:-2] == _SLASH[0]) ^ slash)
     data[:-2] += slash * np.uint8(ord("/") - _SLASH[0])
@@ -224,7 +224,7 @@ def _percent(data: Any, start: Ints, stop: Ints) -> tuple[pa.Array, Flags]:
 
 
 def _contents(names: pa.Array) -> tuple[Ints, Any]:
-    """Where each name begins and the last one ends, and the bytes of all."""
+    """Return the offsets of all names and of the end, and the bytes of all names."""
     _, offsets_buffer, buffer = names.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int32, len(names) + 1, names.offset * 4)
     first, last = int(offsets[0]), int(offsets[-1])
@@ -233,7 +233,7 @@ def _contents(names: pa.Array) -> tuple[Ints, Any]:
 
 
 def _with(places: Ints, offsets: Ints) -> Flags:
-    """Which names have a byte at one of these places."""
+    """Flag the names that contain one of these positions."""
     found = np.zeros(len(offsets) - 1, bool)
     found[np.searchsorted(offsets, places, "right") - 1] = True
     return found
@@ -244,7 +244,7 @@ def _backslash(names: pa.Array) -> tuple[pa.Array, Flags]:
     some = np.flatnonzero(escaped & ~damaged)
     if not len(some):
         return names, damaged
-    # pairs of backslashes are set aside, so that what follows them is not taken for an escape
+    # replace pairs of backslashes first, so that the next byte is not read as an escape
     part = pc.replace_substring(names.take(pa.array(some)), b"\\\\", b"\0")
     part = pc.replace_substring(part, b"\\n", b"\n")
     damaged[some] = flags(pc.match_substring(part, b"\\"))
@@ -252,7 +252,7 @@ def _backslash(names: pa.Array) -> tuple[pa.Array, Flags]:
 
 
 def readable(names: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Names as text, and their bytes where the text differs."""
+    """Convert names to text; also return their bytes where the text differs."""
     try:
         return names.cast(pa.string()), pa.nulls(len(names), pa.binary())
     except pa.ArrowInvalid:  # some are not UTF-8
@@ -268,7 +268,7 @@ def readable(names: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def replaced(names: pa.Array, some: Ints, others: pa.Array) -> pa.Array:
-    """Names with some of them replaced, in their order."""
+    """Replace some names, and keep the order."""
     order = np.arange(len(names))
     order[some] = len(names) + np.arange(len(some))
     return pa.concat_arrays([names, others]).take(pa.array(order))

@@ -1,7 +1,7 @@
-"""The report ``gpfs.change``: growth between two scans, cold data, and what a policy would free.
+"""The report ``gpfs.change``: growth between two scans, cold data, and the effect of a policy.
 
-All changes are sums of one comparison (the view ``gpfs.change``), so every table adds up to the
-key numbers.
+All changes are sums of one comparison (the view ``gpfs.change``), so every table adds up to the key
+numbers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _RENAMED: Final = (
 
 @attrs.frozen
 class _Request:
-    """Settings of the report: those of ``gpfs.change``, and rows of a table."""
+    """Settings of the report: those of ``gpfs.change``, and the number of table rows."""
 
     data: DatasetReader
     given: dict[str, Any]
@@ -66,7 +66,7 @@ def change(
     group: Path | None = None,
     **more: str,
 ) -> Report:
-    """The report ``gpfs.change``; its settings are those of the views (``from`` is in ``more``)."""
+    """Build the report ``gpfs.change`` with settings of its views (``from`` is in ``more``)."""
     before, after = span(list_scans(rows_of(data)), more.get("from"), to, over)
     given = {"from": before.label, "to": after.label, "root": root, "top_depth": top_depth}
     request = _Request(data, {**given, "passwd": passwd, "group": group}, n)
@@ -99,7 +99,7 @@ def change(
 
 
 def _tiles(request: _Request, row: dict[str, Any], before: Scan, after: Scan) -> list[Tile]:
-    """How much it grew, what is new and deleted, and which user grew most."""
+    """Build tiles: growth, new and deleted data, and the user with the largest growth."""
     days = ""
     if before.time is not None and after.time is not None:
         days = f" in {(after.time - before.time).total_seconds() / 86400:,.3g} days"
@@ -119,7 +119,7 @@ def _tiles(request: _Request, row: dict[str, Any], before: Scan, after: Scan) ->
 
 
 def _percent(row: dict[str, Any], before: str = "") -> str:
-    """Growth in percent, where there were bytes before: ``+4.4 %``."""
+    """Format growth in percent of the earlier bytes, if any: ``+4.4 %``."""
     percent = row["growth_percent"]
     if percent is None:
         return ""
@@ -127,7 +127,7 @@ def _percent(row: dict[str, Any], before: str = "") -> str:
 
 
 def _by(request: _Request, by: str, title: str, plot: str = "") -> list[Section]:
-    """Bytes by group; with a plot also the picture and the numbers of objects."""
+    """Tabulate bytes by group; with a plot, add the picture and the numbers of objects."""
     table = request.changes(by)
     if not table[by].count():
         return []

@@ -1,4 +1,4 @@
-"""The longer lists of the report on a scan: paths, changes, names, quality."""
+"""Longer tables of the summary report: paths, changes, names, quality."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .plots import amount, first_and_others, growth_plot
 
 
 def paths(data: DatasetReader, scan: str, n: int, passwd: Path | None) -> list[Section]:
-    """The largest and the oldest objects."""
+    """Tabulate the largest and the oldest objects."""
     columns = (
         Column("path", format="path"),
         Column("uid", format="d") if passwd is None else "user",
@@ -35,7 +35,7 @@ def paths(data: DatasetReader, scan: str, n: int, passwd: Path | None) -> list[S
 def over_time(
     data: DatasetReader, scan: str, root: str | None, top_depth: int, n: int
 ) -> list[Section]:
-    """Growth over all scans with a time, and changes between the latest two."""
+    """Show growth over all scans with a time, and changes between the latest two."""
     timed = [each for each in list_scans(rows_of(data)) if each.time is not None]
     if scan == ALL or len(timed) < 2:
         return []
@@ -84,7 +84,7 @@ def _churn(data: DatasetReader, root: str | None, top_depth: int, n: int) -> lis
 
 
 def odd_names(data: DatasetReader, scan: str, n: int) -> list[Section]:
-    """How many names break scripts and why, with the first of them."""
+    """Tabulate the number of names that break scripts, by reason, and the first of them."""
     found = data.view("gpfs.odd_names", scan=scan)
     each = found.select(oddity=pl.col("oddities").str.split(", ")).explode("oddity")
     counts = each.group_by("oddity").agg(paths=pl.len().cast(pl.Int64))
@@ -100,7 +100,7 @@ def odd_names(data: DatasetReader, scan: str, n: int) -> list[Section]:
 
 
 def quality(data: DatasetReader, scan: str, now: str | None) -> Table:
-    """Missing and impossible values in the list: the checks that found something."""
+    """Tabulate missing and impossible values of the list, from checks that found some."""
     checks = data.view("gpfs.scan_quality", scan=scan, now=now).collect()
     return Table(
         "quality",

@@ -1,4 +1,4 @@
-"""Parts of the reports on scans: columns, shortened tables, plots."""
+"""Common parts of the reports on scans: columns, shortened tables, plots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_NAME = 34
 
 
 def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
-    """Bytes of the largest groups, logical next to allocated where both are known."""
+    """Plot bytes of the largest groups: logical, and next to it allocated if recorded."""
     head = table.head(SHOWN)
     labels = {"size_bytes": "logical", "allocated_bytes": "allocated"}
     sizes_known = [c for c in labels if head[c].count()]
@@ -44,7 +44,7 @@ def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
 
 
 def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
-    """Growth of the groups that changed most in bytes, the largest growth first."""
+    """Plot growth in bytes of the groups that changed most, the largest growth first."""
     changed = table.filter(pl.col("growth_bytes") != 0)
     head = most_changed(changed, SHOWN).head(SHOWN)
     values = head["growth_bytes"].to_list()
@@ -71,7 +71,7 @@ def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot
 def _horizontal(
     name: str, title: str, groups: pl.Series, draw: Callable[[Any], None], alt: str
 ) -> Plot:
-    """Horizontal bars, which ``draw`` draws into the axes, each with a name; the first on top."""
+    """Plot named horizontal bars, the first on top; ``draw`` draws them into the axes."""
     names = [_shortened(text) for text in groups.cast(pl.String)]
 
     def whole(figure: Any) -> None:
@@ -83,7 +83,7 @@ def _horizontal(
 
 
 def age_plot(ages: pl.DataFrame) -> Plot:
-    """Bytes by time since the last access and since the last modification."""
+    """Plot bytes by time since the last access and since the last modification."""
     accessed, modified = (ages.filter(time=time) for time in ("access", "modify"))
     longer = accessed if accessed.height >= modified.height else modified
     labels = longer["age"].fill_null("unknown").to_list()
@@ -103,7 +103,7 @@ def age_plot(ages: pl.DataFrame) -> Plot:
     parts = (timed, timed.filter(pl.col("above_days") >= 365), untimed)
     total, old, rest = (int(rows["size_bytes"].cast(pl.Int128).sum()) for rows in parts)
     said = f"{share_in_words(old / total) if total else '0 %'} were not accessed for a year"
-    # an empty class has 0 bytes, even where the others are unknown
+    # an empty class has 0 bytes, even if the others are unknown
     if not timed.filter(pl.col("inodes") > 0)["size_bytes"].count():
         said = "access times or sizes are not recorded"
     more = f" Access times of {bytes_in_words(rest)} are not recorded." if rest else ""
@@ -112,7 +112,7 @@ def age_plot(ages: pl.DataFrame) -> Plot:
 
 
 def size_plot(sizes: pl.DataFrame) -> Plot:
-    """Objects and bytes by size, one above the other."""
+    """Plot objects and bytes by size, one above the other."""
     labels = sizes["size"].fill_null("unknown").to_list()
 
     def draw(figure: Any) -> None:
@@ -139,7 +139,7 @@ def size_plot(sizes: pl.DataFrame) -> Plot:
 
 
 def growth_plot(growth: pl.DataFrame) -> Plot:
-    """Logical bytes and objects over the scans."""
+    """Plot logical bytes and objects of each scan over time."""
     timed = growth.filter(pl.col("scan_time").is_not_null()).sort("scan_time")
     times = timed["scan_time"].dt.replace_time_zone(None).to_numpy()
     volumes = timed["size_bytes"].to_list()
@@ -164,7 +164,7 @@ def growth_plot(growth: pl.DataFrame) -> Plot:
 
 
 def in_bytes(size: int | None, sign: str = "", unknown: str = "not recorded") -> str:
-    """A size in words, with a sign where it is above 0."""
+    """Format a size in words, with ``sign`` before it if it is above 0."""
     return unknown if size is None else f"{sign if size > 0 else ''}{bytes_in_words(size)}"
 
 
@@ -173,12 +173,12 @@ def _out_of(head: pl.DataFrame, table: pl.DataFrame) -> str:
 
 
 def _drawn(values: Iterable[int | None]) -> list[float]:
-    """Values as they are drawn; an unknown value has no bar."""
+    """Convert values for plotting; unknown values become NaN, which draws no bar."""
     return [math.nan if value is None else value for value in values]
 
 
 def _classes(axes: Any, labels: Sequence[str]) -> None:
-    """A bar's class below it, bytes to the left."""
+    """Label each bar with its class, and the vertical axis in bytes."""
     in_lines = [x if x.startswith("up to") else x.replace(" to ", "\nto ") for x in labels]
     axes.set_xticks(range(len(labels)), in_lines)
     axes.tick_params(axis="x", length=0, labelsize=7.5)
@@ -187,36 +187,36 @@ def _classes(axes: Any, labels: Sequence[str]) -> None:
 
 
 def _shortened(text: str | None) -> str:
-    """A name as a label: control characters visible, the middle of a long one left out."""
+    """Format a name as a label: show control characters, and shorten the middle of a long name."""
     return "–" if text is None else shorten(printable_line(text), _LONGEST_NAME, "id")
 
 
 def amount(name: str, label: str, sign: str = "") -> Column:
-    """A column of bytes, in the unit that fits them; ``+`` where they grow or shrink."""
+    """Declare a column of bytes in a suitable unit; sign ``+`` also shows the sign of increases."""
     return Column(name, label, "bytes", f"{sign},.0f")
 
 
 def amounts(prefix: str, said: str = "", *, allocated: bool) -> list[Column]:
-    """Columns of logical bytes and, where a list has them, allocated bytes."""
+    """Declare columns of logical bytes and, if recorded, allocated bytes."""
     size = amount(f"{prefix}size_bytes", f"{said}logical")
     both = [size, amount(f"{prefix}allocated_bytes", f"{said}allocated")]
     return both if allocated else [size]
 
 
 def percent(name: str, label: str) -> Column:
-    """A column of shares, in percent."""
+    """Declare a column of shares, in percent."""
     return Column(name, label, None, ".1%")
 
 
 def most_changed(table: pl.DataFrame, n: int) -> pl.DataFrame:
-    """The ``n`` rows that changed most, the largest growth first; then the others."""
+    """Move the ``n`` rows that changed most to the top, the largest growth first."""
     how = {"descending": True, "nulls_last": True, "maintain_order": True}
     largest = table.sort(pl.col("growth_bytes").abs(), **how)
     return pl.concat([largest.head(n).sort("growth_bytes", **how), largest.slice(n)])
 
 
 def first_and_others(table: pl.DataFrame, column: str, sums: Sequence[str], n: int) -> pl.DataFrame:
-    """The first ``n`` rows, and one for all others together; a single other keeps its row."""
+    """Keep the first ``n`` rows and merge the others into one; a single other row is kept."""
     table = table.select(pl.col(column).cast(pl.String), *sums)
     if table.height <= n + 1:
         return table

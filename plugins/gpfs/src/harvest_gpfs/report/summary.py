@@ -1,7 +1,6 @@
 """The report ``gpfs.summary``: a file system at a glance.
 
-The views count and sum.  The report shortens their rows to a readable length and adds shares of the
-whole.
+The views count and sum. The report shortens their tables and adds shares of the total.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _TOP = Column("top", format="path")
 
 @attrs.frozen
 class _Request:
-    """The settings of a report, and what the list records."""
+    """Settings of the report, and the kinds of values that the list records."""
 
     data: DatasetReader
     scan: str
@@ -53,7 +52,7 @@ class _Request:
 
     @property
     def counted(self) -> tuple[Column, ...]:
-        """Columns of a number of objects, their bytes, and these bytes as a share."""
+        """Columns of the number of objects, their bytes, and these bytes as a share."""
         return (Column("inodes", "objects"), *self.amounts(), _OF_ALL)
 
 
@@ -69,10 +68,10 @@ def summary(
     passwd: Path | None = None,
     group: Path | None = None,
 ) -> Report:
-    """The report ``gpfs.summary``; its settings are those of the views."""
+    """Build the report ``gpfs.summary``; its settings are those of the views."""
     found = listing(data, scan, root=root, now=now)
     counted_from = found.given_now or found.scan.time
-    # all tables use these sums, without reading all rows for each
+    # compute these sums once for all tables, instead of reading all rows for each
     setting = Setting(depth=depth, cold_days=parse_age(cold))
     for by in (
         (DIRECTORY, "small", *(["cold"] if counted_from else [])),
@@ -118,7 +117,7 @@ def summary(
 
 
 def _tiles(request: _Request, total: dict[str, Any]) -> list[Tile]:
-    """How much there is, what of it is cold or small, and who has most."""
+    """Build tiles: total size, cold and small data, and the owner of most data."""
     owners = request.view("gpfs.owners", **request.owned)
     parts = owners.select(sum_or_none(name) for name in ("cold_size_bytes", "small_inodes"))
     cold, small = parts.row(0)

@@ -1,1 +1,1 @@
-"""Deletion candidates of a GPFS file system, their owners, and how long the space lasts."""
+"""Deletion candidates of a GPFS file system, their owners, and forecasts of its free space."""

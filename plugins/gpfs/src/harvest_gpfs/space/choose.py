@@ -1,12 +1,12 @@
-"""Deletion candidates of a scan by the settings of ``gpfs.candidates``, and their owners.
+"""Deletion candidates of a scan, selected by the settings of ``gpfs.candidates``, and owners.
 
-An object is a candidate with all of its paths or not at all.  Where one of its hard links is
-excluded, outside the place, or not in the list, removing the others would free nothing.
+An object is a candidate only if all of its paths match. If one of its hard links is excluded,
+outside the directories, or not in the list, removing the others would free nothing.
 
 Patterns mean the same as a regular expression and as LIKE of the policy language: ``*`` is any
-text, ``?`` is a character, and nothing else is special.  A pattern that begins with a slash matches
-whole paths, another one matches names anywhere in a path, and everything below a matching directory
-matches too.
+text, ``?`` is one character, and no other character is special. A pattern that starts with a slash
+matches whole paths. Other patterns match names anywhere in a path. A pattern that matches a
+directory also matches everything below it.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ _PARTS: Final = ("", "linked_", "excluded_", "elsewhere_")
 
 
 def candidates(dataset: DatasetReader, **settings: Any) -> pl.LazyFrame:
-    """The view ``gpfs.candidates``."""
+    """Build the view ``gpfs.candidates``."""
     return Choice.of(dataset, **settings).listed()
 
 
 def candidate_owners(dataset: DatasetReader, **settings: Any) -> pl.LazyFrame:
-    """The view ``gpfs.candidate_owners``."""
+    """Build the view ``gpfs.candidate_owners``."""
     return Choice.of(dataset, **settings).summed()
 
 
 @attrs.frozen(kw_only=True, eq=False, slots=False)
 class Choice:
-    """The settings, and their scan.
+    """Settings that select candidates, and the scan.
 
-    limit: candidates were not touched since then; above: their least size in bytes.
-    uids: numbers of owners.
-    names: of owners, from the passwd file.
+    limit: the candidates' times are before this time; above: minimum size in bytes.
+    uids: numbers of the selected owners.
+    names: names of owners by number, from the passwd file.
     """
 
     found: Listing
@@ -84,15 +84,15 @@ class Choice:
         passwd: Path | None = None,
         **rest: Any,
     ) -> Choice:
-        """From the settings of the view.
+        """Build from the settings of the view.
 
-        Raises UsageError where the scan has no time, or a size or an age is invalid; ValueError for
-        an owner that is neither a number nor in the passwd file, and for a pattern that matches
-        every path.
+        Raises UsageError if the scan has no time, or a size or an age is invalid; ValueError for an
+        owner that is neither a number nor in the passwd file, and for a pattern that matches every
+        path.
         """
         found, names = listing(dataset, scan, now=now), read_names(passwd, "passwd")
         for patterns in (rest["only"], rest["exclude"]):
-            fits(patterns)  # raises now, and not when rows are asked for
+            fits(patterns)  # raises errors immediately, before rows are requested
         return cls(
             found=found,
             limit=found.now - timedelta(days=parse_age(age)),
@@ -110,20 +110,20 @@ class Choice:
 
     @property
     def times(self) -> tuple[str, ...]:
-        """The columns of the times that must be old."""
+        """Columns of the times that must be before the limit."""
         both = ("access_time", "modify_time")
         return both if self.time == "both" else (f"{self.time}_time",)
 
     @cached_property
     def objects(self) -> pl.DataFrame:
-        """The candidates, each once: at its first path."""
+        """The candidates, each listed once, at its first path."""
         table = self._whole.filter(~self._elsewhere()).drop("whole")
         return table.with_columns(user=text_of("uid", self.names)).sort(
             "size_bytes", "path", descending=[True, False], nulls_last=True
         )
 
     def _owners(self) -> pl.DataFrame:
-        """Sums by owner of candidates, and of objects that are none for a listed reason."""
+        """Sum candidates by owner, and objects that are not candidates, by reason."""
         listed, held = self.objects, self._whole.filter(self._elsewhere())
         fits_all = self._object() & self._place()
         parts = [
@@ -152,13 +152,13 @@ class Choice:
 
     @cached_property
     def _whole(self) -> pl.DataFrame:
-        """Objects with a matching path, each at its first one; ``whole``: all paths match."""
+        """Objects with a matching path, each at its first path; ``whole``: all its paths match."""
         rows = frame_of(self.found).filter(self._object())
         passes = (self._place() & ~self._excluded()).alias("whole")
         wanted = [name for name in (*_OBJECTS, *IDENTITY) if name not in ("user", "paths")]
         rows = rows.select(*dict.fromkeys(wanted), passes, candidate().alias("linked"))
         fit = collected(rows.filter("whole"))
-        # objects with several paths also need their other paths
+        # for objects with several paths, the other paths are needed too
         linked = fit.lazy().filter("linked").select(IDENTITY).unique()
         others = collected(
             rows.filter(~pl.col("whole"), pl.col("linked"))
@@ -179,11 +179,11 @@ class Choice:
         return pl.concat([alone, several]).drop("linked", "snapshot_id")
 
     def _elsewhere(self) -> pl.Expr:
-        """Whether a path of an object does not match, or is not in the list."""
+        """Test whether a path of an object does not match, or is not in the list."""
         return ~pl.col("whole") | (pl.col("nlink") > pl.col("paths")).fill_null(value=False)
 
     def _object(self) -> pl.Expr:
-        """Whether an object matches without regard to paths; null where a value is unknown."""
+        """Test whether an object matches, apart from its paths; null if a value is unknown."""
         test = pl.col("kind").cast(TEXT).is_in([kind for kind in self.kind if kind != "unknown"])
         if "unknown" in self.kind:
             test |= pl.col("kind").is_null()
@@ -206,7 +206,7 @@ class Choice:
         return fits(self.exclude) if self.exclude else pl.lit(value=False)
 
     def _summed(self, test: pl.Expr, prefix: str) -> pl.DataFrame:
-        """Objects by owner that pass a test, hard links once, in bounded memory."""
+        """Sum objects that pass a test by owner, hard links once, in bounded memory."""
         rows = PolarsRows(frame_of(self.found).filter(test))
         found = Listing(rows, self.found.scan)
         table = found.aggregate(["uid"], SUMS, directories=False).drop("allocated_bytes")
@@ -221,7 +221,7 @@ def _sums(prefix: str) -> list[pl.Expr]:
 
 
 def _known_parts() -> list[pl.Expr]:
-    """Counts and sums: 0 without objects, unknown where some are undecided."""
+    """Set counts and sums to 0 for no objects, or to null if some objects are undecided."""
     sums = [(part, name) for part in _PARTS for name in SUMS[:2]] + [("", SUMS[2])]
     return [
         pl.when(pl.col(f"{part}inodes") > 0)
@@ -243,35 +243,35 @@ def _uids(text: str, names: dict[int, str]) -> list[int]:
 
 
 def fits(patterns: Sequence[str]) -> pl.Expr:
-    """Whether one of the patterns fits ``path``; raises ValueError for one that fits all."""
+    """Test whether a pattern matches ``path``; raises ValueError for one that matches all paths."""
     every = "|".join(_regex(pattern) for pattern in map(_plain, patterns))
     return pl.col("path").str.contains(f"(?s)(?:{every})")
 
 
 def inside(directories: Iterable[str]) -> pl.Expr:
-    """Whether ``path`` is one of the directories, or lies below one."""
+    """Test whether ``path`` is one of the directories, or below one."""
     path = pl.col("path")
     plain = [directory.rstrip("/") for directory in directories]
     return pl.any_horizontal((path == d) | path.str.starts_with(f"{d}/") for d in plain)
 
 
 def like(patterns: Iterable[str]) -> str:
-    """The same as an SQL expression of a policy rule."""
+    """Convert ``fits`` to an SQL expression of a policy rule."""
     plain = map(_plain, patterns)
     whole = [pattern if pattern.startswith("/") else f"*/{pattern}" for pattern in plain]
-    # what fits the pattern, and what lies below it
+    # match the pattern itself, and everything below it
     return _any(_like(pattern, end, special=True) for pattern in whole for end in ("", "/%"))
 
 
 def within(directories: Iterable[str]) -> str:
-    """``inside`` as an SQL expression of a policy rule."""
+    """Convert ``inside`` to an SQL expression of a policy rule."""
     return _any(_like(d.rstrip("/") + "/", "%") for d in directories)
 
 
 def literal(text: str) -> str:
-    """A text as the policy language reads it: between apostrophes.
+    """Quote a text for the policy language, between apostrophes.
 
-    The brackets are quotes of m4, which reads a rule file first and would replace its own words.
+    The brackets are m4 quotes: m4 processes a rule file first and would replace its own words.
     """
     return "['" + text.replace("'", "''") + "']"
 
@@ -290,9 +290,9 @@ def _regex(pattern: str) -> str:
 
 
 def _like(text: str, end: str, *, special: bool = False) -> str:
-    """A test of a path by LIKE.
+    """Build a LIKE test of a path.
 
-    A character that m4 or the policy language would take for its own becomes ``_``, any character.
+    A character that m4 or the policy language would interpret becomes ``_`` (any character).
     """
     wild = {"*": "%", "?": "_"} if special else {}
     own = dict.fromkeys("[]'\n", "_")

@@ -1,10 +1,11 @@
 """The exporter ``gpfs-candidates``: a directory of lists, mails and a policy.
 
-Nothing is deleted, moved or sent.  The files are for people, and for IBM's ``mmapplypolicy``: a
-rule file, and the list of files that it looks at.  The rules only list: they have no DELETE and no
-MIGRATE.  They test again what may have changed since the scan, and skip a file that was touched,
-left the limits or got another hard link.  Source: IBM Storage Scale 5.2, "Policy rules: Syntax",
-"Using macro processing utilities with policy rules" and "mmapplypolicy command", input file lists.
+Nothing is deleted, moved or sent. The files are for people and for IBM's ``mmapplypolicy``: a rule
+file, and the list of files that it tests. The rules only list: they have no DELETE and no MIGRATE.
+They test again everything that may have changed since the scan. They skip a file that was used
+since, no longer matches the limits or has a new hard link. Source: IBM Storage Scale 5.2, "Policy
+rules: Syntax", "Using macro processing utilities with policy rules" and "mmapplypolicy command",
+input file lists.
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ def write(
     mail_domain: str | None = None,
     **settings: Any,
 ) -> list[Path]:
-    """Write ``candidates.csv``, ``owners.csv``, ``lists``, ``mails`` and the policy; returns paths.
+    """Write ``candidates.csv``, ``owners.csv``, ``lists``, ``mails`` and the policy; return paths.
 
-    Lists and mails have an object with several hard links once, at its first path.
-    ``candidates.list``, the input of a policy, leaves it out; it has only paths where the scan
+    Lists and mails contain an object with several hard links once, at its first path.
+    ``candidates.list``, the input of a policy, omits such objects. It has only paths if the scan
     lacks an inode or generation.
-    Raises UsageError where the directory exists.
+    Raises UsageError if the directory exists.
     """
     place = Path(target).expanduser()
     choice = Choice.of(dataset, **settings)
@@ -93,8 +94,8 @@ _LARGEST: Final = 15
 class Letters:
     """Contents of all messages.
 
-    rule: the condition of candidates, in words; day: that of the scan.
-    by: the deadline as text; contact: for questions.
+    rule: condition of candidates, in words; day: date of the scan.
+    by: the deadline as text; contact: contact for questions.
     domain: mail domain of the owners' addresses; lists: directory of their lists.
     """
 
@@ -115,9 +116,9 @@ class Letters:
                 raise UsageError(f"{option} is one line of text, not {text!r}")
 
     def message(self, row: dict[str, Any], name: str, objects: pl.DataFrame) -> bytes:
-        """The message to one owner, as a mail program takes it.
+        """Compose the message to one owner, in the format of mail programs.
 
-        row: of ``gpfs.candidate_owners``; name: of the owner's list; objects: the candidates.
+        row: of ``gpfs.candidate_owners``; name: name of the owner's list; objects: candidates.
         """
         files = count_in_words(row["inodes"], "file")
         size = "of unknown size" if row["size_bytes"] is None else bytes_in_words(row["size_bytes"])
@@ -126,7 +127,7 @@ class Letters:
             mail["To"] = f"{row['user']}@{self.domain}"
         mail["Subject"] = f"Deletion candidates: {files}, {size}"
         lines = self._lines(row, name, objects, f"{files}, {size}")
-        # lines of 998 bytes are the longest that mail may have as they are
+        # unencoded mail allows lines of at most 998 bytes
         short = all(len(line.encode()) < 998 for line in lines)
         mail.set_content("\n".join(lines) + "\n", cte="8bit" if short else None)
         return mail.as_bytes()
@@ -160,7 +161,7 @@ class Letters:
 
 
 def file_names(owners: pl.DataFrame) -> list[str]:
-    """File names for each owner: the user's name where it is plain and unique."""
+    """Return a file name for each owner: the user's name if it is plain and unique."""
     users = Counter(owners["user"])
     plain = {user for user, count in users.items() if count == 1 and _PLAIN.fullmatch(user or "")}
     others = ["(unknown)" if uid is None else f"(uid-{uid})" for uid in owners["uid"]]
@@ -169,20 +170,20 @@ def file_names(owners: pl.DataFrame) -> list[str]:
 
 LIST: Final = "candidates"
 _PIECE: Final = 100_000
-"""Rows of a piece."""
+"""Number of rows in a piece."""
 _ANY: Final = "surrogateescape"
-"""Bytes that are not UTF-8 pass through texts unchanged."""
+"""Error handler that passes bytes that are not UTF-8 through text unchanged."""
 
 _SHOW: Final = {
     "size": "FILE_SIZE", "kballoc": "KB_ALLOCATED", "access": "ACCESS_TIME",
     "modify": "MODIFICATION_TIME", "uid": "USER_ID", "gid": "GROUP_ID", "nlink": "NLINK",
     "pool": "POOL_NAME", "misc": "MISC_ATTRIBUTES",
 }  # fmt: skip
-"""Attributes in the lists of the policy, so that they can be harvested again."""
+"""Attributes in the policy's lists, so that these lists can be harvested again."""
 
 
 def rules(choice: Choice, files: str, size: str) -> str:
-    """The rule file: an external list, exclusions and the rule that lists.
+    """Write the rule file: an external list, exclusions and the rule that lists files.
 
     files, size: number and bytes of the files in the list, for the comment.
     """
@@ -223,11 +224,11 @@ def rules(choice: Choice, files: str, size: str) -> str:
 
 
 def file_list(objects: pl.DataFrame) -> Iterator[bytes]:
-    """The list for ``mmapplypolicy -i``, of records ``INODE:GENERATION:LENGTH!PATH``, in pieces.
+    """Write the list for ``mmapplypolicy -i``: records ``INODE:GENERATION:LENGTH!PATH``.
 
-    Numbers are hexadecimal, except the length of the path in bytes; the path is unescaped.  Records
-    end with a newline, or with NUL where some path has a newline.  The policy tests only these
-    files and enters no directory.  All inodes and generations are known.
+    The list is returned in pieces. Numbers are hexadecimal, except the length of the path in bytes;
+    the path is unescaped. Records end with a newline, or with NUL if some path has a newline. The
+    policy tests only these files and enters no directory. All inodes and generations must be known.
     """
     end = "\0" if objects["path"].str.contains("\n", literal=True).any() else "\n"
     for piece in objects.iter_slices(_PIECE):
@@ -241,7 +242,7 @@ def file_list(objects: pl.DataFrame) -> Iterator[bytes]:
 
 
 def path_list(objects: pl.DataFrame) -> Iterator[bytes]:
-    """Paths for people and for ``mmapplypolicy -i``, one a line, in pieces.
+    """Write paths for people and for ``mmapplypolicy -i``, one per line, in pieces.
 
     A backslash is written as two, and a newline as a backslash and an n.
     """
@@ -253,7 +254,7 @@ def path_list(objects: pl.DataFrame) -> Iterator[bytes]:
 
 
 def _raw(piece: pl.DataFrame) -> Iterator[tuple[int, bytes]]:
-    """Rows whose bytes differ from ``path``, with these bytes."""
+    """Return the rows whose bytes differ from ``path``, with these bytes."""
     numbered = piece.select("path_raw").with_row_index("row").drop_nulls()
     return numbered.iter_rows()
 

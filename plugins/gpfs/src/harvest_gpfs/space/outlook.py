@@ -1,7 +1,7 @@
-"""When groups reach a capacity or their quotas, by a straight line through all scans.
+"""Forecasts of when groups reach a capacity or their quotas, by a straight line over all scans.
 
-Least squares.  The intervals have 90 %: that of the slope by Student's t, that of the time by the
-prediction band of a new point (Fieller's interval, as in calibration).
+The line is fitted by least squares. Intervals have a confidence of 90 %: for the slope by Student's
+t, for the time by the prediction band of a new point (Fieller's interval, as in calibration).
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _CENTURY: Final = 36_525.0
 class History:
     """Sums of groups by scan, from ``gpfs.growth``.
 
-    names: keys of groups; rows: of scans with a time and bytes, the oldest first, or of a single
-    list without a time.
-    measure: bytes used, allocated or size.
+    names: keys of groups; rows: sums of scans with a time and bytes, oldest first, or of a single
+        list without a time.
+    measure: kind of bytes: allocated or size.
     """
 
     names: tuple[str, ...]
@@ -49,7 +49,7 @@ class History:
     def of(
         cls, dataset: DatasetReader, by: Sequence[str], measure: str | None, **more: Any
     ) -> History:
-        """From a dataset; more: settings of ``gpfs.growth``."""
+        """Compute from a dataset; more: settings of ``gpfs.growth``."""
         names = tuple(dict.fromkeys(by))
         rows = dataset.view("gpfs.growth", by=names, **more).collect()
         timed = rows.filter(pl.col("scan_time").is_not_null())
@@ -58,12 +58,12 @@ class History:
             said = timed.group_by("scan").agg(pl.col("allocated_bytes").is_not_null().any())
             measure = "allocated" if said["allocated_bytes"].all() else "size"
         timed = timed.with_columns(bytes=pl.col(f"{measure}_bytes"))
-        # a scan without bytes or groups does not count
+        # ignore scans without bytes or groups
         known = [pl.col(name).is_not_null().any().over("scan") for name in ("bytes", *names)]
         return cls(names, timed.filter(known).sort("scan_time", maintain_order=True), measure)
 
     def groups(self) -> list[tuple[Any, ...]]:
-        """The groups of the last scan, the largest first."""
+        """Return the groups of the last scan, the largest first."""
         if not self.names or self.rows.is_empty():
             return [] if self.rows.is_empty() else [()]
         last = self.rows.filter(pl.col("scan") == pl.lit(self._scans[-1]))
@@ -71,7 +71,7 @@ class History:
         return last.select(self.names).rows()
 
     def of_group(self, group: tuple[Any, ...]) -> list[tuple[datetime | None, Any, Any]]:
-        """Time, bytes and objects of a group in each scan: 0 where the scan lacks it."""
+        """Return time, bytes and objects of a group in each scan: 0 if the scan lacks the group."""
         mine = [pl.col(n).eq_missing(pl.lit(v)) for n, v in zip(self.names, group, strict=True)]
         found = self.rows.filter(mine) if mine else self.rows
         held = {scan: rest for scan, *rest in found.select("scan", "bytes", "inodes").iter_rows()}
@@ -83,7 +83,7 @@ class History:
         return self.rows["scan"].unique(maintain_order=True).to_list()
 
     def trend(self, group: tuple[Any, ...], limit: int | None) -> dict[str, Any]:
-        """The columns of ``TREND`` for a group, ``used_bytes``, ``used_inodes``, ``outlook``."""
+        """Compute the columns ``TREND``, ``used_bytes``, ``used_inodes``, ``outlook``."""
         held = self.of_group(group)
         points = [(time, size) for time, size, _ in held if size is not None]
         used, inodes = (held[-1][1], held[-1][2]) if held else (None, None)
@@ -108,7 +108,7 @@ class History:
 
 
 def outlook(said: dict[str, Any], limit: int | None, last: datetime | None) -> str:
-    """When the trend reaches a limit, in words."""
+    """Describe in words when the trend reaches a limit."""
     used, rate = said["used_bytes"], said["bytes_per_day"]
     if used is None:
         return "unknown: the list does not record it"
@@ -144,14 +144,15 @@ _T95: Final = (
     *(6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812),
     *(1.796, 1.782, 1.771, 1.761, 1.753, 1.746, 1.740, 1.734, 1.729, 1.725),
 )
-"""Student's t of 0.95 for 1, 2, ... degrees of freedom."""
+"""Quantiles 0.95 of Student's t for 1, 2, ... degrees of freedom."""
 
 
 @attrs.frozen
 class Line:
-    """n points about ``mean_x``, ``mean_y``; slope; spread of the points about the line.
+    """A fitted line.
 
-    sxx: sum of squares of the distances from ``mean_x``.
+    n: number of points; mean_x, mean_y: their means; spread: residual standard deviation.
+    sxx: sum of squared distances from ``mean_x``.
     """
 
     n: int
@@ -163,7 +164,7 @@ class Line:
 
     @classmethod
     def through(cls, points: Sequence[tuple[float, float]]) -> Line | None:
-        """The line through points; None of fewer than two different ones."""
+        """Fit a line through points; None for fewer than two different x."""
         n = len(points)
         if len({x for x, _ in points}) < 2:
             return None
@@ -175,21 +176,21 @@ class Line:
 
     @property
     def slopes(self) -> tuple[float, float] | None:
-        """Between which the slope is; None with fewer than three points."""
+        """Interval of the slope; None for fewer than three points."""
         if self.n < 3:
             return None
         off = self._width / math.sqrt(self.sxx)
         return self.slope - off, self.slope + off
 
     def reaches(self, level: float) -> float | None:
-        """Where the line reaches a level above; None where it does not rise."""
+        """Return where the line reaches a higher level; None if it does not rise."""
         return self.mean_x + (level - self.mean_y) / self.slope if self.slope > 0 else None
 
     def between(self, level: float) -> tuple[float | None, float | None]:
-        """Where a further point may lie at the level first, and last.
+        """Return the earliest and the latest x at which a new point may reach a level.
 
-        None for the first where no rise leads there, for the last where there may be no rise.
-        Both None with fewer than three points.
+        The earliest is None if no rise leads to the level; the latest is None if there may be no
+        rise. Both are None for fewer than three points.
         """
         if self.n < 3:
             return None, None
@@ -225,7 +226,7 @@ def quotas(
     passwd: Path | None = None,
     group: Path | None = None,
 ) -> pl.LazyFrame:
-    """The view ``gpfs.quotas``, the fullest first."""
+    """Build the view ``gpfs.quotas``, the fullest first."""
     given = None if quotas is None else read_quotas(quotas)
     numbers = {
         kind: {name: number for number, name in reversed(read_names(path, file).items())}
@@ -277,7 +278,7 @@ def forecast(
     measure: str | None = None,
     **more: Any,
 ) -> pl.LazyFrame:
-    """The view ``gpfs.forecast``: one row, or one for each group of the last scan."""
+    """Build the view ``gpfs.forecast``: one row, or one for each group of the last scan."""
     limit = None if capacity is None else parse_size(capacity)
     sums = {"used_bytes": INT, "outlook": TEXT, "capacity_bytes": INT, "used_share": pl.Float64()}
     schema = {**aggregated_schema(tuple(dict.fromkeys(by))), **sums, **_TREND}

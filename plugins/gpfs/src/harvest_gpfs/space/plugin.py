@@ -1,6 +1,6 @@
-"""Deletion candidates of a file system, their owners, and how long the space lasts.
+"""Plugin declarations: deletion candidates, their owners, and forecasts of the space.
 
-Columns without a doc here have that of gpfs.file.
+Columns without a doc here have the one of gpfs.file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..views.settings import GROUPED, NOW, PASSWD, PEOPLE, SCAN, WORDS, by, view
 harvest_api = 1
 
 _KINDS: Final = ("file", "symlink", "other", "unknown")
-"""Kinds of candidates: never a directory."""
+"""Kinds of candidates; directories are never candidates."""
 
 SETTINGS: Final = {
     "age": Setting("least age of a candidate: 90d, 1y", str, "1y"),
@@ -49,7 +49,7 @@ SETTINGS: Final = {
     "now": NOW,
     "passwd": PASSWD,
 }
-"""Settings that choose candidates."""
+"""Settings that select candidates."""
 
 CANDIDATES: Final = view(
     "gpfs.candidates", "space.choose",
@@ -77,7 +77,7 @@ _NULL: Final = "null where there is none and some are undecided"
 
 
 def _part(prefix: str, which: str) -> tuple[Column, Column]:
-    """Number and bytes of objects of a part of an owner's data."""
+    """Declare columns of the number and bytes of objects in a part of an owner's data."""
     return (
         count(f"{prefix}_inodes", f"{which}; {_NULL}."),
         size(f"{prefix}_size_bytes", f"Logical size of {prefix}_inodes with a known size; null "
@@ -213,11 +213,11 @@ FILES: Final = ExporterSpec(
 
 @hookimpl
 def harvest_views() -> Iterable[View]:
-    """Deletion candidates and their owners; how long the space lasts."""
+    """Declare views of deletion candidates, their owners, forecasts and quotas."""
     return (CANDIDATES, CANDIDATE_OWNERS, FORECAST, QUOTAS)
 
 
 @hookimpl
 def harvest_exporters() -> Iterable[ExporterSpec]:
-    """Deletion candidates, as files for owners and for ``mmapplypolicy``."""
+    """Declare the exporter of deletion candidates: files for owners and for ``mmapplypolicy``."""
     return [FILES]

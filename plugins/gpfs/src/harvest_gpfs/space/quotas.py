@@ -1,4 +1,4 @@
-"""Quotas of a file: output of ``mmrepquota -Y`` or ``mmlsquota -Y``, or CSV."""
+"""Reading quotas: output of ``mmrepquota -Y`` or ``mmlsquota -Y``, or CSV."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS: Final = {"USR": "user", "GRP": "group", "FILESET": "fileset"}
 
 @attrs.frozen(kw_only=True)
 class Quota:
-    """A line of the file; number: of the user or group, where the file has it."""
+    """A quota in the file; number: uid or gid, if the file has it."""
 
     kind: str
     name: str
@@ -32,9 +32,9 @@ class Quota:
 
 
 def read_quotas(path: Path) -> list[Quota]:
-    """The quotas of a file: output of ``mmrepquota -Y`` or ``mmlsquota -Y``, or CSV.
+    """Read the quotas in a file: output of ``mmrepquota -Y`` or ``mmlsquota -Y``, or CSV.
 
-    Raises UsageError, with the line, for a file that cannot be read or is neither.
+    Raises UsageError with the line number for an invalid line, or if the file cannot be read.
     """
     try:
         lines = Path(path).expanduser().read_text("utf-8").splitlines()
@@ -59,7 +59,7 @@ def read_quotas(path: Path) -> list[Quota]:
 
 
 def _printed(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a parsable listing: fields by the names of its header, each with its line."""
+    """Parse the rows of ``-Y`` output: line numbers, and fields by the names in the header."""
     names: list[str] = []
     for number, line in enumerate(lines, 1):
         fields = [unquote(field) for field in line.split(":")]
@@ -70,7 +70,7 @@ def _printed(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _of_printed(row: dict[str, str]) -> Quota:
-    """Blocks are in KiB, and 0 means no limit."""
+    """Build a quota from ``-Y`` output: blocks are in KiB, and 0 means no limit."""
     soft, hard = (parse_size(f"{row[name]}K") or None for name in ("blockquota", "blocklimit"))
     soft_inodes, hard_inodes = (int(row[name]) or None for name in ("filesquota", "fileslimit"))
     kind = _KINDS.get(row["quotatype"])
@@ -89,7 +89,7 @@ def _of_printed(row: dict[str, str]) -> Quota:
 
 
 def _table(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of CSV: kind, name, soft and hard; perhaps fileset, soft_files and hard_files."""
+    """Parse the rows of CSV: kind, name, soft, hard; optional fileset, soft_files, hard_files."""
     reader = csv.DictReader(lines)
     for row in reader:
         yield reader.line_num, {k.strip(): (v or "").strip() for k, v in row.items() if k}

@@ -1,4 +1,4 @@
-"""A remark on queries that mix several scans."""
+"""Remark on queries that mix several scans."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..views.common import rows_of
 
 
 def several_scans(dataset: DatasetReader, sql: str) -> Iterator[str]:
-    """Warns that a query over ``gpfs.file`` counts the files of every scan.
+    """Warn that a query over ``gpfs.file`` counts the files of every scan.
 
-    A query that names ``scan_time`` or ``origin`` chooses its scan itself.
+    A query that contains ``scan_time`` or ``origin`` selects its scan itself.
     """
     if re.search(r"\b(scan_time|origin)\b", sql, re.IGNORECASE):
         return

@@ -45,9 +45,9 @@ def change(
     group: Path | None = None,
     **more: str,
 ) -> pl.LazyFrame:
-    """The view ``gpfs.change``; no rows without two named scans or two scans with a time.
+    """Build the view ``gpfs.change``, without rows unless two scans are named or have a time.
 
-    more: ``from``, a word of Python.
+    more: may contain ``from``, which is a Python keyword.
     """
     names = tuple(dict.fromkeys(by))
     setting = named(passwd, group, top_depth=top_depth)
@@ -60,7 +60,7 @@ def change(
     before, after = span(found, more.get("from"), to, over)
 
     def compute() -> pl.DataFrame:
-        # two scans are compared once, whatever is asked about them
+        # compare two scans only once, for all queries
         rows, plain = rows_of(dataset), Setting(top_depth=top_depth)
         found, within = kept(
             dataset,
@@ -81,9 +81,9 @@ def change(
 def span(
     scans: Sequence[Scan], since: str | None, to: str | None, over: str | None
 ) -> tuple[Scan, Scan]:
-    """The scans at the beginning and the end of what is looked at.
+    """Choose the earlier and the later scan.
 
-    Raises UsageError where wishes contradict each other, or name less than two scans.
+    Raises UsageError if settings contradict each other, or if there are fewer than two scans.
     """
     if since is not None and over is not None:
         said = f"from={since!r} and over={over!r} both set the earlier scan"
@@ -93,19 +93,19 @@ def span(
     if over is None or time is None:
         return earlier[0], after
     wanted = time - timedelta(days=parse_age(over))
-    # of two that are equally near the earlier one
+    # of two equally near scans, take the earlier one
     return min(earlier, key=lambda scan: abs((scan.time or time) - wanted)), after
 
 
 def _in_both(table: pl.DataFrame, flows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Only the columns of one scan, where the other does not record groups."""
+    """Set columns of changes to null if one of the scans does not record the groups."""
     for side, there, suffix in (("old", "was", ""), ("new", "is", "_new")):
         other = "new" if side == "old" else "old"
         objects = flows.filter(there)
         if objects.is_empty() or all(objects[f"{name}{suffix}"].count() for name in names):
             continue
         if not all(flows[f"{name}{'' if suffix else '_new'}"].count() for name in names):
-            continue  # neither says it: all objects are one group of both
+            continue  # no scan records the groups: all objects are in one group
         kept = (*names, f"{other}_inodes", f"{other}_bytes")
         table = table.filter(pl.col(f"{other}_inodes") > 0).with_columns(
             pl.lit(None, kind).alias(name)
@@ -136,7 +136,7 @@ def churn(
     new: str | None = None,
     root: str | None = None,
 ) -> pl.LazyFrame:
-    """The view ``gpfs.churn``."""
+    """Build the view ``gpfs.churn``."""
     schema = {"top": TEXT, **types_of(*SUMS), **_SCANS}
     if "gpfs.file" not in dataset:
         return deferred(no_scan, schema)
@@ -149,7 +149,7 @@ def churn(
 def compare(
     old: tuple[PolarsRows, Scan], new: tuple[PolarsRows, Scan], root: str | None, setting: Setting
 ) -> pl.DataFrame:
-    """The view's rows for two scans, each given with the rows that it is among."""
+    """Compare two scans; each is given with rows that contain it."""
     found, within = changes_of(old, new, ["top"], root, setting)
     return summed(found, ["top"], within).with_columns(
         old_scan=pl.lit(old[1].label), new_scan=pl.lit(new[1].label)
@@ -163,7 +163,7 @@ def changes_of(
     root: str | None,
     setting: Setting,
 ) -> tuple[pl.DataFrame, Setting]:
-    """The flows between two scans (see ``pairs``), and the setting with their common root."""
+    """Compute the flows between two scans (see ``pairs``) and the common setting."""
     (old_rows, before), (new_rows, after) = old, new
     earlier, later = old_rows.of(before), new_rows.of(after)
     common = root if root is not None else common_root(earlier, later)
@@ -174,11 +174,11 @@ def changes_of(
 def ends(
     scans: Sequence[Scan], first: str | None, last: str | None, words: str
 ) -> tuple[list[Scan], Scan]:
-    """The scans from which one may be compared, oldest first, and the one it is compared with.
+    """Choose the candidates for the earlier scan, oldest first, and the later scan.
 
-    first, last: as scans are named; without a first all that are earlier than the last, without a
-    last the latest.  words: how these are given, for messages.
-    Raises UsageError where there are not two.
+    first, last: names of scans. Without a first, the candidates are all scans before the last;
+        without a last, it is the latest. words: how to set both, for messages.
+    Raises UsageError if there are not two scans.
     """
     if ALL in (first, last):
         raise UsageError("all is not one scan to compare with", remedy=f"name one: {words}")

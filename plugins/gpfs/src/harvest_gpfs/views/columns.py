@@ -1,4 +1,4 @@
-"""Columns that several views of scans have."""
+"""Columns that several views of scans have in common."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .settings import WITHIN
 
 
 def metric(name: str) -> Column:
-    """A metric of a group; directories are objects like others."""
+    """Declare the column of a metric; directories count as objects."""
     if name == "hottest":
         return amount(name, METRICS[name])
     kinds = {"bytes": size, "time": time}
@@ -27,11 +27,11 @@ _KINDS: Final = {
 }
 
 KEYS: Final = {name: _KINDS.get(name, text)(name, GROUPINGS[name]) for name in WITHIN}
-"""Keys of groups."""
+"""Columns of the keys of groups."""
 
 
 def keys_without(*names: str) -> tuple[Column, ...]:
-    """Keys of groups, without those that a view divides each group by itself."""
+    """Return the key columns except those by which a view already divides each group."""
     return tuple(key for name, key in KEYS.items() if name not in names)
 
 
@@ -39,14 +39,14 @@ DIRECTORIES: Final = (
     path(DIRECTORY, GROUPINGS[DIRECTORY]),
     count("depth", "Directories between it and the root; 0 for the root itself."),
 )
-"""A directory and its depth."""
+"""Columns of a directory and its depth."""
 
 _FIRST: Final = ("size_bytes", "inodes", "files", "allocated_bytes", "hard_links")
 
 METRICS_BY_SIZE: Final = tuple(
     metric(name) for name in dict.fromkeys((*_FIRST, *DEFAULT, *METRICS))
 )
-"""All metrics, the most useful first."""
+"""Columns of all metrics, the most useful first."""
 
 DATA: Final = {
     "size_bytes": size("size_bytes", "Logical size of these objects with a known size; null where "
@@ -56,7 +56,7 @@ DATA: Final = {
     "allocated_bytes": size("allocated_bytes", "Allocated size of these objects with a known "
                             "allocated size; null where all are unknown."),
 }  # fmt: skip
-"""Sums without directories."""
+"""Columns of sums that exclude directories."""
 
 KNOWN: Final = {
     "inodes": count("known_inodes", "Objects with all values that decide membership, without "
@@ -64,10 +64,10 @@ KNOWN: Final = {
     "size_bytes": size("known_size_bytes", "Logical size of the objects in known_inodes with a "
                        "known size; null where all are unknown."),
 }  # fmt: skip
-"""Denominators of shares: objects known to be in the part or not."""
+"""Denominators of shares: columns of objects for which membership in the part is known."""
 
 UNDECIDED: Final = "null where none is known to be and some may be"
-"""When a part is unknown."""
+"""Description of when a part is unknown."""
 
 SCAN: Final = text("scan", "The scan: its time in UTC, the path of a list without a time, or all.")
 

@@ -1,4 +1,4 @@
-"""Common parts of all views of scans: their scan and their settings."""
+"""Scan and settings of views, and other parts that all views of scans share."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from ..aggregation.scans import LATEST, Scan, moment, pick
 INT, TEXT, TIME = pl.Int64(), pl.String(), pl.Datetime("us", "UTC")
 
 SUMS: Final = ("inodes", "size_bytes", "allocated_bytes")
-"""Sums of most views."""
+"""Sums that most views have."""
 
 
 def types_of(*names: str) -> dict[str, pl.DataType]:
-    """The columns of a view that are counts and sums, and shares of these."""
+    """Map names of counts, sums and shares to their types."""
     return {name: pl.Float64() if name.endswith("share") else INT for name in names}
 
 
 def objects_with(*names: str) -> dict[str, pl.DataType]:
-    """Columns of a view of objects: those of ``gpfs.file``, ``user`` and ``paths``."""
+    """Map columns of objects to types: those of ``gpfs.file``, ``user`` and ``paths``."""
     return {name: ({"user": TEXT, "paths": INT} | COLUMNS)[name] for name in names}
 
 
 def rows_of(dataset: DatasetReader) -> PolarsRows:
-    """All rows of ``gpfs.file``, asked by polars' streaming engine."""
+    """Load all rows of ``gpfs.file``, for polars' streaming engine."""
     return PolarsRows(dataset["gpfs.file"])
 
 
 def frame_of(found: Listing) -> pl.LazyFrame:
-    """The rows of a scan of a dataset."""
+    """Return the rows of a scan of a dataset as a lazy frame."""
     assert isinstance(found.rows, PolarsRows)
     return found.rows.frame
 
@@ -56,10 +56,10 @@ def listing(
     root: str | None = None,
     now: str | datetime | None = None,
 ) -> Listing:
-    """One scan of a dataset; results about it are kept as long as the dataset.
+    """Select one scan of a dataset; its results are cached as long as the dataset exists.
 
-    The scan is chosen immediately, so that a wrong name is reported when a view is made.  In a
-    dataset without rows, a view has columns but no rows.
+    The scan is selected immediately, so that a wrong name raises an error when a view is built. In
+    a dataset without rows, a view has columns but no rows.
     """
     reference = None if now is None else moment(now)
     found = kept(dataset, ("gpfs.listing", scan), lambda: _listed(dataset, scan))
@@ -76,7 +76,7 @@ def _listed(dataset: DatasetReader, scan: str) -> Listing:
 
 
 def no_scan() -> pl.DataFrame:
-    """Raise the DatasetError of a dataset that holds no scan."""
+    """Raise the DatasetError for a dataset without scans."""
     pick(())
     raise AssertionError("no scan can be picked")
 
@@ -90,10 +90,10 @@ def asked(
     now: str | None = None,
     **more: Any,
 ) -> tuple[Listing, Setting]:
-    """The scan of a view, and the references of its groupings.
+    """Return the scan of a view, and the settings of its groupings.
 
-    root, now, more: settings of the view, as it was given them; see ``named``.
-    Raises UsageError where a grouping needs ages and the scan has no time.
+    root, now, more: settings of the view; see ``named``.
+    Raises UsageError if a grouping needs ages and the scan has no time.
     """
     setting = named(**more)
     found = listing(dataset, scan, root=root, now=now)
@@ -103,13 +103,13 @@ def asked(
 
 
 def named(passwd: Path | None = None, group: Path | None = None, **more: Any) -> Setting:
-    """Settings of groupings, with the names of users and groups from files."""
+    """Build settings of groupings, with the names of users and groups from files."""
     users, groups = read_names(passwd, "passwd"), read_names(group, "group")
     return Setting(user_names=users, group_names=groups, **more)
 
 
 def exclusive(by: Sequence[str], *divided_by: str) -> tuple[str, ...]:
-    """Names of groupings; raises UsageError for one that the view divides each group by itself."""
+    """Return distinct grouping names; raise UsageError for one that the view already divides by."""
     for name in by:
         if name in divided_by:
             raise UsageError(
@@ -120,15 +120,15 @@ def exclusive(by: Sequence[str], *divided_by: str) -> tuple[str, ...]:
 
 
 def aggregated_schema(by: Sequence[str], names: Sequence[str] = ()) -> dict[str, pl.DataType]:
-    """The columns that an aggregation gives."""
+    """Return the columns of an aggregation's result."""
     task = Aggregation(tuple(by), tuple(names), Setting(now=datetime(2000, 1, 1, tzinfo=UTC)))
     return int64_of(task.result(task.partial(no_rows()).collect()).schema)
 
 
 def part_sum(values: str | pl.Expr, flag: pl.Expr) -> pl.Expr:
-    """The sum over rows of an aggregation with a flag.
+    """Sum the rows of an aggregation that have a flag.
 
-    Null where no object is known to have it and some may: that is not 0.
+    The sum is null, not 0, if no object is known to have the flag and it is unknown for some.
     """
     values = pl.col(values) if isinstance(values, str) else values
     flag = flag & (pl.col("inodes") > 0)
@@ -137,12 +137,12 @@ def part_sum(values: str | pl.Expr, flag: pl.Expr) -> pl.Expr:
 
 
 def largest_first(table: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """The largest groups by some columns first; unknown ones last."""
+    """Sort groups by some columns, largest first; unknown values last."""
     return table.sort(list(columns), descending=True, nulls_last=True, maintain_order=True)
 
 
 def collected(rows: pl.LazyFrame) -> pl.DataFrame:
-    """The rows, by polars' streaming engine."""
+    """Collect the rows with polars' streaming engine."""
     return rows.collect(engine="streaming")
 
 
@@ -152,9 +152,9 @@ def of_scan(
     compute: Callable[[], pl.DataFrame],
     **said: str | None,
 ) -> pl.LazyFrame:
-    """A view of one scan: the columns that ``compute`` gives, and which scan it is.
+    """Build a view of one scan: the columns that ``compute`` returns, and the scan's name.
 
-    said: texts that stand in every row, before the scan.
+    said: columns with the same text in every row, placed before the scan's name.
     """
     texts = {**said, "scan": found.scan.label}
 

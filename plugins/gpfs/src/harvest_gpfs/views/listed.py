@@ -1,6 +1,6 @@
-"""Views that compare two scans, without directories, and views that list paths.
+"""Declarations of views that compare two scans, without directories, or that list paths.
 
-Columns without a doc here have that of gpfs.file.
+Columns without a doc here have the one of gpfs.file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from harvest.toolkit.settings import one_of
 from . import columns, settings
 
 GROUPS: Final = ("user", "group", "fileset", "pool", "top")
-"""Groupings of changes."""
+"""Groupings in views of changes."""
 
 _WAYS: Final = {
     "created": ("only in the later scan", "later"),
@@ -25,7 +25,7 @@ _WAYS: Final = {
     "moved_out": ("in both scans that are in another group now", "earlier"),
     "accessed": ("in both scans with another access time", "later"),
 }
-"""Kinds of changes: which objects have them, and which scan gives their size."""
+"""Kinds of changes: the objects that have each, and the scan that gives their size."""
 
 _FLOWS: Final = tuple(
     column
@@ -109,7 +109,7 @@ _DETAILS: Final = (
     *_WHERE,
     columns.SCAN,
 )
-"""Columns of views that list an object at its first path."""
+"""Columns of views that list each object at its first path."""
 
 LARGEST: Final = settings.view(
     "gpfs.largest", "views.paths",

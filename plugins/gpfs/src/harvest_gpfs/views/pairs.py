@@ -1,9 +1,9 @@
-"""Two scans compared object by object: changes, summed by the groups before and after.
+"""Comparison of two scans object by object: changes summed by the groups before and after.
 
-Objects are compared by inode and generation, in passes that take a share of the inodes each, so
-that no more than a share of two scans is held at a time.  What remains of a pass are sums: a row
-for each pair of groups (owner, directory and so on) that objects were in before and are in after.
-All changes, by owner or by directory, are sums over these few rows.
+Objects are compared by inode and generation. Each pass takes a share of the inodes, so that only
+this share of two scans is in memory. A pass leaves only sums: a row for each pair of groups (owner,
+directory and so on) in which objects were before and are after. All changes by owner or by
+directory are sums over these few rows.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ SUMS: Final = (
     *(name for change in _CHANGES for name in (change, f"{change}_bytes")),
     *("old_inodes", "old_bytes", "new_inodes", "new_bytes", "grown_bytes", "unmeasured"),
 )
-"""What is counted and summed for each group.
+"""Counts and sums for each group.
 
-Bytes are of objects whose size is known in each scan that has them, so that growth adds up; the
-others are ``unmeasured``.
+Sums of bytes include only objects whose size is known in each scan that has them, so that growth
+adds up. Other objects are ``unmeasured``.
 """
 
 _SEEN: Final = ("modified", "accessed", "renamed")
@@ -41,7 +41,7 @@ _MEASURED: Final = {
     "new_bytes": "new_inodes",
     "grown_bytes": "stayed",
 }
-"""Sums of bytes, and the count of the objects that they are of."""
+"""Sums of bytes, and the count of objects that belongs to each."""
 
 _AIDS: Final = (
     *("stayed", *(f"{name} measured" for name in _MEASURED.values())),
@@ -49,7 +49,7 @@ _AIDS: Final = (
 )
 
 LEAST_PAIRED_ROWS = 4_000_000
-"""Least number of rows of both scans that are compared together."""
+"""Minimum number of rows of both scans that are compared together."""
 
 _BYTES_PER_ROW = 900
 
@@ -57,14 +57,14 @@ _BYTES_PER_ROW = 900
 def flows(
     old: PolarsRows, new: PolarsRows, rows: int, keys: Sequence[str], setting: Setting
 ) -> pl.DataFrame:
-    """Sums over objects by the groups they were in (``uid``) and are in (``uid_new``).
+    """Sum objects by their groups before (``uid``) and after (``uid_new``).
 
-    rows: how many both scans have; keys: names of groupings.
-    ``was`` and ``is``: whether the objects are in the earlier and in the later scan.
+    rows: number of rows in both scans; keys: names of groupings.
+    Columns ``was`` and ``is``: whether the objects are in the earlier and in the later scan.
     """
     known = _known(old) & _known(new)
     identity = _KEY if "generation" in known else _KEY[:1]
-    # each pass reads all rows: with more memory there are fewer
+    # each pass reads all rows: with more memory, fewer passes are needed
     budget = max(BUDGET * 2, available_memory() // 8)
     shares = passes_for(rows, least=LEAST_PAIRED_ROWS, bytes_each=_BYTES_PER_ROW, budget=budget)
     found: list[pl.DataFrame] = []
@@ -72,21 +72,21 @@ def flows(
         every = [_share(rows, share, shares, keys, setting) for rows in (old, new)]
         sides = [side.filter(NO_DIRECTORY) for side in every]
         if "kind" not in known:
-            # what one list calls a directory is one in the other, too
+            # an object that is a directory in one list is one in the other, too
             folders = pl.concat(every).filter(kind="directory").select(identity)
             sides = [s.join(folders, on=identity, how="anti", nulls_equal=True) for s in sides]
         found.append(_flows(sides, identity, keys, known))
-        # combined at once: of many directories each pass leaves a row
+        # merge immediately: with many directories, each pass leaves many rows
         sums = (pl.col(name).sum() for name in _FLOWS)
         found = [pl.concat(found).group_by(_flow_keys(keys)).agg(sums)]
     return found[0]
 
 
 def summed(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataFrame:
-    """The sums of all changes for each group, sorted by it; ``SUMS`` says which.
+    """Sum all changes for each group, sorted by group; the columns are ``SUMS``.
 
-    found: what ``flows`` gave; by: some of its keys, or none for all objects together.
-    A sum that is more than an int64 holds is null.
+    found: result of ``flows``; by: some of its keys, or empty for one group of all objects.
+    A sum that does not fit an int64 is null.
     """
     found = _labelled(found, by, setting)
     keys = list(by) or [_TOGETHER]
@@ -102,7 +102,7 @@ def summed(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataF
 
 
 def _only_known(total: pl.DataFrame) -> pl.DataFrame:
-    """Null instead of 0 where there are objects without known values."""
+    """Set sums to null instead of 0 if their objects have no known values."""
     bytes_known = {
         size: (pl.col(count) == 0) | (pl.col(f"{count} measured") > 0)
         for size, count in _MEASURED.items()
@@ -118,7 +118,7 @@ _TOGETHER = "all objects"
 
 
 def _labelled(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataFrame:
-    """Groups as people name them; two numbers with one name are one group."""
+    """Replace keys of groups by their labels; two numbers with one label become one group."""
     for name in by:
         label = GROUPINGS[name].label(setting)
         for column in (name, f"{name}_new"):
@@ -128,7 +128,7 @@ def _labelled(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.Da
 
 
 def _moved(keys: Sequence[str]) -> pl.Expr:
-    """Whether objects of both scans are in another group than before."""
+    """Test whether objects in both scans have changed their group."""
     elsewhere = [pl.col(name).ne_missing(pl.col(f"{name}_new")) for name in keys]
     return pl.col("was") & pl.col("is") & pl.any_horizontal(elsewhere)
 
@@ -137,9 +137,9 @@ _EVERY: Final = pl.lit(value=True)
 
 
 def _sums(size: str, test: pl.Expr, value: pl.Expr) -> list[pl.Expr]:
-    """Bytes of the objects that pass a test, how many these are, and how many are measured.
+    """Sum bytes of the objects that pass a test; count these objects, and the measured ones.
 
-    size: the name of the sum; value: what is summed.
+    size: name of the sum; value: expression to sum.
     """
     count = _MEASURED[size]
     return [
@@ -170,7 +170,7 @@ def _new_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return grouped.agg(
         *_sums("created_bytes", ~stayed, size),
         *(pl.col(name).sum() for name in _SEEN_SUMS),
-        # what moves weighs what it did before; what it grew by stands apart
+        # moved objects count with their earlier size; their growth is counted separately
         *_sums("moved_in_bytes", _moved(keys), was_size),
         *_sums("new_bytes", _EVERY, size),
         *_sums("grown_bytes", stayed, size - was_size),
@@ -179,10 +179,10 @@ def _new_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def _known(rows: PolarsRows) -> frozenset[str]:
-    """What some row of a scan has: ``generation``, ``kind``; times with fractions of a second.
+    """Return what some rows of a scan have: ``generation``, ``kind``, or fractions of seconds.
 
-    Some lists have no generations, others whole seconds alone: that is a matter of the list, and
-    not of a row, since a file's time may be a whole second by itself.
+    Some lists have no generations, others only whole seconds. This is decided per list, not per
+    row, since a single file's time may be a whole second by chance.
     """
     fraction = {
         name: pl.col(column).dt.epoch("us") % 1_000_000 != 0 for name, column in _TIMES.items()
@@ -214,7 +214,7 @@ def _flow_keys(keys: Sequence[str]) -> list[str]:
 def _flows(
     sides: list[pl.DataFrame], identity: Sequence[str], keys: Sequence[str], known: frozenset[str]
 ) -> pl.DataFrame:
-    # only objects of several rows are put in order, to take the first path of each
+    # sort only objects with several rows, to take the first path of each
     inodes = [s["inode"].sort() for s in sides]
     repeated = pl.concat([each.filter(each == each.shift(1)) for each in inodes])
     again = pl.col("inode").is_in(repeated.unique().implode())
@@ -259,14 +259,14 @@ def _flows(
 
 
 def _paired(sides: Sequence[pl.DataFrame], identity: Sequence[str]) -> pl.LazyFrame:
-    """Objects as they were and as they are (``_new``), of scans with one row for each."""
+    """Join objects as they were and as they are (``_new``); sides have one row per object."""
     old, new = (side.lazy() for side in sides)
     was, now = old.with_columns(was=True), new.with_columns(**{"is": True})
     return was.join(now, on=identity, how="full", coalesce=True, nulls_equal=True, suffix="_new")
 
 
 def _renamed(sides: Sequence[pl.DataFrame], identity: Sequence[str]) -> pl.DataFrame:
-    """Objects that lost a path and got another one."""
+    """Return objects that lost a path and got another one."""
     old, new = sides
     on = [*identity, "path"]
     gone = old.join(new, on=on, how="anti", nulls_equal=True).select(identity).unique()
@@ -276,9 +276,9 @@ def _renamed(sides: Sequence[pl.DataFrame], identity: Sequence[str]) -> pl.DataF
 
 
 def _differs(name: str, known: frozenset[str]) -> pl.Expr:
-    """Whether two times differ; null where a list lacks one.
+    """Test whether two times differ; null if a list lacks one.
 
-    By seconds, where a scan has whole seconds alone.
+    Compares whole seconds if one of the scans has only these.
     """
     unit = 1 if name in known else 1_000_000
     old, new = (pl.col(column).dt.epoch("us") // unit for column in (name, f"{name}_new"))

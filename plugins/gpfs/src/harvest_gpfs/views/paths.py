@@ -1,7 +1,8 @@
-"""Views of large and old objects, possible copies, crowded directories, and odd values and paths.
+"""Views of large and old objects, possible copies, crowded directories, and unusual values.
 
-Copies and entries are grouped by text, and a scan may have hundreds of millions of texts.  Sizes,
-or a hash, divide them into shares, so that memory holds one share; the text decides the group.
+Copies and entries are grouped by text, and a scan may have hundreds of millions of distinct texts.
+Rows are therefore divided by size or by a hash, so that only one share is in memory. The text still
+decides the group.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ _SHOWN: Final = objects_with(
 
 
 def largest(dataset: DatasetReader, n: int, scan: str, passwd: Path | None = None) -> pl.LazyFrame:
-    """The view ``gpfs.largest``."""
+    """Build the view ``gpfs.largest``."""
     return _first(dataset, "size_bytes", n, scan, passwd, descending=True)
 
 
 def oldest(
     dataset: DatasetReader, n: int, by: str, scan: str, passwd: Path | None = None
 ) -> pl.LazyFrame:
-    """The view ``gpfs.oldest``; the requested time is also a column."""
+    """Build the view ``gpfs.oldest``, with the requested time as a column."""
     return _first(dataset, f"{by}_time", n, scan, passwd, descending=False)
 
 
@@ -55,10 +56,10 @@ def _first(
 def _objects(
     rows: pl.LazyFrame, shown: Iterable[str], column: str, n: int, *, descending: bool
 ) -> pl.DataFrame:
-    """The first ``n`` objects by a column.
+    """Return the first ``n`` objects by a column.
 
-    Rows are taken in the order of the column, then of objects and paths, so that the paths of an
-    object follow each other; more are taken until ``n`` objects are among them.
+    Rows are sorted by the column, then by object and path, so that the paths of an object are
+    adjacent. More rows are read until they contain ``n`` objects.
     """
     columns = [name for name in shown if name != "user"]
     rows = rows.filter(NO_DIRECTORY, pl.col(column).is_not_null()).select(
@@ -79,9 +80,9 @@ def _objects(
 
 
 def _head(rows: pl.LazyFrame, column: str, wanted: int, *, descending: bool) -> pl.DataFrame:
-    """At least the first ``wanted`` rows by a column and the inode; all where there are fewer.
+    """Return at least the first ``wanted`` rows by a column and the inode, or all if fewer.
 
-    Found by their least value, which no engine needs to sort whole rows for.
+    A query finds the last value first, so that no engine needs to sort whole rows.
     """
     value = pl.col(column)
     first = value.top_k(wanted) if descending else value.bottom_k(wanted)
@@ -89,7 +90,7 @@ def _head(rows: pl.LazyFrame, column: str, wanted: int, *, descending: bool) -> 
     if len(edge) < wanted:
         return collected(rows)
     last = edge.min() if descending else edge.max()
-    # many may share the last value: of those, the ones with the smallest inodes
+    # many rows may have the last value: take those with the smallest inodes
     tied = rows.filter(value == last)
     inode = collected(tied.select(pl.col("inode").bottom_k(wanted)))["inode"].max()
     before = value > last if descending else value < last
@@ -99,7 +100,7 @@ def _head(rows: pl.LazyFrame, column: str, wanted: int, *, descending: bool) -> 
 _NAME: Final = r"/([^/]*)$"
 
 LEAST_NAMED_ROWS = 2_000_000
-"""Least number of rows whose names are compared together."""
+"""Minimum number of rows whose names are compared together."""
 
 _BYTES_PER_ROW: Final = 600
 
@@ -111,9 +112,9 @@ _ORDER: Final = ("extra_bytes", "name", "size_bytes")
 
 
 def duplicates(dataset: DatasetReader, above: str, n: int, scan: str) -> pl.LazyFrame:
-    """The view ``gpfs.duplicates``; a list without sizes has one row of nulls.
+    """Build the view ``gpfs.duplicates``; a list without sizes gives one row of nulls.
 
-    above: smaller files do not count; they are most files and hold little.
+    above: minimum file size; smaller files are most of the files but hold little data.
     """
     least = parse_size(above)
     found = listing(dataset, scan)
@@ -141,7 +142,7 @@ def duplicates(dataset: DatasetReader, above: str, n: int, scan: str) -> pl.Lazy
         said = rows.select(pl.col("size_bytes").is_not_null().any())
         sizes_known = total or collected(said).item()
         if not sizes_known and not collected(rows.head(1)).is_empty():
-            # that no name occurs twice is not known either
+            # without sizes, it is also unknown that no name occurs twice
             return pl.DataFrame({name: [None] for name in _COPIES})
         first = pl.concat(firsts).sort(*_ORDER, descending=[True, False, False]).head(n)
         return first.join(pl.concat(together).sum(), how="cross").with_columns(
@@ -152,7 +153,7 @@ def duplicates(dataset: DatasetReader, above: str, n: int, scan: str) -> pl.Lazy
 
 
 def _copies(large: pl.LazyFrame, share: int, shares: int) -> pl.DataFrame:
-    """Names in a share that several files of one size have, the most bytes first."""
+    """Find names in a share that several files of equal size have, sorted by bytes."""
     if shares > 1:
         large = large.filter(pl.col("size_bytes") % shares == share)
     name = pl.col("path").str.extract(_NAME).fill_null(pl.col("path"))
@@ -172,7 +173,7 @@ _BUCKETS: Final = 1 << 20
 
 
 def crowded(dataset: DatasetReader, least: int, scan: str) -> pl.LazyFrame:
-    """The view ``gpfs.crowded``."""
+    """Build the view ``gpfs.crowded``."""
     found = listing(dataset, scan)
 
     def compute() -> pl.DataFrame:
@@ -180,7 +181,7 @@ def crowded(dataset: DatasetReader, least: int, scan: str) -> pl.LazyFrame:
         below = frame_of(found).filter(pl.col("path").str.contains("/", literal=True))
         rows = below.select(directory, "kind", "size_bytes")
         bucket = (pl.col("directory").hash() % _BUCKETS).alias("bucket")
-        # a directory of so many entries is in a bucket of at least as many: most have fewer
+        # a directory with many entries makes its bucket large: most buckets are smaller
         counts = collected(rows.group_by(bucket).agg(pl.len()))
         full = counts.filter(pl.col("len") >= least)["bucket"]
         some = rows.filter(bucket.is_in(full.implode())) if len(full) else rows.clear()
@@ -216,7 +217,7 @@ _MAY_LACK: Final = {
     "heat": "",
     "nlink": "hard links are found by comparing all inodes",
 }
-"""Columns that a list may lack, and the consequence."""
+"""Columns that a list may lack, and the consequence of each."""
 
 _FINDINGS: Final = ("fact", "gap", "oddity")
 _COMPARED: Final = ("size_bytes", "modify_time", "uid", "nlink", "kind")
@@ -225,7 +226,7 @@ _TIMES: Final = ("access_time", "modify_time", "create_time")
 
 
 def scan_quality(dataset: DatasetReader, scan: str, now: str | None = None) -> pl.LazyFrame:
-    """The view ``gpfs.scan_quality``: a row for each check."""
+    """Build the view ``gpfs.scan_quality``, with a row for each check."""
     schema = {"finding": TEXT, "check": TEXT, "count": INT, "meaning": TEXT}
     found = listing(dataset, scan, now=now)
 
@@ -251,12 +252,12 @@ def scan_quality(dataset: DatasetReader, scan: str, now: str | None = None) -> p
 
 
 def _count(test: pl.Expr) -> pl.Expr:
-    """Rows for which a test is true; null where it is true for none and unknown for some."""
+    """Count rows that pass a test; null if none passes and some results are unknown."""
     return pl.when(test.any() | test.is_not_null().all()).then(test.sum().cast(pl.Int64))
 
 
 def _tests(reference: datetime | None) -> dict[str, tuple[str, pl.Expr, str]]:
-    """Tests of each row by name of the check: kind of finding, test and meaning."""
+    """Return tests of rows by name of the check: kind of finding, test and meaning."""
     size, allocated = pl.col("size_bytes"), pl.col("allocated_bytes")
     kinds = ("file", "directory", "symlink", "other")
     facts = {"paths": pl.col("inode").is_not_null()}
@@ -286,9 +287,9 @@ def _tests(reference: datetime | None) -> dict[str, tuple[str, pl.Expr, str]]:
 
 
 def _links(found: Listing, several: int | None) -> list[tuple[str, str, int | None, str]]:
-    """Checks over all rows of an object, whatever their number of links.
+    """Check all rows of each object, whatever their number of links.
 
-    several: rows with more than one link; an object that is listed once has links elsewhere.
+    several: number of rows with more than one link; an object listed only once has other paths.
     """
     linked = twice = disagree = further = 0
     for portion in found.linked(_COMPARED, everything=True):
@@ -335,23 +336,23 @@ _PATTERNS: Final = {
 }
 _ODDITIES: Final = {
     "not UTF-8": _UNDECODABLE,
-    # where path_raw is given, \\xNN stands for a byte, and a backslash is written twice
+    # in a path with path_raw, \\xNN is a byte, and a backslash is doubled
     "backslash": pl.when(_UNDECODABLE)
     .then(_PATH.str.contains(r"\\\\"))
     .otherwise(_PATH.str.contains("\\", literal=True)),
     **{name: _PATH.str.contains(pattern) for name, pattern in _PATTERNS.items()},
-    # a pattern that is slow, and that few paths are long enough for
+    # this pattern is slow, and few paths are long enough for it
     "longer than 200 characters": pl.when(_PATH.str.len_bytes() > 200)
     .then(_PATH)
     .str.contains(r"[^/]{201}"),
 }
-"""Oddities of names, and the tests of a path for each."""
+"""Tests of a path by name of the oddity."""
 _SHORT: Final = _PATH.str.contains("|".join((r"\\", *_PATTERNS.values())))
-"""One pattern for all oddities of a decoded name that is not long."""
+"""One pattern for all oddities of decoded names except length."""
 
 
 def odd_names(dataset: DatasetReader, scan: str, kinds: Sequence[str] = ()) -> pl.LazyFrame:
-    """The view ``gpfs.odd_names``, in the dataset's order."""
+    """Build the view ``gpfs.odd_names``, in the dataset's order."""
     wanted = list(kinds) or list(_ODDITIES)
     for kind in wanted:
         if kind not in _ODDITIES:

@@ -1,4 +1,4 @@
-"""Declarations of views of scans, and settings that several views and reports share."""
+"""Declarations of views of scans, and settings that several views and reports use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..measures import DEFAULT, DIRECTORY, GROUPINGS, METRICS
 REQUIRES: Final = ("gpfs.file",)
 WORDS: TypeAlias = tuple[str, ...]
 WITHIN: Final = tuple(name for name in GROUPINGS if name != DIRECTORY)
-"""Groupings in which each object is in one group."""
+"""Groupings that put each object into one group."""
 
 
 def view(
@@ -25,7 +25,7 @@ def view(
     *columns: Column,
     first: tuple[str, ...] = (),
 ) -> View:
-    """A view of scans, with the columns of its rows; the module has a function of its last name."""
+    """Declare a view of scans; the function in ``module`` has the last part of the view's name."""
     build = f"harvest_gpfs.{module}:{name.rpartition('.')[2]}"
     return View(
         name=name,
@@ -39,12 +39,12 @@ def view(
 
 
 def by(*default: str, words: tuple[str, ...] = WITHIN) -> Setting:
-    """The setting ``by``: one or several of these groupings."""
+    """Declare the setting ``by``: one or more of these groupings."""
     return Setting("groupings, as a comma list", WORDS, default, some_of(words))
 
 
 def count(doc: str, default: int, least: int = 1) -> Setting:
-    """A setting that is a whole number."""
+    """Declare a setting with an integer value."""
     return Setting(doc, int, default, at_least(least))
 
 

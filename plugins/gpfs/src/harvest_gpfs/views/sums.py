@@ -1,4 +1,4 @@
-"""Views of who uses the space and where, and of the age and size of objects."""
+"""Declarations of views of space by owner and place, and of the age and size of objects."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _OWNERS_KNOWN: Final = (
     count("future_known_inodes", "Objects other than directories with known times; null where "
           "there are none, or the scan has no time."),
 )  # fmt: skip
-"""Denominators of shares."""
+"""Columns of the denominators of shares."""
 
 OWNER_COLUMNS: Final = (
     number("uid", "Owner's number; null where it is not recorded."),
@@ -179,7 +179,7 @@ _IN_CLASS: Final = {
 
 
 def _bytes(name: str, what: str) -> Column:
-    """Bytes of the objects of a part, which has a count, too."""
+    """Declare the column of bytes of a part that also has a count."""
     part = name.partition("_")[0]
     return size(name, f"{what} with a known size; null where all are unknown, or {part}_inodes is "
                 "null.")  # fmt: skip
@@ -190,7 +190,7 @@ def _exact(name: str, doc: str) -> Column:
 
 
 def _of_known(prefix: str) -> Column:
-    """The bytes of a part as a share of the bytes known to be in it or not."""
+    """Declare a part's bytes as a share of the bytes for which membership is known."""
     return share(f"{prefix}_share", f"{prefix}_size_bytes as a share of known_size_bytes; null "
                  "where that is 0 or either is unknown.")  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Functions of views of sums: by owner, directory, pool, scan, age, size and parts."""
+"""Views of sums: by owner, directory, pool, scan, age, size and part."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .sums import OWNER_COLUMNS
 def usage(
     dataset: DatasetReader, by: Sequence[str], metrics: Sequence[str], scan: str, **where: Any
 ) -> pl.LazyFrame:
-    """The view ``gpfs.usage``."""
+    """Build the view ``gpfs.usage``."""
     names, measured = exclusive(by), tuple(dict.fromkeys(metrics))
     found, setting = asked(dataset, scan, names, **where)
 
@@ -40,7 +40,7 @@ def usage(
 def directories(
     dataset: DatasetReader, depth: int, metrics: Sequence[str], scan: str, root: str | None = None
 ) -> pl.LazyFrame:
-    """The view ``gpfs.directories``, by path."""
+    """Build the view ``gpfs.directories``, sorted by path."""
     by, measured = [DIRECTORY], tuple(dict.fromkeys(metrics))
     found, setting = asked(dataset, scan, by, root=root, depth=depth)
     schema = common.aggregated_schema(by, measured)
@@ -48,7 +48,7 @@ def directories(
 
 
 def extensions(dataset: DatasetReader, scan: str) -> pl.LazyFrame:
-    """The view ``gpfs.extensions``, most bytes first."""
+    """Build the view ``gpfs.extensions``, sorted by bytes, largest first."""
     found = common.listing(dataset, scan)
 
     def compute() -> pl.DataFrame:
@@ -61,7 +61,7 @@ _WARMTH: Final = ("inodes", "size_bytes", "with_heat", "warm", "warm_bytes")
 
 
 def heat(dataset: DatasetReader, by: Sequence[str], scan: str) -> pl.LazyFrame:
-    """The view ``gpfs.heat``, without directories."""
+    """Build the view ``gpfs.heat``, without directories."""
     names = exclusive(by)
     found, setting = asked(dataset, scan, names)
 
@@ -84,10 +84,10 @@ _CHANGES: Final = {"inodes": "inodes_change", "size_bytes": "size_change_bytes"}
 def growth(
     dataset: DatasetReader, by: Sequence[str], root: str | None = None, **more: Any
 ) -> pl.LazyFrame:
-    """The view ``gpfs.growth``.
+    """Build the view ``gpfs.growth``.
 
-    A list without a time has no order among the others, and no changes.  A group that ends has a
-    row of zeros.  Where only one of two scans records groups, changes between them are unknown.
+    A list without a time cannot be ordered and has no changes. A group that disappears gets a row
+    of zeros. If only one of two scans records groups, changes between them are unknown.
     """
     names, setting = exclusive(by), common.named(**more)
     sums = common.aggregated_schema(names, _SUMS)
@@ -96,7 +96,7 @@ def growth(
 
     def compute() -> pl.DataFrame:
         rows = common.rows_of(dataset)
-        # one root for all, or the same directory would have another name in another scan
+        # use one root for all scans, or a directory would have different names in them
         whole = root if root is not None or "top" not in names else common_root(rows)
         tables, before, since = [pl.DataFrame(schema=schema)], None, "(first scan)"
         for scan in list_scans(rows):
@@ -117,8 +117,8 @@ def growth(
 def _changed(
     table: pl.DataFrame, before: pl.DataFrame | None, names: tuple[str, ...]
 ) -> pl.DataFrame:
-    """The groups of a scan and their changes; groups of the previous scan alone have zeros."""
-    # both scans say which groups objects are in, or neither does
+    """Add changes to the groups of a scan; groups that only the previous scan has become zeros."""
+    # changes are known only if both scans record the groups, or neither does
     said = [] if before is None else [[t[n].count() > 0 for n in names] for t in (table, before)]
     if before is None or said[0] != said[1]:
         return table.with_columns(pl.lit(None, pl.Int64).alias(n) for n in _CHANGES.values())
@@ -155,7 +155,7 @@ def owners(
     passwd: Path | None = None,
     to: str | None = None,
 ) -> pl.LazyFrame:
-    """The view ``gpfs.owners``, the largest first."""
+    """Build the view ``gpfs.owners``, the largest first."""
     limits: dict[str, Any] = {"cold_days": parse_age(cold), "small_below": parse_size(below)}
     found, setting = asked(dataset, scan if to is None else to, now=now, passwd=passwd, **limits)
     reference = found.given_now or found.scan.time
@@ -173,7 +173,7 @@ def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
     data = pl.col("kind") != "directory"
     parts: dict[str, pl.Expr] = {}
     for flag in ("cold", "small", "future"):
-        # objects known to have a flag or not: denominators of its shares
+        # objects for which the flag is known: denominators of its shares
         known_names = f"{flag}_known_inodes", f"{flag}_known_bytes"
         if flag not in table.columns:
             names = (*(f"{flag}_{name}" for name in SUMS), *known_names)
@@ -195,9 +195,9 @@ def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _totals(table: pl.DataFrame, setting: Setting, *, named: bool) -> pl.DataFrame:
-    """Owners with their names and their shares of the whole, the largest first."""
+    """Add names of owners and their shares of the total, and sort them, the largest first."""
     uid = pl.col("uid")
-    # for objects without an owner it is unknown whether the passwd file has one
+    # for objects without an owner, membership in the passwd file is unknown
     unknown = ~uid.is_in(list(setting.user_names)) if named else pl.lit(None, pl.Boolean)
     table = table.with_columns(
         *(_of_all(pl.col(name)).alias(f"all_{name}") for name in _ALL),
@@ -216,18 +216,18 @@ def _totals(table: pl.DataFrame, setting: Setting, *, named: bool) -> pl.DataFra
 
 
 def _of_all(values: pl.Expr) -> pl.Expr:
-    """The sum; null where some values are unknown and the others are 0."""
+    """Sum values; null if some are unknown and the others are 0."""
     return pl.when((values.null_count() == 0) | (values.sum() > 0)).then(values.sum())
 
 
 _KNOWN: Final = ("inodes", "size_bytes")
-"""Sums of the objects known to be in the part or not."""
+"""Sums of the objects for which membership in the part is known."""
 
 
 def cold(
     dataset: DatasetReader, by: Sequence[str], age: str, scan: str, **where: Any
 ) -> pl.LazyFrame:
-    """The view ``gpfs.cold``."""
+    """Build the view ``gpfs.cold``."""
     names = exclusive(by, "cold")
     found, setting = asked(dataset, scan, cold_days=parse_age(age), **where)
     schema = _schema(names, "cold", _KNOWN, "cold_share", "untimed")
@@ -238,7 +238,7 @@ def cold(
 def small(
     dataset: DatasetReader, by: Sequence[str], below: str, scan: str, **where: Any
 ) -> pl.LazyFrame:
-    """The view ``gpfs.small``."""
+    """Build the view ``gpfs.small``."""
     names = exclusive(by, "small")
     found, setting = asked(dataset, scan, names, small_below=parse_size(below), **where)
     schema = _schema(names, "small", ("inodes",), "small_share")
@@ -248,7 +248,7 @@ def small(
 def _of_part(
     found: Listing, setting: Setting, names: Sequence[str], part: str, sum_of: str
 ) -> pl.DataFrame:
-    """Sums of a part by group with its share of known data, the largest first."""
+    """Sum a part by group, with its share of known data, the largest first."""
     table = found.aggregate([*names, part], SUMS, setting, directories=False)
     share = fraction(f"{part}_{sum_of}", f"known_{sum_of}").alias(f"{part}_share")
     return largest_first(_flagged(table, part, names), f"{part}_{sum_of}").with_columns(share)
@@ -260,11 +260,11 @@ _AGES: Final = ("access_age", "modify_age")
 def policy(
     dataset: DatasetReader, policy: str, by: Sequence[str], scan: str, **where: Any
 ) -> pl.LazyFrame:
-    """The view ``gpfs.policy``; data older by both times are cold in ``gpfs.cold``."""
+    """Build the view ``gpfs.policy``; data older by both times are cold in ``gpfs.cold``."""
     names = exclusive(by, *_AGES)
     bins = AgeBins.parse(policy)
     found, setting = asked(dataset, scan, ages=bins, **where)
-    # classes of age as the days that all of their objects are older than; -1 for the future
+    # replace age classes by the days that all their objects exceed; -1 for the future
     lowest = [-1 if low is None else low for low, _ in bins.bounds]
 
     def compute() -> pl.DataFrame:
@@ -274,7 +274,7 @@ def policy(
         )
         tables = []
         for days in bins.edges:
-            # null where the age of a class is unknown
+            # null if the age class is unknown
             access, modify = (pl.col(name) >= days for name in _AGES)
             tests = {"access": access, "modify": modify, "both": access & modify}
             for time, freed in tests.items():
@@ -299,10 +299,10 @@ def _schema(
 
 
 def _flagged(table: pl.DataFrame, flag: str, by: Sequence[str]) -> pl.DataFrame:
-    """Groups by ``by`` with their sums, and the sums of objects with a flag.
+    """Sum groups by ``by``, and in each group the objects with a flag.
 
-    ``known_inodes`` and ``known_size_bytes`` are sums of objects known to have it or not, the
-    denominators of shares.  ``untimed``: objects for which it is unknown.
+    ``known_inodes`` and ``known_size_bytes`` include objects for which the flag is known; they are
+    the denominators of shares. ``untimed``: number of objects for which the flag is unknown.
     table: an aggregation of ``SUMS`` by ``by`` and ``flag``.
     """
     known = pl.col(flag).is_not_null()
@@ -319,7 +319,7 @@ def _flagged(table: pl.DataFrame, flag: str, by: Sequence[str]) -> pl.DataFrame:
 
 
 def ages(dataset: DatasetReader, ages: str, scan: str, now: str | None = None) -> pl.LazyFrame:
-    """The view ``gpfs.ages``; a class without objects also has a row."""
+    """Build the view ``gpfs.ages``; a class without objects also has a row."""
     bins = AgeBins.parse(ages)
     classes = _table(bins, "age", "above_days", "up_to_days")
     found = listing(dataset, scan, now=now)
@@ -334,7 +334,7 @@ def ages(dataset: DatasetReader, ages: str, scan: str, now: str | None = None) -
 
 
 def sizes(dataset: DatasetReader, sizes: str, scan: str) -> pl.LazyFrame:
-    """The view ``gpfs.sizes``."""
+    """Build the view ``gpfs.sizes``."""
     bins = SizeBins.parse(sizes)
     classes = _table(bins, "size", "above_bytes", "up_to_bytes")
     found = listing(dataset, scan)
@@ -351,11 +351,11 @@ def _table(bins: AgeBins | SizeBins, label: str, above: str, up_to: str) -> pl.D
 def _classed(
     found: Listing, classes: pl.DataFrame, grouping: str, setting: Setting
 ) -> pl.DataFrame:
-    """Sums of all classes in order, then of objects without a class."""
+    """Sum all classes in order, and last the objects without a class."""
     label = classes.columns[0]
     table = found.aggregate([grouping], SUMS, setting, directories=False)
     table = table.rename({grouping: label})
-    # that a class is empty is known where the class of some object is
+    # classes are known to be empty only if some object has a class
     some = table.is_empty() or table[label].null_count() < table.height
     empty = pl.col("inodes").is_null() & some
     every = classes.join(table, on=label, how="left", maintain_order="left").with_columns(

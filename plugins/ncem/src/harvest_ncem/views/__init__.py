@@ -1,7 +1,7 @@
 """Views of the study.
 
-``declared`` has what each gives; the function that makes it is in a file of its own, as the view
-says.
+``declared`` declares the columns of each. The functions that build them are in modules of their
+own, named in the declarations.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Whether the receivers' clocks agree.
+"""Comparison of the receivers' clocks.
 
-The receivers learn of a scan at the same moment; what lies between their times is their clocks.
-The reference is the median of the receivers' times of the scan; those of a wrong zone (see
-``scans.with_zones``) are left out of it where others are there.
+All receivers are notified of a scan at the same moment, so differences between their times are
+differences between their clocks. The reference is the median of the receivers' times of the scan.
+It excludes times in a wrong zone (see ``scans.with_zones``), unless there are no others.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .scans import BOGUS, duration, statuses
 def build(
     dataset: DatasetReader, study: Any = None, per: str = "scan", threshold: str | None = None
 ) -> pl.LazyFrame:
-    """One row per take of a scan, or with ``per="receiver"`` one per receiver.
+    """Build one row per take of a scan, or with ``per="receiver"`` one per receiver.
 
-    study: path of the study's TOML, or a Study; its threshold holds where none is given.
+    study: path of the study's TOML, or a Study; its threshold is the default threshold.
     """
     limit = load_study(study).clock_threshold_s
     if threshold is not None:
@@ -36,11 +36,11 @@ def build(
         statuses(dataset)
         .with_columns(pl.col("time").dt.epoch("us").alias("us"))
         .with_columns(
-            # in whole microseconds from the earliest: exact where epochs as floats are not
+            # whole microseconds since the earliest time: exact, unlike epochs as floats
             (pl.col("us") - pl.col("us").min().over(take)).alias("since")
         )
         .with_columns(
-            # a median of whole numbers is whole or a half, which a float holds exactly
+            # a median of integers is an integer or a half, which a float represents exactly
             (since - reference).alias("offset_us"),
             pl.len().over(take).cast(pl.Int64).alias("receivers"),
         )
@@ -67,7 +67,7 @@ def _per_scan(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
             pl.col("time").filter("trusted").max().alias("last_receiver_time"),
             (~pl.col("trusted")).sum().cast(pl.Int64).alias("receivers_left_out"),
             seconds(pl.col("since").max()).alias("spread_s"),
-            # one receiver alone, or none, has no spread
+            # a single receiver has no spread
             pl.when(trusted.len() > 1)
             .then(seconds(trusted.max() - trusted.min()))
             .alias("clock_spread_s"),
@@ -97,7 +97,7 @@ def _per_receiver(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
         .group_by("receiver")
         .agg(
             several.sum().cast(pl.Int64).alias("n"),
-            # of the exact offsets: a median of floats may lie a digit beyond the limit
+            # use the exact offsets: a median of floats may be a digit above the limit
             _seconds_of_halves(exact.median()).alias("median_offset_s"),
             (exact.mean() / 1e6).alias("mean_offset_s"),
             offset.filter(several).min().alias("min_offset_s"),
@@ -106,7 +106,7 @@ def _per_receiver(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
             .then((offset.filter(several).abs() > limit).sum().cast(pl.Int64))
             .alias("n_beyond"),
             pl.when(several.any()).then(wrong.count().cast(pl.Int64)).alias("n_zone"),
-            # of zones that are equally frequent (summer and winter) the first
+            # of equally frequent zones (summer and winter), take the first
             wrong.drop_nulls().mode().sort().first().alias("zone_offset_s"),
         )
         .with_columns(
@@ -118,5 +118,5 @@ def _per_receiver(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
 
 
 def _seconds_of_halves(microseconds: pl.Expr) -> pl.Expr:
-    """Seconds of halves of microseconds: the nearest float, as ``seconds`` of whole ones."""
+    """Convert half microseconds to seconds, rounded like ``seconds`` for whole microseconds."""
     return (microseconds / 1e6).round(7)

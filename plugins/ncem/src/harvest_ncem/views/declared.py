@@ -1,6 +1,6 @@
-"""The views' columns and settings: what each gives, with what its columns mean.
+"""Declarations of the views: settings, columns and their descriptions.
 
-First those that several views have, then views of durations, then views of scans.
+First columns that several views share, then views of durations, then views of scans.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ALL_TYPES: Final = ("slurm.job", "distiller.job", "ncem.receiver_status", "ncem.
 
 
 def per(*words: str) -> dict[str, Setting]:
-    """The setting ``per``; the first of the words is its default."""
+    """Declare the setting ``per``; the first of the words is its default."""
     return {"per": Setting("what a row stands for", str, words[0], one_of(words))}
 
 
@@ -71,13 +71,13 @@ EXCLUDED: Final = text("excluded", "Why the row does not count; null where it do
 
 
 def size_by(method: str) -> Column:
-    """The size by ranges of a method."""
+    """Declare the column of the size, by the ranges of a method."""
     return text("size", "Size of the scan, as 128x128, by the study's ranges with method "
                 f"{method}; null outside of them.")  # fmt: skip
 
 
 def ends_by(method: str) -> tuple[Column, Column]:
-    """The range of a method that a scan is in."""
+    """Declare the columns of the limits of a scan's range with a method."""
     return (
         number("first_scan", f"First scan number of its range with {method}; null in none."),
         number("last_scan", f"Last scan number of its range with {method}; null in none."),

@@ -1,9 +1,9 @@
-"""Scans that were lost, failed or have gaps, and whether each did: what remains, and what not.
+"""Scans that were lost, failed or have gaps.
 
-A scan is lost where the study has it among those of a method and no file of that method is there;
-it failed where its receivers did not get to the end, or a file is empty or older than the scan.  It
-has a gap where some receivers or modules left nothing, though others of the scan, and those of
-other scans, did; and without ranges of a study, numbers that are missing between scans are a gap.
+A scan is lost if the study lists it for a method and no file of this method exists. It failed if
+its receivers did not finish, or a file is empty or older than the scan. It has a gap if some
+receivers or modules left nothing, although others of the scan did, and they did for other scans. If
+the study has no ranges, missing numbers between scans are also gaps.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _KEY = ("scan_number", "take")
 
 
 def build(dataset: DatasetReader, study: Any = None, show: str = "failed") -> pl.LazyFrame:
-    """One row per take of a scan that was lost, failed or has gaps; per take with ``show="all"``.
+    """Build one row per lost, failed or incomplete take; with ``show="all"``, one per take.
 
-    study: path of the study's TOML, or a Study; its ranges say which files a scan should have,
-    and which scan numbers there should be.
+    study: path of the study's TOML, or a Study; its ranges define the expected files and scan
+        numbers.
     """
     made = load_study(study)
     found = _problems(_methods(_files(dataset, made), made))
@@ -40,7 +40,7 @@ def build(dataset: DatasetReader, study: Any = None, show: str = "failed") -> pl
 
 
 def _files(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
-    """The takes with their files, and the scan numbers of which there is nothing."""
+    """Join takes to their files, and add the scan numbers without any data."""
     takes = written(dataset)
     streamed = streaming.build(dataset).filter(pl.col("write_time").is_not_null())
     h5 = streamed.group_by(_KEY).agg(
@@ -56,7 +56,7 @@ def _files(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
         on="scan_number",
         how="left",
     )
-    # of a range that was not harvested at all, nothing is said
+    # do not report ranges that were not harvested at all
     harvested = pl.col("there").any().over("first", "method")
     absent = numbers.filter(pl.col("there").is_null() & harvested.fill_null(value=False))
     kinds = dataset["ncem.data_file"].select(
@@ -68,7 +68,7 @@ def _files(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
         .with_columns(pl.col("numbers").is_not_null().alias("gap"), pl.col("numbers").fill_null(1))
         .join(kinds, how="cross")
         .with_columns(
-            # that there are none is known where files of the kind were harvested
+            # the number of files is known to be 0 only if files of the kind were harvested
             pl.when(f"any {kind}").then(pl.col(f"{kind}_files").fill_null(0)).alias(f"{kind}_files")
             for kind in ("data", "h5")
         )
@@ -76,7 +76,7 @@ def _files(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
 
 
 def _number_gaps(there: pl.LazyFrame) -> pl.LazyFrame:
-    """Scan numbers of which there is nothing though both neighbours are there: a row per gap."""
+    """Find runs of missing scan numbers between existing ones: a row per gap."""
     number = pl.col("scan_number")
     before = number.shift(1)
     return (
@@ -90,7 +90,7 @@ def _number_gaps(there: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _numbers(study: Study) -> pl.LazyFrame:
-    """The scan numbers that the study has, by range."""
+    """List the scan numbers of the study, by range."""
     ranges = {
         "first": [r.first for r in study.ranges],
         "last": [r.last for r in study.ranges],
@@ -105,7 +105,7 @@ def _numbers(study: Study) -> pl.LazyFrame:
 
 
 def _methods(found: pl.LazyFrame, study: Study) -> pl.LazyFrame:
-    """With the method and the size of each scan, and whether files of the method are missing."""
+    """Add the method and size of each scan, and whether files of the method are missing."""
     for method in ("file_transfer", "streaming"):
         placed = in_ranges(found, study, method)
         found = placed.drop("first_scan", "last_scan").rename({"size": f"size {method}"})
@@ -136,7 +136,7 @@ def _methods(found: pl.LazyFrame, study: Study) -> pl.LazyFrame:
 
 
 def _problems(found: pl.LazyFrame) -> pl.LazyFrame:
-    """With what went wrong, in words, and what that makes of the scan."""
+    """Add the problems of each scan, in words, and its fate."""
     empty = pl.sum_horizontal("empty_files", "empty h5 files")
     known = pl.col("empty_files").is_not_null() | pl.col("empty h5 files").is_not_null()
     files = pl.sum_horizontal("data_files", "h5_files")
@@ -171,7 +171,7 @@ def _problems(found: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _short_of(column: str, text: str) -> pl.Expr:
-    """Where fewer receivers, or modules, left something of a scan than of others."""
+    """Describe scans for which fewer receivers, or modules, left data than usual."""
     usual = pl.col(column).filter(pl.col("scan_number") != 0).max()
     some = (pl.col(column) > 0) & (pl.col(column) < usual)
     return pl.when(some).then(pl.format(text, column, usual))

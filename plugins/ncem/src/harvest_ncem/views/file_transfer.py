@@ -1,11 +1,10 @@
-"""How long file transfer took: a Slurm job per scan, joined to what Distiller knows of it.
+"""Durations of file transfer: a Slurm job per scan, joined to the rows of Distiller.
 
     duration_s = elapsed_s + offload_s - save_correction_s
 
-elapsed_s is Slurm's; offload_s the mean offload of the size, without which the duration is
-unknown (a study that means none says so: ``offload = "0s"``); save_correction_s is twice the
-difference between saving a real and a blank scan, which the study may give per size, and is
-subtracted.
+elapsed_s is Slurm's. offload_s is the mean offload of the scan size; without it the duration is
+unknown (a study without offload sets ``offload = "0s"``). save_correction_s is subtracted: twice
+the difference between saving a real and a blank scan, which the study may give per size.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ def build(
     max_elapsed: str | None = None,
     save_correction: bool = True,
 ) -> pl.LazyFrame:
-    """One row per pair of a Slurm job and a row of Distiller, and per row without a partner.
+    """Build one row per pair of a Slurm job and a row of Distiller, and per row without a partner.
 
     study: path of the study's TOML, or a Study; max_elapsed: text such as ``29m``.
-    Jobs that Distiller does not know are listed where they pass the study's job filters.
+    Jobs that Distiller does not have are listed if they pass the study's job filters.
     """
     made = load_study(study)
     limit = made.max_elapsed_s
@@ -71,7 +70,7 @@ def _duration() -> pl.Expr:
 
 
 def _jobs(dataset: DatasetReader, jobs: JobFilter) -> pl.LazyFrame:
-    """Jobs by their number, with the reason where the study's filters refuse them."""
+    """Select jobs by number, with the reason if the study's filters exclude them."""
     right: dict[str, pl.Expr] = {}
     if jobs.name_contains is not None:
         right["name"] = pl.col("name").str.contains(jobs.name_contains, literal=True)
@@ -85,7 +84,7 @@ def _jobs(dataset: DatasetReader, jobs: JobFilter) -> pl.LazyFrame:
             right["exit code"] &= pl.col("exit_signal").fill_null(0) == 0
     refused = pl.coalesce(
         pl.lit(None, pl.String),
-        # what one filter refuses for certain is not held up by what another does not know
+        # a filter that certainly excludes a job decides, even if other filters lack values
         *(pl.when(~passes).then(pl.lit(what)) for what, passes in right.items()),
         *(
             pl.when(passes.is_null()).then(pl.lit(f"{what}, which is unknown"))
@@ -95,7 +94,7 @@ def _jobs(dataset: DatasetReader, jobs: JobFilter) -> pl.LazyFrame:
     return (
         rows_of(dataset, "slurm.job", "slurm")
         .select(
-            # parts of arrays and het jobs have a number of their own beside 123_4 and 123+0
+            # parts of arrays and het jobs have a number of their own in addition to 123_4 and 123+0
             pl.coalesce(
                 pl.col("job_id").cast(pl.String).cast(pl.Int64, strict=False),
                 pl.col("job_id_raw").cast(pl.Int64),
@@ -103,7 +102,7 @@ def _jobs(dataset: DatasetReader, jobs: JobFilter) -> pl.LazyFrame:
             *JOB_COLUMNS,
         )
         .with_columns(refused.alias("refused"))
-        # a requeued job, or one harvested from two dumps, has several rows: the last counts
+        # a requeued job, or one from two dumps, has several rows: use the last one
         .sort("submit_time", "start_time", nulls_last=False, maintain_order=True)
         .with_columns(
             (pl.int_range(pl.len()).over("job_id") < pl.len().over("job_id") - 1).alias("earlier")
@@ -139,7 +138,7 @@ def _offload(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
 
 
 def _by_size(values: dict[str, float]) -> pl.Expr:
-    """The correction of a size, 0 where the study gives none; null where the size is unknown."""
+    """Return a size's correction: 0 if the study gives none, null if the size is unknown."""
     found = pl.lit(0.0)
     if values:
         found = pl.col("size").replace_strict(values, default=0.0, return_dtype=pl.Float64)

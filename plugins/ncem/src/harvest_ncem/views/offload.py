@@ -1,6 +1,6 @@
-"""How long the detector's data took to reach the disks at NCEM.
+"""Time until the detector's data reached the disks at NCEM.
 
-Offload of a scan: last write of its data files minus earliest receiver time.
+The offload of a scan is the last write of its data files minus its earliest receiver time.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from .scans import (
 
 
 def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.LazyFrame:
-    """One row per take of a scan, or with ``per="range"`` one per scan range.
+    """Build one row per take of a scan, or with ``per="range"`` one per scan range.
 
     study: path of the study's TOML, or a Study.
-    Scans are placed in the study's ranges whose method is file_transfer.
+    Scans are assigned to the study's ranges with method file_transfer.
     """
     made = load_study(study)
     ranges = [r for r in made.ranges if r.method == "file_transfer"]
@@ -52,9 +52,9 @@ def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.La
 
 
 def _due(study: Study) -> pl.Expr:
-    """Whether the offload of a scan should be known, by the study's ranges.
+    """Return whether the offload of a scan is expected, by the study's ranges.
 
-    Unknown for one that no range holds, and where no data file of any scan was harvested.
+    Null if no range contains the scan, and if no data file of any scan was harvested.
     """
     placed = pl.col("size").is_not_null()
     return (
@@ -67,7 +67,7 @@ def _due(study: Study) -> pl.Expr:
 
 
 def _per_range(found: pl.LazyFrame, ranges: list[Range]) -> pl.LazyFrame:
-    """A row per range, also where no scan was in it; without ranges one row for all scans."""
+    """Compute a row per range, even without scans; without ranges, one row for all scans."""
     counted = pl.col("offload_s").filter(pl.col("excluded").is_null())
     statistics = found.group_by("first_scan").agg(
         counted.count().cast(pl.Int64).alias("n"),
@@ -96,7 +96,7 @@ def _per_range(found: pl.LazyFrame, ranges: list[Range]) -> pl.LazyFrame:
 
 
 def means(dataset: DatasetReader, study: Any) -> pl.LazyFrame:
-    """Mean offload per size, over all its scans in ranges for file transfer: size, offload_s."""
+    """Compute the mean offload per size over scans in ranges for file transfer: size, offload_s."""
     return (
         build(dataset, study)
         .filter(pl.col("excluded").is_null() & pl.col("size").is_not_null())
@@ -106,9 +106,9 @@ def means(dataset: DatasetReader, study: Any) -> pl.LazyFrame:
 
 
 def written(dataset: DatasetReader) -> pl.LazyFrame:
-    """The takes with what is known of their data files: last_written, data_files, empty_files.
+    """Return takes with columns of their data files: last_written, data_files, empty_files.
 
-    Their numbers are null where no data file of any scan was harvested.
+    The numbers are null if no data file of any scan was harvested.
     """
     scans = takes(dataset)
     files = (

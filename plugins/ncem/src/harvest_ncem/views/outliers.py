@@ -1,13 +1,13 @@
-"""Which durations are outliers, and whether the rule suits the data.
+"""Outliers among durations, and warnings if the rule does not suit the data.
 
-The rule is Tukey's: an outlier lies more than 1.5 interquartile ranges below the first quartile or
-above the third, within its size and method; a value on a fence is inside.  Quartiles interpolate
-linearly between the sorted values, as numpy.quantile does by default.
+The rule is Tukey's: an outlier is more than 1.5 interquartile ranges below the first quartile or
+above the third, within its size and method. A value on a fence is not an outlier. Quartiles are
+interpolated linearly between the sorted values, the default of numpy.quantile.
 
-Everything is compared in whole numbers, for a sum of floats misses the fence it lies on by a
-digit.  ``measured_us`` is what the clocks showed, in microseconds: Slurm's elapsed time, or the
-time from receiver to file.  ``duration_s`` differs from it by what a size and method have in
-common (offload, correction for saving), which moves values and fences by the same.
+All comparisons use integers, since a sum of floats can miss the fence by a digit. ``measured_us``
+is the measured time in microseconds: Slurm's elapsed time, or the time from receiver to file.
+``duration_s`` differs from it by a constant per size and method (offload, correction for saving),
+which shifts values and fences equally.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SCHEMA = {
     "excluded": pl.String,
 }
 STEPS = (1_000_000, 100_000, 10_000, 1_000, 100, 10)
-"""Steps in which a clock may count, in microseconds, the coarsest first; or else 1."""
+"""Possible steps of a clock above 1, in microseconds, the coarsest first."""
 
 
 def build(
@@ -40,10 +40,10 @@ def build(
     max_elapsed: str | None = None,
     save_correction: bool = True,
 ) -> pl.LazyFrame:
-    """One row per size and method: quartiles, fences, how many outliers, and what to beware of.
+    """Build one row per size and method: quartiles, fences, number of outliers, and a warning.
 
     study: path of the study's TOML, or a Study; max_elapsed, save_correction: as for the view
-    ncem.file_transfer.
+        ncem.file_transfer.
     """
     rows = durations(dataset, load_study(study), max_elapsed, save_correction)
     return fences(outliers(rows.filter(pl.col("excluded").is_null()))).lazy()
@@ -52,10 +52,10 @@ def build(
 def durations(
     dataset: DatasetReader, study: Study, max_elapsed: str | None, save_correction: bool
 ) -> pl.DataFrame:
-    """All that the views ncem.file_transfer and ncem.streaming list, in the columns of SCHEMA.
+    """Collect the rows of the views ncem.file_transfer and ncem.streaming, as in SCHEMA.
 
     excluded: why a row does not count.
-    start_step_us, end_step_us: the coarsest step of a clock that the row's times are multiples of.
+    start_step_us, end_step_us: the coarsest clock step of which the row's times are multiples.
     """
     frames = [pl.LazyFrame(schema=SCHEMA)]
     if "slurm.job" in dataset and "distiller.job" in dataset:
@@ -96,7 +96,7 @@ def durations(
 
 
 def _step(micros: pl.Expr) -> pl.Expr:
-    """The coarsest of the steps that a time is a multiple of."""
+    """Return the coarsest step of which a time is a multiple."""
     step = pl.lit(1, pl.Int64)
     for size in reversed(STEPS):
         step = pl.when(micros % size == 0).then(pl.lit(size, pl.Int64)).otherwise(step)
@@ -104,10 +104,9 @@ def _step(micros: pl.Expr) -> pl.Expr:
 
 
 def outliers(durations: pl.DataFrame) -> pl.DataFrame:
-    """Mark with ``outlier`` what lies outside the fences of its size and method.
+    """Flag values outside the fences of their size and method, in the column ``outlier``.
 
-    Adds the quartiles ``q1_4`` and ``q3_4``, four times what they are in microseconds, and so
-    whole numbers.
+    Adds ``q1_4`` and ``q3_4``: the quartiles in microseconds times four, which are integers.
     """
     quartiles = durations.group_by(GROUP).agg(q1_4=_quartile(1), q3_4=_quartile(3))
     value_8 = 8 * pl.col("measured_us")
@@ -117,7 +116,7 @@ def outliers(durations: pl.DataFrame) -> pl.DataFrame:
 
 
 def _quartile(number: int) -> pl.Expr:
-    """Four times a quartile of ``measured_us``, exactly."""
+    """Compute four times a quartile of ``measured_us``, exactly."""
     place_4 = number * (pl.len().cast(pl.Int64) - 1)
     in_order = pl.col("measured_us").sort()
     below, above = in_order.get(place_4 // 4), in_order.get((place_4 + 3) // 4)
@@ -125,7 +124,7 @@ def _quartile(number: int) -> pl.Expr:
 
 
 def _low_8() -> pl.Expr:
-    """Eight times the fence: q1 - 3/2 (q3 - q1)."""
+    """Return eight times the lower fence: q1 - 3/2 (q3 - q1)."""
     return 2 * pl.col("q1_4") - 3 * (pl.col("q3_4") - pl.col("q1_4"))
 
 
@@ -134,7 +133,7 @@ def _high_8() -> pl.Expr:
 
 
 def fences(marked: pl.DataFrame) -> pl.DataFrame:
-    """The rows of the view ncem.outliers, from rows that ``outliers`` has marked."""
+    """Build the rows of the view ncem.outliers from rows marked by ``outliers``."""
     common = (pl.col("duration_s") - pl.col("measured_us") / 1e6).first()
     return (
         marked.group_by(GROUP)
@@ -142,7 +141,7 @@ def fences(marked: pl.DataFrame) -> pl.DataFrame:
             pl.len().cast(pl.Int64).alias("n"),
             pl.col("outlier").sum().cast(pl.Int64).alias("n_outliers"),
             pl.col("q1_4", "q3_4").first(),
-            # the coarser of the two clocks limits what a duration can show
+            # the coarser of the two clocks limits the resolution of a duration
             (
                 pl.max_horizontal(pl.col("start_step_us").min(), pl.col("end_step_us").min()) / 1e6
             ).alias("clock_step_s"),
@@ -162,7 +161,7 @@ def fences(marked: pl.DataFrame) -> pl.DataFrame:
 
 
 def _warning() -> pl.Expr:
-    """What to beware of; null where the rule suits the data."""
+    """Return a warning; null if the rule suits the data."""
     spread, several = pl.col("spread_s"), pl.col("n") > 1
     share = (pl.col("n_outliers") * 100 / pl.col("n")).round(1)
     return first_text(

@@ -1,12 +1,12 @@
-"""Scans and their takes: what the views share.
+"""Scans and their takes: common parts of the views.
 
-A scan number may have been used again; then the receivers' UUIDs differ.  A *take* is one
-acquisition: a scan number with one UUID.  Takes of a scan number are numbered in order of time
-from 1.
+A scan number may be reused; then the receivers' UUIDs differ. A *take* is one acquisition: a scan
+number with one UUID. Takes of a scan number are numbered in order of time from 1.
 
-Receivers get word of a scan at the same moment.  One whose time lies whole or half hours from the
-others', but for a rest that clocks without synchronisation may be off by, took local time for UTC
-or the reverse: its time says when the scan began only after somebody corrects it.
+All receivers are notified of a scan at the same moment. If a receiver's time differs from the
+others by whole or half hours, within the error of unsynchronised clocks, the receiver mistook local
+time for UTC or the reverse. Such a time cannot be used as the start of a scan until it is
+corrected.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from ..study import Method, Range, Study
 BOGUS = "scan number 0 is bogus"
 
 REST_MINUTES: Final = 5
-"""Minutes that clocks may be off besides: at NCEM those without synchronisation were by four."""
+"""Tolerated clock error in minutes: unsynchronised clocks at NCEM were off by four minutes."""
 
 _HALF_HOUR: Final = 30 * 60 * 1_000_000
 _TAKE: Final = ("scan_number", "take")
 
 
 def rows_of(dataset: DatasetReader, record_type: str, plugin: str) -> pl.LazyFrame:
-    """All rows of a record type of another plugin, or an error that says what to install."""
+    """Return all rows of another plugin's record type; raise UsageError if it is not installed."""
     try:
         return dataset[record_type]
     except KeyError as error:
@@ -43,7 +43,7 @@ def rows_of(dataset: DatasetReader, record_type: str, plugin: str) -> pl.LazyFra
 
 
 def duration(name: str, value: str, example: str) -> float:
-    """Seconds of a setting that is a duration, such as ``example``."""
+    """Parse the duration in a setting to seconds; ``example`` is used in the error message."""
     try:
         return durations.seconds(value)
     except ValueError as error:
@@ -54,26 +54,26 @@ UNDECIDED = "the clock showed one of its times twice, and nothing decides which 
 
 
 def seconds_between(start: str, end: str) -> pl.Expr:
-    """Seconds from one column of times to another, where both are decided."""
+    """Compute the seconds between two time columns; null if one of the times is ambiguous."""
     passed = seconds((pl.col(end) - pl.col(start)).dt.total_microseconds())
     return pl.when(~undecided()).then(passed)
 
 
 def undecided() -> pl.Expr:
-    """Whether the begin of a take (``begin_undecided``) or the end (``end_undecided``) is."""
+    """Test whether the start of a take (``begin_undecided``) or its end is ambiguous."""
     return pl.any_horizontal(pl.col("begin_undecided", "end_undecided").fill_null(value=False))
 
 
 def statuses(dataset: DatasetReader) -> pl.LazyFrame:
-    """One row per take and receiver: scan_number, take, uuid, receiver, time, progress.
+    """Return one row per take and receiver: scan_number, take, uuid, receiver, time, progress.
 
-    ``zone_offset_s`` and ``trusted`` say whether its time is one to start from: ``with_zones``.
-    - Of several rows of a take and receiver (copies of a file) the earliest time counts, and
-      the largest progress.
-    - A row without UUID, from a CSV table, is left out where a receiver status says the same:
-      same scan and receiver, and the same time to the second.
-    - Where no UUID is shared by two receivers of a scan number, UUIDs do not show which rows
-      belong together; then the n-th UUID of each receiver, by time, makes the n-th take.
+    ``zone_offset_s`` and ``trusted`` tell whether the time is reliable: see ``with_zones``.
+    - If a take and receiver have several rows (copies of a file), the earliest time and the largest
+      progress are used.
+    - A row without UUID, from a CSV table, is dropped if a receiver status has the same scan,
+      receiver and time to the second.
+    - If no two receivers of a scan number share a UUID, UUIDs do not show which rows belong
+      together. Then the n-th UUID of each receiver, by time, forms the n-th take.
     """
     scan, uuid = "scan_number", pl.col("uuid").fill_null("")
     take = pl.struct("begin", "key").rank("dense").over(scan).cast(pl.Int64)
@@ -93,7 +93,7 @@ def statuses(dataset: DatasetReader) -> pl.LazyFrame:
 
 
 def _without_copies(dataset: DatasetReader) -> pl.LazyFrame:
-    """One row per scan number, receiver and UUID."""
+    """Reduce to one row per scan number, receiver and UUID."""
     same = ["scan_number", "receiver", "second"]
     rows = dataset["ncem.receiver_status"].select(
         *("scan_number", "receiver", "uuid", "time", "progress"),
@@ -110,12 +110,12 @@ def _without_copies(dataset: DatasetReader) -> pl.LazyFrame:
 
 
 def takes(dataset: DatasetReader) -> pl.LazyFrame:
-    """One row per take.
+    """Return one row per take.
 
-    Columns: scan_number, take, uuid, receivers (how many reported it), receivers_left_out (how
-    many of them by a wrong zone), progress (the least of them); and of the others first_receiver
-    (lowest number of the earliest), first_receiver_time, last_receiver_time: null without any, and
-    begin_undecided (whether a clock showed one of these twice).
+    Columns: scan_number, take, uuid, receivers (number that reported it), receivers_left_out
+    (number of them in a wrong zone), progress (minimum). From the other receivers: first_receiver
+    (lowest number with the earliest time), first_receiver_time, last_receiver_time, all null
+    without any; begin_undecided (whether one of their times is ambiguous).
     """
     in_order = statuses(dataset).sort("scan_number", "take", "time", "receiver")
     trusted = pl.col("trusted")
@@ -132,15 +132,15 @@ def takes(dataset: DatasetReader) -> pl.LazyFrame:
 
 
 def with_zones(reports: pl.LazyFrame) -> pl.LazyFrame:
-    """Reports of receivers (scan_number, take, receiver, time) with what is wrong about their zone.
+    """Add to reports (scan_number, take, receiver, time) the errors of their zone.
 
-    zone_offset_s: whole half hours that the time lies after those of the receivers that are right;
-        null where it is right, as far as is known.
-    trusted: whether it says when the scan began: no where the zone is wrong, nor where the
-        receivers of a take differ by a zone and nothing shows which of them are right.
+    zone_offset_s: time minus that of the correct receivers, in whole half hours; null if correct,
+        as far as is known.
+    trusted: whether the time is usable as start of the scan. False if the zone is wrong, or if the
+        receivers of a take are in different zones and nothing shows which are correct.
 
-    The majority of a take is right.  Where there is none (two receivers, or two against two), and
-    for a receiver alone, what was found of the receiver in most other scans decides.
+    The majority of a take is correct. If there is none (two receivers, or two against two), and for
+    a single receiver, the majority of the receiver's other scans decides.
     """
     since = pl.col("#us") - pl.col("#us").min().over(_TAKE)
     compared = (
@@ -160,7 +160,7 @@ def with_zones(reports: pl.LazyFrame) -> pl.LazyFrame:
         )
     )
     usually = pl.col("#usually").fill_null(value=False) & (pl.col("scan_number") != 0)
-    # receivers that agree are right, unless each of them is usually wrong
+    # receivers that agree are correct, unless each of them is usually wrong
     by_habit = usually & ((pl.col("#differ") > 0) | usually.all().over(_TAKE))
     wrong = pl.when("#clear").then("#off").otherwise(by_habit)
     right = pl.col("#since").filter(~pl.col("#wrong"))
@@ -185,12 +185,12 @@ def with_zones(reports: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _middle(values: pl.Expr) -> pl.Expr:
-    """The lower median of a take: a time that a receiver said, null without any."""
+    """Return the lower median of a take, which is the time of some receiver; null without any."""
     return values.sort().get((values.len() - 1) // 2, null_on_oob=True).over(_TAKE)
 
 
 def _half_hours(reference: pl.Expr) -> pl.Expr:
-    """Half hours after a reference; 0 where that is not a zone's offset and a small rest."""
+    """Return the offset from a reference in half hours; 0 if it is not close to a half hour."""
     offset = pl.col("#since") - reference
     steps = (offset + _HALF_HOUR // 2) // _HALF_HOUR
     rest = (offset - steps * _HALF_HOUR).abs()
@@ -198,10 +198,10 @@ def _half_hours(reference: pl.Expr) -> pl.Expr:
 
 
 def of_last_take(files: pl.LazyFrame, time: str, scans: pl.LazyFrame) -> pl.LazyFrame:
-    """Files with the last take of their scan that had begun when they were written, at ``time``.
+    """Match files to the last take of their scan that started before ``time``.
 
-    Adds take (the first where the file is older than every take: a clock is wrong, or the scan
-    number was used again), and of the take take_uuid and first_receiver_time.
+    Adds take, take_uuid and first_receiver_time. If the file is older than every take, the first
+    take is used: a clock is wrong, or the scan number was reused.
     """
     begun = (
         scans.filter(pl.col("first_receiver_time").is_not_null())
@@ -223,18 +223,18 @@ def of_last_take(files: pl.LazyFrame, time: str, scans: pl.LazyFrame) -> pl.Lazy
 
 
 def begins_unknown() -> pl.Expr:
-    """Why no receiver time of a take can be trusted; null where one can, or there is none."""
+    """Return why no receiver time of a take is reliable; null if one is, or there is none."""
     none_trusted = (pl.col("receivers_left_out") > 0) & pl.col("first_receiver_time").is_null()
     return first_text((none_trusted, "the receivers' zones differ, and none is known to be right"))
 
 
 def no_begin() -> pl.Expr:
-    """Why a take has no first receiver time."""
+    """Return why a take has no first receiver time."""
     return pl.coalesce(begins_unknown(), pl.lit("no receiver time"))
 
 
 def in_ranges(frame: pl.LazyFrame, study: Study, method: Method) -> pl.LazyFrame:
-    """The frame with size, first_scan and last_scan of the range each scan number is in."""
+    """Add size, first_scan and last_scan of the range that contains each scan number."""
     ranges = [r for r in study.ranges if r.method == method]
 
     def of_range(what: str, kind: type[pl.DataType]) -> pl.Expr:
@@ -249,7 +249,7 @@ def in_ranges(frame: pl.LazyFrame, study: Study, method: Method) -> pl.LazyFrame
 
 
 def within(study: Study, method: Method) -> pl.Expr:
-    """Whether a scan number is in one of the study's ranges of a method."""
+    """Test whether a scan number is in one of the study's ranges of a method."""
     ranges = [_holds(r) for r in study.ranges if r.method == method]
     return pl.any_horizontal(pl.lit(False), *ranges)
 
@@ -259,7 +259,7 @@ def _holds(scans: Range) -> pl.Expr:
 
 
 def volume(study: Study) -> pl.Expr:
-    """Data volume of a scan in 10^9 bytes, by its size."""
+    """Return the data volume of a scan in 10^9 bytes, by its size."""
     computed = positions() * study.volume_gb("1x1")
     given = {name: size.data_gb for name, size in study.sizes.items()}
     if given:
@@ -269,6 +269,6 @@ def volume(study: Study) -> pl.Expr:
 
 
 def positions() -> pl.Expr:
-    """Number of positions of a size, 128x128."""
+    """Return the number of positions of a size such as 128x128."""
     sides = pl.col("size").str.split("x").list.eval(pl.element().cast(pl.Float64, strict=False))
     return sides.list.eval(pl.element().product()).list.first()

@@ -1,4 +1,4 @@
-"""How long streaming took: from a scan's first receiver time to the write of its HDF5 file."""
+"""Durations of streaming: from a scan's first receiver time to the write of its HDF5 file."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _FILE = (*("file", "distiller_id", "path", "suffix", "size_bytes", "write_time",
 
 
 def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
-    """One row per HDF5 file, and one per take of a scan in the study that has none.
+    """Build one row per HDF5 file, and one per take without a file if the study has the scan.
 
     study: path of the study's TOML, or a Study; its ranges with method streaming give the size.
-    A file belongs to the take whose UUID its name ends with, else to the last take that had begun
-    when it was written.
+    A file belongs to the take whose UUID is at the end of its name, otherwise to the last take that
+    started before the file was written.
     """
     made = load_study(study)
     ranged = any(r.method == "streaming" for r in made.ranges)
@@ -60,7 +60,7 @@ def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
 
 
 def _files(dataset: DatasetReader) -> pl.LazyFrame:
-    """The HDF5 files, numbered by ``file``."""
+    """Select the HDF5 files, numbered by ``file``."""
     return (
         dataset["ncem.data_file"]
         .filter(pl.col("kind") == "h5")
@@ -75,7 +75,7 @@ def _files(dataset: DatasetReader) -> pl.LazyFrame:
 
 
 def _by_uuid(files: pl.LazyFrame, dataset: DatasetReader) -> pl.LazyFrame:
-    """Files whose name ends with the UUID of a take."""
+    """Match files to takes by the UUID at the end of the file name."""
     known = (
         statuses(dataset)
         .filter(pl.col("uuid").is_not_null())
@@ -91,7 +91,7 @@ def _by_uuid(files: pl.LazyFrame, dataset: DatasetReader) -> pl.LazyFrame:
 
 
 def _by_time(files: pl.LazyFrame, named: pl.LazyFrame, scans: pl.LazyFrame) -> pl.LazyFrame:
-    """The other files, with the last take that had begun when they were written."""
+    """Match the other files to the last take that started before they were written."""
     others = files.join(named.select("file"), on="file", how="anti")
     return of_last_take(others, "write_time", scans).select(
         *("scan_number", *_FILE, "take"),
@@ -114,13 +114,13 @@ def _exclusion(*, ranged: bool) -> pl.Expr:
         (pl.col("suffix").is_not_null(), pl.format("derived file: {}", "suffix")),
         (undecided(), UNDECIDED),
         (pl.col("duration_s") < 0, "written before the first receiver time"),
-        # when the scan was written is unknown where nothing of it was
+        # if nothing was written, the write time of the scan is unknown
         (pl.col("size_bytes") == 0, "the HDF5 file has 0 bytes"),
     ).alias("excluded")
 
 
 def _exclusion_of_later_files() -> pl.Expr:
-    """Of several usable files of a take, the first written counts."""
+    """Exclude all usable files of a take except the first one written."""
     usable = pl.col("excluded").is_null()
     nth = usable.cast(pl.Int64).cum_sum().over("scan_number", "take")
     later = (usable & (nth > 1), "another file of this scan was written earlier")
