@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import sys
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
@@ -29,7 +30,7 @@ PLANTED: dict[str, Any] = {
     "nested": [{"planted": [None]}],
 }
 TEXT_OF_ONE = re.compile(r"[\[{].*planted")
-READ_JSON = ("mofka-dask", "ncem", "slurm")
+READ_JSON = ("mofka-dask", "ncem", "pbs", "slurm")
 OWN_JSON = {
     "dask": "cluster dumps, which its test_dask_dump.py tries likewise",
     "gpfs": "what it wrote itself of a list that it split",
@@ -48,6 +49,7 @@ def samples() -> Iterator[Any]:
         spec = importlib.util.spec_from_file_location(f"of_{plugin}", file)
         assert spec is not None
         assert spec.loader is not None
+        sys.path.insert(0, str(file.parent))  # helpers beside the test
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         for name, cls in vars(module).items():
