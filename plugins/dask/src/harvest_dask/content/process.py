@@ -1,6 +1,6 @@
-"""What a file begins with: which process this is, its software, configuration and environment.
+"""First frames of a file: identity, software, configuration and environment of the process.
 
-And how far the process's clock is from the scheduler's.
+Also measures the offset of the process's clock to the scheduler's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .secrecy import flat_config, mask_arguments, mask_values
 
 ROUNDS: Final = 7
 REPEAT_S: Final = 60.0
-"""Clocks drift, so a process measures again."""
+"""Seconds between clock measurements, since clocks drift."""
 
 Offset = tuple[float, float]
 """Seconds to add to this process's times to get the scheduler's, and the round trip."""

@@ -134,7 +134,7 @@ def _literal(text: str) -> object:
 def _evaluate(text: str) -> object:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # such as for an invalid escape in a string
+            warnings.simplefilter("ignore")  # for example, about an invalid escape in a string
             value: object = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return _NOTHING
@@ -142,9 +142,9 @@ def _evaluate(text: str) -> object:
 
 
 def _sane(text: str) -> bool:
-    """Whether a text has the words of a literal and is neither too long nor too deep.
+    """Return whether a text has only words of literals and is neither too long nor too deep.
 
-    Each sign may nest an expression, so signs count as depth, between one comma and the next.
+    Each sign may nest an expression, so signs between two commas count as depth.
     """
     if len(text) > LONGEST_KEY or not _LITERAL.fullmatch(text):
         return False
@@ -164,9 +164,9 @@ def _sane(text: str) -> bool:
 
 
 def set_items(text: str) -> list[str]:
-    """The items of a printed set, frozenset, list or tuple, as texts.
+    """Split a printed set, frozenset, list or tuple into its items, as texts.
 
-    Raises LiteralFault when the text is none.
+    Raises LiteralFault for any other text.
     """
     word = text.strip()
     if word in _EMPTY_SETS:
@@ -182,9 +182,9 @@ def set_items(text: str) -> list[str]:
 
 
 def dict_items(text: str) -> list[tuple[str, str]]:
-    """The keys and values of a printed dict, as texts.
+    """Split a printed dict into its keys and values, as texts.
 
-    Raises LiteralFault when the text is none.
+    Raises LiteralFault for any other text.
     """
     word = text.strip()
     if len(word) < 2 or word[0] != "{" or word[-1] != "}":
@@ -196,7 +196,7 @@ def dict_items(text: str) -> list[tuple[str, str]]:
 
 
 def _split(text: str) -> list[list[str]]:
-    """Items between the commas outside brackets and strings, each cut at such colons."""
+    """Split at commas outside brackets and strings, and each item at such colons."""
     items: list[list[str]] = []
     parts: list[str] = []
     open_brackets: list[str] = []
@@ -221,7 +221,7 @@ def _split(text: str) -> list[list[str]]:
     if open_brackets:
         raise LiteralFault(f"a bracket is never closed: {open_brackets[-1]!r} is missing")
     last = text[start:].strip()
-    if last or parts:  # a comma may stand behind the last item
+    if last or parts:  # a comma may follow the last item
         items.append([*parts, last])
     return items
 

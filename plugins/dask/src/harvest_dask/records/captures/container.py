@@ -146,9 +146,9 @@ class _Walk:
         return Frame(index, payload)
 
     def _next_frame(self, start: int) -> int | None:
-        """Where the next whole frame begins; None where there is none, or the search is too long.
+        """Return where the next complete frame begins; None if none is found within the limit.
 
-        It is too long where many frames that are none reach over each other.
+        The limit matters where many invalid frames overlap.
         """
         while start < self.size and self.patience > 0:
             self.stream.seek(start)
@@ -160,6 +160,6 @@ class _Walk:
                     return start + at
                 self.patience -= self.stream.tell() - start - at
                 at = block.find(MAGIC, at + 1)
-            # a magic number may lie across the end of the block
+            # a magic number may cross the end of the block
             start += max(1, len(block) - len(MAGIC) + 1)
         return None
