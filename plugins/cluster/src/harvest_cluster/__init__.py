@@ -1,6 +1,6 @@
 """Engines of harvest for clusters: Slurm jobs, and workers of a Dask cluster.
 
-Work is given to a scheduler in units, so that a million inputs are not as many tasks.
+A scheduler receives work in units, so that a million inputs do not become a million tasks.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ T = TypeVar("T")
 def in_units(
     items: Iterable[T], cost: Callable[[T], int], goal: Callable[[], int]
 ) -> Iterator[list[T]]:
-    """Items in their order, neighbours together until they cost enough.
+    """Group items in order, neighbours together until their cost reaches the goal.
 
-    goal: what is enough for the unit in hand, asked after each item.
+    goal: returns the cost for the current unit; called after each item.
     """
     unit: list[T] = []
     filled = 0

@@ -1,4 +1,4 @@
-"""What this plugin offers."""
+"""Entry point of the plugin for harvest: two engines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ harvest_api = 1
 
 @hookimpl
 def harvest_engines() -> Iterable[EngineSpec]:
-    """A Dask cluster, or Slurm jobs."""
+    """Return the engines ``dask`` and ``slurm``."""
     return [
         EngineSpec(
             name="dask",

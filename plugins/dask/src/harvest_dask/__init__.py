@@ -1,8 +1,8 @@
 """Live capture of any Dask cluster into crash-safe files that ``harvest`` reads.
 
-``with capture(client, "runs/R1"):`` in a script, ``harvest dask capture`` for a cluster that runs,
-``--preload harvest_dask`` for one that starts.  Nothing of harvest itself is imported here, and
-nothing of Dask before it is used: harvest imports this package to know its commands.
+Use ``with capture(client, "runs/R1"):`` in a script, ``harvest dask capture`` for a running cluster
+and ``--preload harvest_dask`` for a new one. This package never imports harvest, and imports Dask
+only when needed: harvest imports this package to list its commands.
 """
 
 from __future__ import annotations

@@ -23,16 +23,16 @@ logger = logging.getLogger("harvest_dask")
 
 
 class capture:  # noqa: N801  a context manager that reads as a verb
-    """Record what a cluster does while the block runs, into a directory.
+    """Record a cluster into a directory while the block runs.
 
-    ``with capture(client, "runs/R1"):`` with a client as it is, ``async with`` with one that was
-    made with ``asynchronous=True``.  All machines must share the directory; where only the
-    scheduler sees it, ``via="scheduler"`` sends everything there over Dask's connections.
+    Use ``with capture(client, "runs/R1"):``, or ``async with`` for a client that was created with
+    ``asynchronous=True``. All machines must share the directory. If only the scheduler sees it,
+    ``via="scheduler"`` sends everything to the scheduler over Dask's connections.
 
-    interval: seconds between samples.  flush: seconds after which a killed process loses nothing.
-    yappi: ``cpu`` or ``wall`` profiles the workers by that clock.
-    queue: rows of a kind that a process holds while it cannot write.  script: whether this process
-    runs the workflow, so that its script is recorded.
+    interval: seconds between samples. flush: maximum seconds of rows that a killed process loses.
+    yappi: ``cpu`` or ``wall``, the clock to profile the workers by.
+    queue: maximum rows of each kind that a process keeps while it cannot write. script: whether
+    this process runs the workflow, so that its script is recorded.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class capture:  # noqa: N801  a context manager that reads as a verb
 
     @property
     def directory(self) -> Path:
-        """Where the capture is written."""
+        """Directory of the capture."""
         return Path(self._asked.directory)
 
     def __enter__(self) -> Self:
@@ -127,7 +127,7 @@ class capture:  # noqa: N801  a context manager that reads as a verb
 
 
 async def _log_event(client: Any, message: Payload) -> None:
-    """Say it to the scheduler, if that is there."""
+    """Send an event to the scheduler, if it is connected."""
     if client.status == "running":
         await client.log_event(TOPIC, message)
 
@@ -144,7 +144,7 @@ async def _at_scheduler(client: Any, function: Any, *words: Any) -> Any:
 
 
 async def _installed_there(answer: Awaitable[Any]) -> Any:
-    """What the scheduler answers, where it has this package.  Raises CaptureError."""
+    """Await the scheduler's answer; raises CaptureError if this package is missing there."""
     try:
         return await answer
     except ModuleNotFoundError as error:
@@ -154,7 +154,7 @@ async def _installed_there(answer: Awaitable[Any]) -> Any:
 
 
 async def _warn_of_missing(client: Any) -> None:
-    """Warn once of workers that cannot record, as the package is not installed there."""
+    """Warn once about workers that cannot record because the package is not installed there."""
 
     def is_installed() -> bool:  # has no name to be imported by, so its code travels
         from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""The command ``harvest dask capture``: record a cluster that runs already."""
+"""The command ``harvest dask capture``: record a running cluster."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def capture_command(
 
 
 def _check(address: str) -> None:
-    """See that an address is one that Dask can connect to."""
+    """Check that an address is one that Dask can connect to."""
     from distributed.comm.addressing import parse_address  # late: as above
     from distributed.comm.registry import get_backend
 
@@ -98,7 +98,7 @@ def _check(address: str) -> None:
 
 
 def _wait(client: Any) -> str:
-    """Wait for Ctrl-C or the cluster's end; which it was."""
+    """Wait for Ctrl-C or the cluster's end; return which one occurred."""
     while client.status not in ("closing", "closed"):
         if interrupt.requested():
             interrupt.forget()

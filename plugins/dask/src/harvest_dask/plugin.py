@@ -1,4 +1,4 @@
-"""What harvest finds through its entry point: the commands ``harvest dask ...``."""
+"""Entry point of the plugin for harvest: the commands ``harvest dask ...``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from harvest import Command, hookimpl
 
 @hookimpl
 def harvest_commands() -> list[Command]:
-    """Command groups of this plugin."""
+    """Return the command groups of this plugin."""
     return [
         Command(
             name="dask",

@@ -1,8 +1,8 @@
 """Preload module for ``dask scheduler`` and ``dask worker``: capture from the first event on.
 
-A preload of the scheduler captures its workers too.  Settings are those of Dask's configuration
-(``harvest.capture``).  Whatever is wrong with them, the cluster starts, uncaptured, and the log
-says why.
+A preload of the scheduler also captures its workers. The settings come from Dask's configuration
+(``harvest.capture``). If they are invalid, the cluster starts without a capture, and the log says
+why.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ logger = logging.getLogger("harvest_dask")
 async def dask_setup(service: Any) -> None:
     """Dask calls this when a scheduler or worker starts."""
     if not isinstance(service, Scheduler | Worker):
-        return  # a nanny: its worker is captured, and it does no work itself
+        return  # a nanny does no work itself; its worker is captured
     try:
         asked = settings_from_dask()
         settings = replace(asked, capture=join_capture(asked.directory))

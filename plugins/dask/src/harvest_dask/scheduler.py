@@ -1,6 +1,6 @@
-"""Capture of the scheduler: a plugin that records what it sees and brings the workers in.
+"""Capture of the scheduler: a plugin that records its events and installs itself on workers.
 
-Hooks run while the scheduler waits, so they only put what they are given into a queue.
+Hooks block the scheduler, so they only put their arguments into a queue.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from .write.recorder import Recorder, blind
 from .write.remote import Relay
 
 ATTACHED: Final = "capture-start"
-"""Stimulus of rows that say what was there when the capture began."""
+"""Stimulus of rows for the state at the start of the capture."""
 
 ABSENT_S: Final = 30.0
-"""How long the client that owns a capture may be away before the capture ends."""
+"""Seconds that the client that owns a capture may be away before the capture ends."""
 
 WORKER_COLUMNS: Final = (
     *("time", "worker", "action", "stimulus_id", "name", "host", "nthreads"),
@@ -51,7 +51,7 @@ class SchedulerCapture(SchedulerPlugin):
     _scheduler: Any
     _recorder: Recorder
     relay: Relay
-    """Writes what workers and clients send; they end after the scheduler begins to close."""
+    """Writes the frames of workers and clients, which end after the scheduler begins to close."""
     _logs: logs.LogTap
     _sampler: samples.Sampler
 
@@ -66,7 +66,7 @@ class SchedulerCapture(SchedulerPlugin):
         self._warned = False
 
     async def start(self, scheduler: Any) -> None:
-        """Begin; what is there already is recorded as such."""
+        """Begin the capture; record the existing state with its own stimulus."""
         if self._running:
             return
         settings = self._settings
@@ -87,7 +87,7 @@ class SchedulerCapture(SchedulerPlugin):
         shim = worker_plugin(asdict(settings), clock=True)
         plugin: bytes = dumps(shim)  # type: ignore[no-untyped-call]
         await scheduler.register_worker_plugin(None, plugin=plugin, name=self.name, idempotent=True)
-        # nothing is awaited from here on until Dask has added this plugin
+        # no await from here on, until Dask has added this plugin
         self._record_present()
 
     def _make_recorder(self, scheduler: Any) -> Recorder:
@@ -127,14 +127,14 @@ class SchedulerCapture(SchedulerPlugin):
         }
 
     def _record_present(self) -> None:
-        """Workers, clients, spans and tasks that were there before the capture."""
+        """Record workers, clients, spans and tasks that existed before the capture."""
         scheduler, now = self._scheduler, time.time()
         for address in scheduler.workers:
             self.add_worker(scheduler, address, ATTACHED)
         for client in scheduler.clients:
             self.add_client(scheduler, client)
         self._record_spans()
-        for _, message in scheduler.get_events(TOPIC):  # sent before this plugin was asked
+        for _, message in scheduler.get_events(TOPIC):  # sent before this plugin was installed
             if message.get("capture") == self._settings.capture:
                 self._take_report(message)
         if not scheduler.tasks:
@@ -166,7 +166,7 @@ class SchedulerCapture(SchedulerPlugin):
         stimulus_id: str | None = None,  # older versions of Dask give none
         **kwargs: Any,
     ) -> None:
-        """Record a graph, and the source code that is new with it."""
+        """Record a graph, and its source code if that is new."""
         code = scheduler.computations[-1].code if scheduler.computations else ()
         new = [part for block in code if block not in self._code_seen for part in block]
         self._code_seen.update(code)
@@ -182,7 +182,7 @@ class SchedulerCapture(SchedulerPlugin):
         notes: Any,
         code: Any,
     ) -> None:
-        """Take a graph as it is now: its tasks will have changed when it is written."""
+        """Copy a graph's current state: its tasks will have changed when it is written."""
         known = self._scheduler.tasks
         taken = [(key, [d.key for d in known[key].dependencies]) for key in tasks]
         self._graphs += 1
@@ -208,7 +208,7 @@ class SchedulerCapture(SchedulerPlugin):
         self._spans_seen = len(spans)
 
     def add_worker(self, scheduler: Any, worker: str, stimulus_id: str | None = None) -> None:
-        """Record a worker that came."""
+        """Record a worker that joined."""
         ws = scheduler.workers[worker]
         resources = as_json(ws.resources) if ws.resources else None
         facts = (str(ws.name), ws.host, ws.nthreads, ws.memory_limit, resources, None)
@@ -217,18 +217,18 @@ class SchedulerCapture(SchedulerPlugin):
     def remove_worker(
         self, scheduler: Any, worker: str, *, stimulus_id: str = "", **kwargs: Any
     ) -> None:
-        """Record a worker that left, and whether it was asked to."""
+        """Record a worker that left, and whether that was requested."""
         expected = self._expected.pop(worker, None)
         reason = None if expected is None else "expected" if expected else "lost"
         facts = (None, None, None, None, None, reason)
         self._workers.append((time.time(), worker, "remove", stimulus_id, *facts))
 
     def add_client(self, scheduler: Any, client: str) -> None:
-        """Record a client that came."""
+        """Record a client that connected."""
         self._clients.append((time.time(), client, "add"))
 
     def remove_client(self, scheduler: Any, client: str) -> None:
-        """Record a client that left; if it owns the capture and stays away, that ends."""
+        """Record a client that left; the capture ends if its owner stays away."""
         self._clients.append((time.time(), client, "remove"))
         if client == self._settings.owner:
             scheduler.loop.call_later(ABSENT_S, self._end_if_abandoned)
@@ -256,7 +256,7 @@ class SchedulerCapture(SchedulerPlugin):
         self._events.append((time.time(), topic, as_json(msg)))
 
     def _take_report(self, report: dict[str, Any]) -> None:
-        """A worker or client says that it records nothing, and why."""
+        """Record the report of a worker or client that it records nothing, and why."""
         known = {k: v for k, v in report.items() if k != "capture"}
         spell = blind(report["since"], report["reason"], report["lost"])
         self._recorder.put([spell | known], rows=1)
@@ -270,7 +270,7 @@ class SchedulerCapture(SchedulerPlugin):
             )
 
     async def close(self, reason: str = "the scheduler closes") -> None:
-        """End."""
+        """End the capture."""
         if not self._running:
             return
         self._running = False
@@ -281,7 +281,7 @@ class SchedulerCapture(SchedulerPlugin):
 
 
 async def stop_capture(name: str, reason: str, dask_scheduler: Any = None) -> bool:
-    """End a capture, at its workers first; False where the scheduler knows none of that name."""
+    """End a capture, first on its workers; return False if the scheduler knows no such capture."""
     plugin = dask_scheduler.plugins.get(name)
     if plugin is None:
         return False
@@ -294,12 +294,12 @@ async def stop_capture(name: str, reason: str, dask_scheduler: Any = None) -> bo
 
 
 def _now() -> float:
-    """The scheduler's time, for those who measure their clock's offset."""
+    """Return the scheduler's time, for processes that measure their clock's offset."""
     return time.time()
 
 
 def _appender(scheduler: Any) -> Callable[..., Any]:
-    """The handler for frames that come over Dask's connections; it writes in a thread."""
+    """Return the handler for frames from Dask's connections; it writes in a thread."""
 
     async def append(capture: str, **message: Any) -> str | None:
         for plugin in scheduler.plugins.values():
@@ -311,10 +311,10 @@ def _appender(scheduler: Any) -> Callable[..., Any]:
 
 
 def worker_plugin(settings: dict[str, Any], *, clock: bool) -> WorkerPlugin:
-    """The plugin for all workers; ``clock`` where the scheduler answers what time it is.
+    """Create the plugin for all workers; clock: whether the scheduler can report its time.
 
-    Dask sends a class by its name where it can, and a worker that cannot import it would not start.
-    A class that a function makes has no name to be imported by, so its code travels.
+    Dask sends a class by name if possible, and a worker that cannot import it would not start. A
+    class that a function creates cannot be imported by name, so Dask sends its code.
     """
     topic = TOPIC
 

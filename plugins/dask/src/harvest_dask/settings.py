@@ -1,4 +1,4 @@
-"""What a capture is asked to do: plain values that travel to the scheduler and the workers.
+"""Settings of a capture: plain values that are sent to the scheduler and the workers.
 
 Preloads read them from Dask's configuration, ``harvest.capture``; so the environment variable
 ``DASK_HARVEST__CAPTURE__DIRECTORY`` sets the directory.
@@ -17,13 +17,13 @@ import dask.config
 from .content.profile import CLOCKS
 
 PREFIX: Final = "harvest.capture"
-"""Where the settings stand in Dask's configuration."""
+"""Prefix of the settings in Dask's configuration."""
 
 TOPIC: Final = "harvest-capture"
-"""Topic of Dask's events by which a process says that it records nothing."""
+"""Topic of the Dask events with which a process reports that it records nothing."""
 
 LONGEST_FLUSH: Final = 1.0
-"""Seconds: what a killed process may lose."""
+"""Maximum seconds of rows that a killed process may lose."""
 
 
 class CaptureError(Exception):
@@ -42,7 +42,7 @@ class Settings:
     queue: int = 1_000_000
     capture: str | None = None
     owner: str | None = None
-    """The client that ends the capture; None where it lasts as long as the cluster."""
+    """The client that ends the capture; None if it lasts as long as the cluster."""
 
     def __post_init__(self) -> None:
         if not _is_positive(self.interval):
@@ -62,12 +62,12 @@ class Settings:
 
     @property
     def name(self) -> str:
-        """The name of the plugins that Dask knows this capture by."""
+        """Name of this capture's plugins in Dask."""
         return f"harvest-capture-{self.capture}"
 
 
 def settings_from_dask() -> Settings:
-    """The settings of a preload.  Raises CaptureError."""
+    """Read the settings of a preload; raises CaptureError for invalid ones."""
     directory = dask.config.get(f"{PREFIX}.directory", None)
     if not directory:
         raise CaptureError(
@@ -83,7 +83,7 @@ def settings_from_dask() -> Settings:
 
 
 def absolute(directory: str | os.PathLike[str]) -> str:
-    """The directory as every process can name it."""
+    """Return the absolute path of a directory, valid in every process."""
     return os.path.abspath(Path(directory).expanduser())  # noqa: PTH100  links stay as they are
 
 
@@ -93,13 +93,13 @@ def darshan_environment(
     *,
     log_variable: str = "DARSHAN_LOG_DIR_PATH",
 ) -> dict[str, str]:
-    """Environment variables with which a process without MPI writes its Darshan log.
+    """Return environment variables with which a process without MPI writes its Darshan log.
 
-    They must be there before a worker's process starts: as ``env`` of ``LocalCluster``, as lines of
+    Set them before a worker's process starts: as ``env`` of ``LocalCluster``, as lines of
     ``job_script_prologue`` of dask-jobqueue, or as Dask's ``distributed.nanny.pre-spawn-environ``.
 
-    directory: where the logs go.  library: ``libdarshan.so``.  log_variable: what names the
-    directory; it is chosen when Darshan is built (``--with-log-path-by-env``).
+    directory: directory of the logs. library: path of ``libdarshan.so``. log_variable: name of the
+    variable for the directory, chosen when Darshan is built (``--with-log-path-by-env``).
     """
     return {
         "LD_PRELOAD": os.fspath(library),

@@ -1,7 +1,7 @@
 """Capture of a worker: transitions, executions, transfers, logs and samples.
 
-Dask keeps the last transfers and stimuli of a worker in bounded deques.  A deque that passes each
-new entry on takes their place, so that none is missed when they overflow.
+Dask keeps the last transfers and stimuli of a worker in bounded deques. The capture replaces them
+with deques that forward each new entry, so that none is missed when they overflow.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ _SPILLS: Final[Mapping[str, tuple[str, str]]] = {
     "unspills": ("disk-read", "count"),
     "unspill_bytes": ("disk-read", "bytes"),
 }
-"""Columns of a sample, and the metric of Dask's spill buffer that each is."""
+"""Metric of Dask's spill buffer for each column of a sample."""
 _captured: WeakKeyDictionary[Any, dict[str | None, WorkerCapture]] = WeakKeyDictionary()
-"""The captures of each worker of this process: preloads may ask for one twice."""
+"""Captures of each worker of this process: preloads may request one twice."""
 
 
 class TappedLog(deque[Any]):
-    """A deque that passes on what is appended to it."""
+    """A deque that forwards each appended entry to its taps."""
 
     def __init__(self, entries: deque[Any]) -> None:
         super().__init__(entries, entries.maxlen)
         self.taps: list[Callable[[Any], None]] = []
 
     def append(self, entry: Any) -> None:
-        """Append an entry, and pass it on."""
+        """Append an entry and forward it."""
         super().append(entry)
         for tap in self.taps:
             tap(entry)
 
 
 class WorkerCapture:
-    """Records what a worker sees."""
+    """Records the events of a worker."""
 
     def __init__(self, worker: Any, settings: Settings, process: str) -> None:
         self._worker = worker
@@ -95,7 +95,7 @@ class WorkerCapture:
     async def begin(
         cls, worker: Any, values: dict[str, Any], *, clock: bool
     ) -> WorkerCapture | None:
-        """Begin to record a worker; None where this capture records it already."""
+        """Begin to record a worker; return None if this capture already records it."""
         settings = Settings(**values)
         captures = _captured.setdefault(worker, {})
         if settings.capture in captures:
@@ -107,7 +107,7 @@ class WorkerCapture:
         return made
 
     async def end(self) -> None:
-        """End; the frames that wait are written first."""
+        """Write the waiting frames and end the capture."""
         for owner, name, tap in self._taps:
             _untap(owner, name, tap)
         if self._profile is not None:
@@ -162,18 +162,18 @@ class WorkerCapture:
         try:
             offset = await self._measure()
         except OSError:
-            return  # the scheduler is away: Dask ends this worker, or it comes back
+            return  # the scheduler is away: Dask ends this worker, or the scheduler returns
         self._recorder.put([clock_frame(offset)], rows=1)
 
     async def _start_clock(self) -> None:
-        """Measure from now on: a preload began before the scheduler could be asked."""
+        """Begin to measure the clock: when a preload starts, the scheduler cannot answer yet."""
         if not self._clock.is_running():
             self._clock.start()
             await self._measure_again()
 
     def _state(self) -> dict[str, Any]:
         worker = self._worker
-        spilled = getattr(worker.data, "spilled_total", None)  # absent where nothing can spill
+        spilled = getattr(worker.data, "spilled_total", None)  # absent if the worker cannot spill
         metrics = getattr(worker.data, "cumulative_metrics", {})
         return {
             **{name: int(metrics.get(metric, 0)) for name, metric in _SPILLS.items()},
@@ -184,11 +184,11 @@ class WorkerCapture:
         }
 
     def _take_stimulus(self, event: Any) -> None:
-        """Know what the transitions that follow come of; an execution that ended is a row."""
+        """Keep the stimulus of the following transitions; record an execution that ended."""
         self._stimulus_id = event.stimulus_id
         status = _ENDS.get(type(event))
         if status is not None:
-            # Dask shifts these times to the scheduler's clock; all others are by this one
+            # Dask shifts these times to the scheduler's clock; all others are by this machine's
             shift = self._worker.scheduler_delay
             begins, ends = (
                 None if moment is None else moment - shift

@@ -1,7 +1,7 @@
-"""Harvesting as files arrive: look at the inputs, wait, make an ordinary run when some changed.
+"""Harvesting as files arrive: check the inputs, wait, and make an ordinary run after changes.
 
-What was read and what was not is found by one comparison: each input's size, times and inode as a
-look finds them, next to those that the last round started from.  Notifications of the file system
-only say when to look, so that none that is lost or comes twice matters, and a file system without
-any is looked at every so often.
+One comparison finds changed inputs: each input's current size, times and inode are compared with
+those from which the last round started. Notifications of the file system only trigger checks, so
+lost or repeated notifications do no harm. A file system without notifications is checked
+periodically.
 """

@@ -1,6 +1,6 @@
-"""Waiting for the next round: by notifications where all directories notify, else by a clock.
+"""Waiting for the next round: by notifications if all directories can notify, else by a clock.
 
-File systems that other machines write to do not notify: the kernel here knows nothing of it.
+Network file systems cannot notify: this machine's kernel does not see writes of other machines.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from harvest.toolkit.texts import printable_line
 from .inputs import Inputs, within
 
 LOOK_EVERY_S = 60.0
-"""Seconds between looks where the file system notifies, at what waits and what lies elsewhere."""
+"""Seconds between checks of waiting files and files elsewhere, if the file system notifies."""
 
 _QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
 _QUEUED = 16_384
-"""Notifications that the kernel keeps for who listens, see inotify(7); more are lost."""
+"""Notifications that the kernel queues for a listener, see inotify(7); more are lost."""
 
 _STEP_MS = 250
 _SIGN_OF_LIFE_MS = 1_000
@@ -39,11 +39,11 @@ class Bell:
         self._rings = threading.Event()
 
     def ring(self) -> None:
-        """End the wait that goes on, or the next one."""
+        """End the current wait, or the next one."""
         self._rings.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long at most, or until a signal asks to stop; whether it rang."""
+        """Wait until a ring, a stop signal, or the time limit; return whether it rang."""
         end = time.monotonic() + seconds
         while not self._rings.wait(max(0.0, min(end - time.monotonic(), interrupt.POLL_S))):
             if end <= time.monotonic() or interrupt.requested():
@@ -55,8 +55,8 @@ class Bell:
 class Notifications:
     """Rings when the file system notifies a change below some directories.
 
-    It also rings when it has begun to listen, so that what changed before is looked for, and when
-    it fails; ``failure`` then says how.
+    It also rings when it begins to listen, so that earlier changes are found, and when it fails;
+    ``failure`` then has the reason.
     """
 
     # The library passes on neither that the kernel's queue overflowed nor which events it lost.
@@ -77,12 +77,12 @@ class Notifications:
         self._thread.start()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._stop.set()
         self._thread.join()
 
     def heard(self) -> set[str] | None:
-        """The paths that changed since this was asked last; None where it may be any."""
+        """Return the paths that changed since the last call; None if any may have changed."""
         with self._lock:
             heard, self._heard = self._heard, set()
         return heard
@@ -132,15 +132,15 @@ def _queue_length() -> int:
 
 
 def notifying() -> bool:
-    """Whether the library that listens to the file system is installed."""
+    """Return whether the library for notifications is installed."""
     return find_spec("watchfiles") is not None
 
 
 @attrs.define(eq=False)
 class Listening:
-    """Notifications of the roots of a watch, as long as all of them can have some.
+    """Notifications of the roots of a watch, used while all roots can notify.
 
-    instead: why there are to be none; None where there may be some.
+    instead: why notifications must not be used; None if they may be.
     """
 
     _inputs: Inputs
@@ -160,14 +160,14 @@ class Listening:
         return min(max(LOOK_EVERY_S, self._every_s), self._look_every_s)
 
     def heard(self) -> set[str] | None:
-        """The paths that changed since this was asked last; None where it may be any."""
+        """Return the paths that changed since the last call; None if any may have changed."""
         heard = None if self._to is None else self._to.heard()
         if heard is None or not all(map(self._inputs.is_in_root, heard)):
             return None
         return heard
 
     def begin(self) -> None:
-        """Listen to the directories that are there now; say so, or why that cannot be."""
+        """Listen to the existing directories; report that, or the reason why not."""
         if self._to is not None and self._to.failure is not None:
             self._instead = f"notifications fail here: {printable_line(self._to.failure)}"
             self._found = None
@@ -185,7 +185,7 @@ class Listening:
             self._note(f"looking at {roots} every {self._every_s:g} s ({instead})")
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if self._to is not None:
             self._to.close()
             self._to = None
@@ -194,7 +194,7 @@ class Listening:
         return path not in self._inputs.ours
 
     def _why_not(self) -> str | None:
-        """Why the roots must be looked at; None if they can notify."""
+        """Return why the roots must be polled; None if they can notify."""
         for root, identity in zip(self._inputs.roots, self._found or (), strict=True):
             if identity is None:
                 return f"{printable_line(root)} is not a directory"
@@ -205,7 +205,7 @@ class Listening:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """What differs between a directory and another in its place; None if there is none."""
+    """Return device and inode, which reveal a replaced directory; None if there is none."""
     try:
         found = os.stat(path)  # noqa: PTH116
     except OSError:
@@ -226,10 +226,10 @@ _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
 def network_file_system(path: str, mounts: str = MOUNTS) -> str | None:
-    """The type of a network file system that a path lies on, or that is mounted below it.
+    """Return the type of a network file system that contains a path or is mounted below it.
 
-    None where there is none, or where the mounts cannot be read.  mounts: a file in the format of
-    ``proc_pid_mountinfo(5)``.
+    Returns None if there is none, or if the mounts cannot be read.
+    mounts: path of a file in the format of ``proc_pid_mountinfo(5)``.
     """
     try:
         lines = Path(mounts).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
@@ -240,7 +240,7 @@ def network_file_system(path: str, mounts: str = MOUNTS) -> str | None:
     for line in lines:
         point, kind = _mount(line)
         if within(place, point):
-            if len(point) >= len(holding):  # of two at one place the later one hides the other
+            if len(point) >= len(holding):  # at one place, the later mount hides the other
                 holding, kind_of_holding = point, kind
         elif within(point, place) and _is_network(kind):
             return kind
@@ -248,7 +248,7 @@ def network_file_system(path: str, mounts: str = MOUNTS) -> str | None:
 
 
 def _mount(line: str) -> tuple[str, str]:
-    """Mount point and type; any number of optional fields stands before the ``-``."""
+    """Parse mount point and type; any number of optional fields precedes the ``-``."""
     before, _, after = line.partition(" - ")
     point = _ESCAPE.sub(lambda found: chr(int(found[1], 8)), before.split(" ")[4])
     return point, after.split(" ")[0]

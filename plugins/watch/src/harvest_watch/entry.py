@@ -1,4 +1,4 @@
-"""``harvest schedule``: the entry that has a run made at set times."""
+"""``harvest schedule``: prints the entry that makes a run at set times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def print_entry(
     report: str | None = None,
     output: str | None = None,
 ) -> int:
-    """Print what makes cron, systemd or Slurm run a harvest at set times."""
+    """Print the entry with which cron, systemd or Slurm runs a harvest at set times."""
     if form not in FORMS:
         raise UsageError(f"unknown form {form!r}", remedy=f"use {', '.join(FORMS)}")
     if (report is None) != (output is None):
@@ -46,7 +46,7 @@ def print_entry(
 
 
 def _checked(options: RunOptions) -> Session:
-    """What the options make; raises HarvestError for what would fail at night."""
+    """Create a session to check the options; raises HarvestError for a run that would fail."""
     recipe = options.recipe()
     recipe.refuse_pipes("a scheduled run")
     session = Session(recipe)
@@ -63,7 +63,7 @@ def _checked(options: RunOptions) -> Session:
 
 
 def _report(session: Session, text: str, output: str) -> tuple[str, ...]:
-    """The words of ``harvest report``; raises UsageError for an unknown report or setting."""
+    """Return the words of ``harvest report``; UsageError for an unknown report or setting."""
     name, settings = with_settings(text, "--report")
     spec = manager().report(name)
     for key in settings:
@@ -85,7 +85,7 @@ def _report(session: Session, text: str, output: str) -> tuple[str, ...]:
 
 
 def refuse_streams(session: Session, what: str) -> None:
-    """Raise UsageError for a sink that keeps nothing, of which ``what`` would begin again."""
+    """Raise UsageError for a sink without stored state: ``what`` would start over each time."""
     for sink in session.sinks:
         if sink.streams:
             raise UsageError(
@@ -96,7 +96,7 @@ def refuse_streams(session: Session, what: str) -> None:
 
 
 def _arguments(options: RunOptions) -> Iterator[str]:
-    """The words of ``harvest run`` with these options."""
+    """Yield the words of ``harvest run`` with these options."""
     yield "run"
     if options.file is not None:
         yield os.path.abspath(options.file)  # noqa: PTH100 - no link is followed
@@ -111,7 +111,7 @@ def _arguments(options: RunOptions) -> Iterator[str]:
 
 
 def _program() -> tuple[str, ...]:
-    """The words that start this installation's harvest."""
+    """Return the words that start this installation's harvest."""
     python = os.path.abspath(sys.executable)  # noqa: PTH100 - an environment is a link
     command = Path(python).with_name("harvest")
     return (str(command),) if command.is_file() else (python, "-m", "harvest")

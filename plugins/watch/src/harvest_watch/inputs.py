@@ -1,9 +1,9 @@
-"""The files that are watched: how they are, since when, and how the last round found them.
+"""The watched files: their state, since when, and their state at the last round.
 
-Whether a file rests is decided by this machine's clock from one look to the next.  The times that
-the file system gives are used once, when a file is first seen: one that was last changed long ago
-need not be looked at twice.  A clock that is wrong makes a file wait, or be read while it is
-written, which a run notices by itself.
+This machine's clock, from one check to the next, decides whether a file is at rest. The file
+system's times are used only when a file is first seen: a file that was changed long ago need not be
+checked twice. A wrong clock makes a file wait, or lets it be read while it is written, which a run
+detects by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import attrs
 from harvest import Sink
 
 Stamp = tuple[int, ...]
-"""Size, modification and change time, inode; one number for an error; nothing if it is gone."""
+"""Size, modification and change time, inode; one number for an error; empty for a missing file."""
 
 _GONE: Stamp = ()
 _DIRECTORY: Stamp = (-1,)
@@ -27,12 +27,12 @@ _OF_FILE = 4
 
 
 def within(path: str, directory: str) -> bool:
-    """Whether a path is a directory or lies below it."""
+    """Return whether a path is the directory or is below it."""
     return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
 class Ours:
-    """The places that a watch writes to, as far as they lie below what it watches."""
+    """The places that a watch writes to, if they are below the watched roots."""
 
     def __init__(self, sinks: Iterable[Sink], roots: Sequence[str]):
         places = set()
@@ -53,9 +53,9 @@ def _both(roots: Sequence[str]) -> set[str]:
 
 @attrs.frozen
 class _Waiting:
-    """How the last look found a file that is not as the last round found it.
+    """State, at the last check, of a file that changed since the last round.
 
-    since: when it was first seen so; pending: when it first differed (by the monotonic clock).
+    since: when this state was first seen; pending: when it first differed (both monotonic times).
     """
 
     stamp: Stamp
@@ -64,12 +64,12 @@ class _Waiting:
 
 
 class Inputs:
-    """The files below some roots, and others that sources named.
+    """The files below some roots, and other files that sources name.
 
-    roots: absolute paths of files or directories, there or not; ours: what is left out;
-    settle_s: how long a file must not have changed to count as resting.
-    enters: whether a directory is looked into, None where all are; asked for
-        again for each look at all.
+    roots: absolute paths of files or directories, which need not exist; ours: paths to leave out;
+    settle_s: seconds that a file must be unchanged to count as at rest.
+    enters: returns the function that selects directories to enter, None for all;
+        called again for each check of everything.
     """
 
     def __init__(
@@ -86,22 +86,22 @@ class Inputs:
         self._ask = enters
         self._wanted = enters()
         self._others: frozenset[str] = frozenset()
-        # how the last round found the files that there were
+        # state of the files at the last round
         self._taken: dict[str, Stamp] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._failed: set[str] = set()
 
     def look(self) -> bool:
-        """See how every file is now; whether any is not as the look before saw it."""
+        """Check all files; return whether any changed since the previous check."""
         self._wanted = self._ask()
         found = dict(self._survey())
         changed = self._see(found)
         return self._see(self._missing_in(found)) or changed
 
     def look_at(self, paths: Iterable[str]) -> bool:
-        """See how these are now, and those that wait; whether any is not as seen before.
+        """Check these files and the waiting ones; return whether any changed since last seen.
 
-        Of a directory, all that is below it is seen.
+        For a directory, everything below it is checked.
         """
         found = {
             path: _stamp(path)[0]
@@ -118,18 +118,18 @@ class Inputs:
         return self._see(found)
 
     def pending(self) -> Iterator[str]:
-        """Files that are not as the last round found them."""
+        """Return the files that differ from their state at the last round."""
         return iter(self._waiting)
 
     def are_gone(self) -> bool:
-        """Whether some of them are there no more."""
+        """Return whether any pending file no longer exists."""
         return any(waiting.stamp == _GONE for waiting in self._waiting.values())
 
     def to_read(self) -> set[str] | None:
-        """The files of the next round, gone ones too; None where only a listing of all shows them.
+        """Return the files of the next round, with missing ones; None if all must be listed.
 
-        So it is where a directory cannot be listed, and where a file lies outside the roots or
-        behind a linked directory: it may be an input by another path, or belong to one.
+        All must be listed if a directory cannot be listed, or if a file is outside the roots or
+        behind a linked directory: such a file may be an input by another path, or part of one.
         """
         files = set(self._failed)
         for path, waiting in self._waiting.items():
@@ -141,7 +141,7 @@ class Inputs:
         return files if all(map(self._is_direct, folders)) else None
 
     def _is_direct(self, folder: str) -> bool:
-        """Whether a root is reached from a directory without a link on the way."""
+        """Return whether a directory is in a root, with no link between them."""
         while folder not in self.roots:
             above = os.path.dirname(folder)  # noqa: PTH120
             if above == folder or os.path.islink(folder):  # noqa: PTH114
@@ -150,9 +150,9 @@ class Inputs:
         return True
 
     def due_at(self, patience_s: float) -> float | None:
-        """When some file that is pending may be read, by the monotonic clock; None if none is.
+        """Return when the first pending file may be read, by the monotonic clock; None if none is.
 
-        It may when it rests, or when it was pending for ``patience_s``.
+        A file may be read when it is at rest, or after ``patience_s`` seconds of pending.
         """
         times = (
             min(waiting.since + self.settle_s, waiting.pending + patience_s)
@@ -161,10 +161,10 @@ class Inputs:
         return min(times, default=None)
 
     def leave(self, named: Iterable[str], patience_s: float, *, whole: bool = True) -> set[str]:
-        """The files that are to be left to a later round.
+        """Return the files to leave to a later round.
 
-        named: what the sources are going to read; whole: and all they know.  What no look has
-        found, since it came later or lies elsewhere, is seen here and looked at from now on.
+        named: files that the sources will read; whole: whether these are all files they know. Files
+        that no check has found (new, or elsewhere) are checked here and in every later check.
         """
         others = frozenset(
             path
@@ -182,7 +182,7 @@ class Inputs:
         }
 
     def take(self, left: Iterable[str]) -> None:
-        """What the last look saw has been read, but for these files."""
+        """Mark all pending files as read in the state last seen, except those in ``left``."""
         left = frozenset(left)
         for path in [path for path in self._waiting if path not in left]:
             stamp = self._waiting.pop(path).stamp
@@ -192,14 +192,14 @@ class Inputs:
                 self._taken[path] = stamp
 
     def read_too(self, failed: Iterable[str], *, instead_of: set[str]) -> None:
-        """These files could not be read, and are read again in the next round, whenever it is.
+        """Include files that could not be read in the next round, whenever it is.
 
-        instead_of: all that the round was about.
+        instead_of: all files of the current round, which replace earlier failures.
         """
         self._failed = (self._failed - instead_of).union(failed)
 
     def read_again(self, paths: Iterable[str]) -> None:
-        """These files are to be read again, however they are."""
+        """Mark files to be read again, even if they are unchanged."""
         now = time.monotonic()
         for path in paths:
             stamp = self._taken.pop(path, _GONE)
@@ -207,7 +207,7 @@ class Inputs:
                 self._waiting.setdefault(path, _Waiting(stamp, -float("inf"), now))
 
     def _see(self, found: Mapping[str, Stamp]) -> bool:
-        """Take note of how files are now; whether any is not as seen before."""
+        """Record the current state of files; return whether any changed since last seen."""
         now = time.monotonic()
         changed = False
         for path, stamp in found.items():
@@ -226,7 +226,7 @@ class Inputs:
         return changed
 
     def _missing_in(self, found: Mapping[str, Stamp], directory: str = "/") -> dict[str, Stamp]:
-        """The known files of a directory that are not found, as gone."""
+        """Return the known files of a directory that were not found, marked as missing."""
         known = chain(self._taken, self._waiting)
         return {path: _GONE for path in known if path not in found and within(path, directory)}
 
@@ -238,14 +238,14 @@ class Inputs:
         return path in self._taken or path in self._waiting
 
     def is_in_root(self, path: str) -> bool:
-        """Whether it is a root or lies below one, as roots are spelled."""
+        """Return whether a path is a root or is below one, as roots are spelled."""
         return any(within(path, root) for root in self.roots)
 
     def _enters(self, directory: str) -> bool:
         return self._wanted is None or directory in self.roots or self._wanted(directory)
 
     def _is_below(self, path: str) -> bool:
-        """Whether a look at everything would see it."""
+        """Return whether a check of the roots would find the path."""
         if path in self.ours:
             return False
         for root in self.roots:
@@ -264,7 +264,7 @@ class Inputs:
             yield from self._one(path)
 
     def _tree(self, root: str, visited: set[tuple[int, int]]) -> Iterator[tuple[str, Stamp]]:
-        """Every file below a root; linked directories too, each once."""
+        """Yield every file and directory below a root, with links followed, directories once."""
         todo = [root]
         while todo:
             path = todo.pop()
@@ -284,7 +284,7 @@ class Inputs:
             todo += entries
 
     def _one(self, path: str) -> Iterator[tuple[str, Stamp]]:
-        """A file, or a directory with what is directly in it."""
+        """Yield a file, or a directory and its direct entries."""
         stamp, status = _stamp(path)
         if status is None or not stat.S_ISDIR(status.st_mode):
             yield path, stamp
@@ -307,7 +307,7 @@ def _stamp(path: str) -> tuple[Stamp, os.stat_result | None]:
 
 
 def _listed(directory: str) -> tuple[Stamp, list[str]]:
-    """How a directory is, and the paths in it, as far as it can be listed."""
+    """Return a directory's stamp and the paths in it; an error's stamp if it cannot be listed."""
     try:
         names = os.listdir(directory)  # noqa: PTH208 - millions of names, as text
     except OSError as error:
@@ -316,7 +316,7 @@ def _listed(directory: str) -> tuple[Stamp, list[str]]:
 
 
 def _first_seen(stamp: Stamp, now: float, *, new: bool) -> float:
-    """Since when a file is as this look found it; nobody writes to a directory or what is gone."""
+    """Return since when a file has this state; directories and missing files are always at rest."""
     if len(stamp) < _OF_FILE:
         return -float("inf")
     if not new:

@@ -1,4 +1,4 @@
-"""Looking, waiting, and making a round when it is time, until there is a reason to stop."""
+"""The loop of a watch: check, wait, and make a round when it is due, until a reason to stop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .inputs import Inputs, Ours
 from .rounds import Round, error_text, make_round
 
 PATIENCE_ROUNDS = 10
-"""A file that never rests is read as it is after so many rounds' time."""
+"""A file that keeps changing is read anyway after the time of this many rounds."""
 
 _GRACE_S = 0.5
 _NOTED = 1_000
@@ -31,15 +31,15 @@ _NOTED = 1_000
 
 @attrs.frozen(kw_only=True)
 class WatchOptions:
-    """How to watch.
+    """Options of a watch.
 
-    every_s: seconds from one round to the next at least; between looks, where nothing notifies.
-    settle_s: how long a file must not have changed to be read.
-    poll: look every so often, even where the file system would notify.
-    look_every_s: where it does, seconds between looks at all files, lest a notification is lost.
-    rounds: stop after so many that committed something; None: do not.
-    until_idle_s: stop when nothing has changed for so long; None: do not.
-    wait_s: how long a round waits for another run on a dataset to end.
+    every_s: minimum seconds between rounds; seconds between checks without notifications.
+    settle_s: seconds that a file must be unchanged before it is read.
+    poll: check periodically, even if the file system can notify.
+    look_every_s: seconds between checks of all files with notifications, as one may be lost.
+    rounds: stop after this many rounds that committed something; None for no limit.
+    until_idle_s: stop after this many seconds without changes; None for no limit.
+    wait_s: maximum seconds that a round waits for another run on a dataset.
     """
 
     every_s: float = 30.0
@@ -52,27 +52,27 @@ class WatchOptions:
 
 
 class Reporter:
-    """What a watch reports; a display overrides what it needs."""
+    """Receiver of a watch's reports; a display overrides the methods that it needs."""
 
     def committed(self, result: RunResult) -> None:
-        """A round put something in force."""
+        """Report that a round committed something."""
 
     def note(self, text: str) -> None:
-        """A remark, made once."""
+        """Report a remark; each is made once."""
 
     def stopped(self, rounds: int) -> None:
-        """The watch ends in good order, after so many rounds that committed something."""
+        """Report a normal end; rounds: number of rounds that committed something."""
 
 
 def watch(recipe: Recipe, options: WatchOptions, reporter: Reporter | None = None) -> ExitCode:
     """Harvest now, and again whenever inputs have changed, until asked to stop.
 
-    A signal (see ``harvest.interrupt``) that comes between rounds ends it after a last round;
-    one that comes during a round interrupts that.
+    A signal (see ``harvest.interrupt``) between rounds ends the watch after a last round; a signal
+    during a round interrupts the round.
 
-    Returns 0; 3 if some round committed rejects; 5 if an export of the last round failed; the code
-    of the error that the last round ended with, if it did.  Raises UsageError for what no later
-    round can do better, KeyboardInterrupt when a round was interrupted.
+    Returns 0; 3 if a round committed rejects; 5 if an export of the last round failed; or the code
+    of the error that ended the last round. Raises UsageError for errors that a retry cannot fix,
+    KeyboardInterrupt if a round was interrupted.
     """
     for option in ("limit", "changed"):
         if getattr(recipe, option) is not None:
@@ -135,7 +135,7 @@ class _Watch:
         self.rounds = 0
         self.rejects = False
         self.failed: ExitCode | None = None
-        # kind and place of the error that the last round ended with
+        # kind and place of the error that ended the last round
         self.trouble: tuple[type, str | None] | None = None
         self.failures: dict[str, str] = {}
         self.unexported: set[str] = set()
@@ -145,7 +145,7 @@ class _Watch:
         self.named = all(e.name or e.plugin or e.made for e in recipe.sources)
         # the next round lists all; later ones what is pending
         self.whole = True
-        # of each dataset, as the last round left them
+        # of each dataset, after the last round
         self.runs: Sequence[tuple[str, ...]] = ()
         self.looked = -float("inf")
         self.last_round = self.last_change = -float("inf")
@@ -153,7 +153,7 @@ class _Watch:
         self.noted: OrderedDict[str, None] = OrderedDict()
 
     def go_on(self) -> ExitCode:
-        """Round after round; the exit code."""
+        """Make rounds until the watch ends; return the exit code."""
         while True:
             with interrupt.deferred():
                 last = self._wait()
@@ -174,7 +174,7 @@ class _Watch:
         return ExitCode.REJECTS if self.rejects else ExitCode.DONE
 
     def _wait(self) -> bool:
-        """Look and wait until a round is due; True: it is the last one, and the watch ends."""
+        """Check and wait until a round is due; return True if it is the watch's last one."""
         while True:
             self.listening.begin()
             now = time.monotonic()
@@ -192,16 +192,16 @@ class _Watch:
             if self.options.until_idle_s is not None:
                 wake = min(wake, self.last_change + self.options.until_idle_s)
             if self.bell.wait(wake - now) and not interrupt.requested():
-                # what is pending is looked at when it is due, whatever else changes until then
+                # pending files are checked when they are due, whatever else changes until then
                 self._wait_quietly(_GRACE_S if due is None else wake - time.monotonic())
 
     def _is_idle(self, now: float) -> bool:
-        """Whether nothing has changed for so long that the watch ends."""
+        """Return whether the watch ends because nothing has changed for long enough."""
         idle_s = self.options.until_idle_s
         return idle_s is not None and self.last_change + idle_s <= now
 
     def _look(self, now: float, *, at_all: bool) -> bool:
-        """See which inputs changed: of those that were notified, or of all; whether any did."""
+        """Check the notified inputs, or all; return whether any changed."""
         heard = self.listening.heard()
         at_all = at_all or now >= self.looked + self.options.look_every_s
         if heard is not None and not at_all:
@@ -210,13 +210,13 @@ class _Watch:
         return self.inputs.look()
 
     def _wait_quietly(self, seconds: float) -> None:
-        """Wait, whatever the file system notifies; a signal ends it."""
+        """Wait regardless of notifications; a signal ends the wait."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0 and not interrupt.requested():
             self.bell.wait(left)
 
     def _due(self) -> float | None:
-        """When the next round must be made; None as long as nothing changes."""
+        """Return when the next round is due; None while nothing changes."""
         ready = self.inputs.due_at(self.patience_s)
         if self.again:
             ready = -float("inf")
@@ -253,9 +253,9 @@ class _Watch:
     def _expect(
         self, session: Session, runs: Sequence[tuple[str, ...]], result: RunResult | None
     ) -> None:
-        """Take note of the state that the datasets are in, unless others wrote to them, too.
+        """Record the current state of the datasets, unless other runs also wrote to them.
 
-        Then what is there may not be what earlier rounds read: the next one lists all.
+        In that case their content may differ from what earlier rounds read: the next lists all.
         """
         own = () if result is None or result.run is None else (result.run,)
         now = session.runs()
@@ -263,7 +263,7 @@ class _Watch:
         self.runs = now if alone else ()
 
     def _session(self) -> Session:
-        """A session with the sources that fit what lies there now."""
+        """Create a session with the sources that match the current inputs."""
         try:
             session = Session(self.recipe)
         except UsageError as error:  # when the watch began, it could be decided
@@ -301,7 +301,7 @@ class _Watch:
         self._after_exports(made.result)
 
     def _after_exports(self, result: RunResult) -> None:
-        """Say which exports fail, and that they do no more; one that failed is made again."""
+        """Report exports that fail or work again; a failed export is retried."""
         failed = {text for text, why in result.exports.items() if why is not None}
         if failed != self.unexported:
             for note in exports_failed(result) or ["the exports are up to date again"]:
@@ -309,10 +309,10 @@ class _Watch:
         self.unexported = failed
         if failed:
             self.failed = self.failed or ExitCode.EXPORT
-            self.again = self.whole = True  # a round of nothing would export nothing
+            self.again = self.whole = True  # a round without inputs would export nothing
 
     def note(self, text: str) -> None:
-        """Report it, unless it was reported already."""
+        """Report a text, unless it was already reported."""
         if text in self.noted:
             self.noted.move_to_end(text)
             return
@@ -323,7 +323,7 @@ class _Watch:
 
 
 class Lines(Reporter):
-    """A line for each round that committed something; remarks on standard error."""
+    """Prints a line for each round that committed something; remarks go to standard error."""
 
     def __init__(self, *, json: bool) -> None:
         self.json = json

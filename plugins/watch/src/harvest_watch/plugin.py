@@ -1,4 +1,4 @@
-"""What this plugin offers: two commands in addition to ``harvest run``."""
+"""Entry point of the plugin for harvest: two commands in addition to ``harvest run``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ harvest_api = 1
 
 @hookimpl
 def harvest_commands() -> list[Command]:
-    """The commands that harvest again: as files arrive, or at set times."""
+    """Return the commands that harvest repeatedly: as files arrive, or at set times."""
     return [
         Command(
             name="watch",

@@ -1,7 +1,7 @@
-"""One round of a watch: an ordinary run of what may be read now.
+"""One round of a watch: an ordinary run of the inputs that may be read now.
 
-Sources that cannot list their input are left out, so that the others go on.  What is left out is
-listed all the same and so neither replaced nor dropped.
+Sources that cannot list their input are left out, so that the others continue. Partitions that are
+left out are still listed, and so neither replaced nor dropped.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .inputs import Inputs
 
 @attrs.frozen(kw_only=True)
 class Round:
-    """What came of a round.
+    """Outcome of a round.
 
-    result: of its run; None when there was nothing to make one of.
-    remarks: what was looked at, if that is less than all and not what is pending.
-    failures: sources that could not list their input, with why; by the source's words.
+    result: result of its run; None if there was nothing to run.
+    remarks: what was checked, if neither everything nor the pending files.
+    failures: reasons why sources could not list their input, by the source's words.
     asked: whether some source has input whose changes no file shows.
     own: outputs of this watch that a source lists as its input.
     """
@@ -38,12 +38,12 @@ class Round:
 def make_round(
     session: Session, inputs: Inputs, *, whole: bool, patience_s: float, wait_s: float
 ) -> Round:
-    """Plan, read and commit what rests; raises HarvestError as a run does, then nothing is taken.
+    """Plan, read and commit files at rest; on HarvestError (as of a run), none counts as read.
 
-    whole: list all there is; else what is pending, if that can be said by files.
-    patience_s: how long a file may keep a partition waiting that it belongs to.
+    whole: list all inputs; else only pending ones, if files can identify them.
+    patience_s: maximum seconds that a changing file may delay its partition.
     """
-    # None where all are to be listed, as to find which are gone and are to be dropped
+    # None to list all inputs, for example to find the removed ones, which are dropped
     gone = session.recipe.deleted == "drop" and inputs.are_gone()
     pending = None if whole or gone else inputs.to_read()
     listing = session.list(pending, go_on=True)
@@ -74,7 +74,7 @@ def make_round(
 
 
 def error_text(error: Exception) -> str:
-    """An error as a person reads it, also one of the system."""
+    """Return an error's text for people, also for a system error."""
     if isinstance(error, OSError):
         text = error.strerror or str(error)
         return printable_line(f"{error.filename}: {text}" if error.filename else text)
@@ -82,7 +82,7 @@ def error_text(error: Exception) -> str:
 
 
 def _directories(paths: Iterable[str]) -> set[str]:
-    """All directories that hold one of these files."""
+    """Return all directories that contain one of these files, at any level."""
     found: set[str] = set()
     for path in paths:
         above = os.path.dirname(path)  # noqa: PTH120

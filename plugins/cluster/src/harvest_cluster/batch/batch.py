@@ -24,21 +24,21 @@ from .status import JobFiles, JobStatus, job_status
 FIRST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 15.0
 PAUSE_GROWS: Final = 1.5
-"""Between questions to Slurm: short at first, and kind to a controller that many ask."""
+"""Growth of the pause between queries: short at first, then longer to spare the controller."""
 
 COMMANDS_SHOWN: Final = 20
 
 PATIENCE_S: Final = 600.0
-"""How long Slurm's commands may fail before a wait is given up."""
+"""Seconds that Slurm's commands may keep failing before a wait is given up."""
 
 
 @attrs.frozen(kw_only=True)
 class Script:
     """A job as it would be submitted.
 
-    job: its label; text: of the script; submit: the command that submits it, where ``<NAME>``
-    stands for the job id of another job; commands: the command lines that its tasks run.
-    As text it is all of them, for a terminal to show.
+    job: the job's label; text: text of the script; submit: the command that submits the script,
+    with ``<NAME>`` for the job id of another job; commands: the command lines that its tasks run.
+    ``str`` returns all of them, for a terminal.
     """
 
     job: str
@@ -55,9 +55,9 @@ class Script:
 
 
 class Batch:
-    """Jobs that belong together; their files lie in one directory that all nodes see.
+    """Jobs that belong together; their files are in one directory that all nodes see.
 
-    Anybody who may read the directory may ask for their status, from any shell.
+    Anybody who may read the directory can query their status, from any shell.
     """
 
     def __init__(self, directory: Path | str):
@@ -65,9 +65,9 @@ class Batch:
 
     @classmethod
     def open(cls, directory: Path | str) -> Batch:
-        """The batch that was submitted from ``directory``.
+        """Open the batch that was submitted from ``directory``.
 
-        Raises UsageError where there is none.
+        Raises UsageError if there is none.
         """
         batch = cls(directory)
         if not any(True for _ in batch._places()):
@@ -79,7 +79,7 @@ class Batch:
         return batch
 
     def scripts(self, *jobs: Job) -> list[Script]:
-        """What ``submit`` would do with these jobs; nothing is written."""
+        """Return the scripts that ``submit`` would submit; nothing is written."""
         self._check(jobs)
         return [self._script(job) for job in jobs]
 
@@ -96,10 +96,10 @@ class Batch:
         )
 
     def submit(self, *jobs: Job) -> list[int]:
-        """Write and submit jobs, those that others wait for first; gives Slurm's job ids.
+        """Write and submit jobs, dependencies first; return Slurm's job ids.
 
-        Raises UsageError where Slurm's commands are missing or the batch has a job of the same
-        name; SlurmError when Slurm refuses one, after those already submitted are cancelled.
+        Raises UsageError if Slurm's commands are missing or the batch has a job of the same name.
+        Raises SlurmError if Slurm refuses a job, after cancelling those already submitted.
         """
         self._check(jobs)
         for job in jobs:
@@ -132,10 +132,10 @@ class Batch:
         return list(ids.values())
 
     def resubmit(self, name: str, commands: Iterable[int]) -> int:
-        """Submit the tasks of these commands of a job again; gives the new job id.
+        """Submit the tasks of these commands of a job again; return the new job id.
 
-        name: of a job that was submitted and of which nothing is active any more.
-        Commands of a task that ended well are not repeated.
+        name: name of a submitted job without active tasks.
+        Commands of a task that succeeded are not repeated.
         """
         label = safe_name(name)
         job = JobFiles(self.directory / label)
@@ -159,9 +159,9 @@ class Batch:
         return job_id
 
     def status(self) -> list[JobStatus]:
-        """How far each job is, in the order of their submission.
+        """Return the status of each job, in the order of submission.
 
-        Raises SlurmError when Slurm does not answer.
+        Raises SlurmError if Slurm does not answer.
         """
         jobs = self._jobs()
         submissions = [submission for job in jobs for submission in job.submissions]
@@ -181,11 +181,11 @@ class Batch:
         timeout_s: float | None = None,
         on_poll: Callable[[list[JobStatus]], None] | None = None,
     ) -> list[JobStatus]:
-        """Wait until no job is active; gives the last status.
+        """Wait until no job is active; return the last status.
 
-        timeout_s: give up waiting after so long; the jobs go on, and the status says so.
-        on_poll: called with each status on the way.
-        Failures of Slurm's commands are borne for ten minutes; then SlurmError is raised.
+        timeout_s: maximum seconds to wait; the jobs continue, and the status shows that.
+        on_poll: called with each intermediate status.
+        Raises SlurmError if Slurm's commands fail for ten minutes.
         """
         answered = time.monotonic()
         until = math.inf if timeout_s is None else answered + timeout_s
@@ -203,11 +203,11 @@ class Batch:
                 if on_poll is not None:
                     on_poll(found)
                 active = any(job.active for job in found)
-                # a last word may take a moment to be seen from another node
+                # a final state may take a moment to become visible on another node
                 if late or (not active and (ended or not any(job.wordless for job in found))):
                     return found
                 ended = not active
-            with interrupt.orderly():  # so that who waits can cancel the jobs
+            with interrupt.orderly():  # so that the caller can cancel the jobs
                 interrupt.sleep(max(0.0, min(pause, until - time.monotonic())))
             pause = min(pause * PAUSE_GROWS, LONGEST_PAUSE_S)
 
@@ -244,7 +244,7 @@ class Batch:
 
 
 def _dependency(job: Job, id_of: Callable[[str], str]) -> str:
-    """What sbatch's ``--dependency`` gets; empty for a job that waits for none."""
+    """Return the value of sbatch's ``--dependency``; empty for a job without dependencies."""
     return ",".join(
         ":".join((kind, *(id_of(safe_name(name)) for name in names)))
         for kind, names in (("afterok", job.after_ok), ("afterany", job.after_any))

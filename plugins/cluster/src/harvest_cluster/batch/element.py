@@ -1,7 +1,7 @@
-"""What a batch job's task runs: its commands, one after the other, with their states kept.
+"""Program of a batch job's task: runs its commands in order and records their states.
 
 ``python -m harvest_cluster.batch.element DIRECTORY``; Slurm's environment has the task's number.
-A command that ended well in an earlier attempt of the task is not run again.
+A command that succeeded in an earlier attempt of the task is not run again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .files import JOB, STATE, read, write
 
 
 class _ArrayTask:
-    """One array task while it runs."""
+    """A running array task."""
 
     def __init__(self, directory: Path):
         self.directory = directory
@@ -33,7 +33,7 @@ class _ArrayTask:
         self.stopped = False
 
     def run(self) -> int:
-        """Run the commands; the exit code of the first that failed, or 0."""
+        """Run the commands; return the exit code of the first that failed, or 0."""
         signal.signal(signal.SIGTERM, self._stop)
         per_task = self.job["per_task"]
         first = self.number * per_task

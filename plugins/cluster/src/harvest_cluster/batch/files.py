@@ -33,8 +33,8 @@ SUBMITTED: Final = "submitted.json"
 class Submission:
     """One submission of a job.
 
-    job_id: Slurm's; cluster: the cluster's name where sbatch named one, else "".
-    tasks: numbers of the array tasks in it; None for a job that is not an array.
+    job_id: Slurm's job id; cluster: name of the cluster if sbatch named one, else "".
+    tasks: numbers of the submitted array tasks; None for a job that is not an array.
     """
 
     job_id: int
@@ -43,14 +43,14 @@ class Submission:
 
 
 def write(path: Path, document: Any) -> None:
-    """Replace a JSON file, atomically."""
+    """Replace a JSON file atomically."""
     write_atomically(path, json.dumps(document).encode("ascii"))
 
 
 def read(path: Path) -> Any:
-    """The content of a JSON file; None where there is none.
+    """Read a JSON file; return None if the file does not exist.
 
-    Raises DatasetError for one that is damaged.
+    Raises DatasetError for a damaged file.
     """
     try:
         return json.loads(path.read_bytes())

@@ -1,4 +1,4 @@
-"""A job: one command line, or an array of them, and what must have ended before it begins."""
+"""A job: one command line, or an array of them, and the jobs that must end before it begins."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from harvest import UsageError
 from .options import Options, words_of
 
 ARRAY_TASKS: Final = 1_000
-"""Most tasks of one array; Slurm's default MaxArraySize allows 1,001."""
+"""Maximum number of tasks of one array; Slurm's default MaxArraySize allows 1,001."""
 
 _LABEL_LENGTH: Final = 60
 
 
 def python(module: str, *arguments: str) -> tuple[str, ...]:
-    """The command line that runs a module with this interpreter.
+    """Return the command line that runs a module with this interpreter.
 
-    The working directory is kept off the module path: it may hold anybody's files.
+    The module path excludes the working directory, which may contain anybody's files.
     """
     return (sys.executable, "-P", "-m", module, *arguments)
 
@@ -49,17 +49,17 @@ class Job:
 
     name: shown by Slurm, in its safe form :attr:`label`; names the job within its batch.
     commands: command lines as sequences of words, run without a shell.  Several make an array.
-    options: what each array task asks of the cluster.
-    after_ok, after_any: names of jobs of the same batch that must have ended well, or ended at
-        all, before this one begins.  It is cancelled when that can no longer be.
-    per_task: commands that one array task runs, one after the other; by default as few as keep
-        the array within 1,000 tasks.
-    array_limit: array tasks that run at the same time, at most.
-    cwd: absolute directory that the commands run in; by default that of the caller.
-    requeue: whether Slurm may begin a task again when its node fails or it is preempted; commands
-        of the task that ended well are then not repeated.
+    options: resources that each array task requests.
+    after_ok, after_any: names of jobs of the same batch that must have succeeded, or only ended,
+        before this one begins. This job is cancelled when that is no longer possible.
+    per_task: number of commands that one array task runs in order; the default is the smallest
+        that keeps the array within 1,000 tasks.
+    array_limit: maximum number of array tasks that run at the same time.
+    cwd: absolute directory in which the commands run; the default is the caller's.
+    requeue: whether Slurm may restart a task when its node fails or the task is preempted;
+        commands of the task that succeeded are then not repeated.
 
-    Raises UsageError for a job that cannot be.
+    Raises UsageError for an invalid job.
     """
 
     name: str
@@ -93,21 +93,21 @@ class Job:
 
     @property
     def label(self) -> str:
-        """The name as Slurm and the file system get it: letters, digits and ``.``, ``_``, ``-``."""
+        """The name for Slurm and the file system: letters, digits and ``.``, ``_``, ``-``."""
         return safe_name(self.name)
 
     @property
     def tasks(self) -> int:
-        """How many array tasks there are."""
+        """Number of array tasks."""
         return -(-len(self.commands) // max(1, self.per_task))
 
     @property
     def is_array(self) -> bool:
-        """Whether Slurm gets an array, rather than a single job."""
+        """Whether the job is an array rather than a single job."""
         return self.tasks > 1
 
     def document(self) -> dict[str, Any]:
-        """What the job's tasks read when they begin."""
+        """Return the document that the job's tasks read when they begin."""
         return {
             "name": self.name,
             "cwd": self.cwd,
@@ -118,19 +118,19 @@ class Job:
 
 
 def safe_name(name: str) -> str:
-    """A name made safe; see :attr:`Job.label`."""
+    """Return a name without unsafe characters; see :attr:`Job.label`."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "_", name).lstrip("-._")
     return safe[:_LABEL_LENGTH] or "job"
 
 
 def render(job: Job, directory: Path) -> str:
-    """The script of a job that is started in ``directory``, which holds its files.
+    """Render the script of a job that starts in ``directory``, which contains its files.
 
-    It has directives of checked words, the user's set-up, and one fixed command; and names no path
-    but the interpreter's: sbatch gets the job's directory, and the script starts there.
+    The script has directives of checked words, the user's set-up, and one fixed command. Its only
+    path is the interpreter's: sbatch receives the job's directory, and the script starts there.
     """
     log = "%A_%a.out" if job.is_array else "%j.out"
-    # Slurm takes % and \ in the whole path, the directory included, for its own
+    # Slurm interprets % and \ in the whole path, including the directory
     plain = not set("%\\") & set(str(directory))
     lines = [
         "#!/bin/bash",

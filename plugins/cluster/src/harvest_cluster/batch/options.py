@@ -1,7 +1,7 @@
-"""What a job asks of the cluster, checked before Slurm sees it.
+"""Options that a job requests from the cluster, checked before Slurm sees them.
 
-Values end in ``#SBATCH`` lines, so each may hold only the characters that its kind needs; the
-environment set-up alone is shell text, the user's own.
+Values become ``#SBATCH`` lines, so each may have only the characters that its kind needs. Only the
+environment set-up is shell text, written by the user.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _option(
     default: Any = None,
     converter: Any = None,
 ) -> Any:
-    """A field; fits: whether a value, or each of several, may be given; remedy: what to give."""
+    """Define a field; fits: checks a value, or each of several; remedy: advice for an error."""
 
     def check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
         for each in value if converter is not None else (value,):
@@ -43,13 +43,13 @@ def _option(
 
 
 def _form(pattern: str) -> Callable[[Any], object]:
-    """Whether a value is a text of a form."""
+    """Return a function that checks whether a value is a text that matches the pattern."""
     form = re.compile(pattern)
     return lambda value: isinstance(value, str) and form.fullmatch(value)
 
 
 def _is_free(value: Any) -> object:
-    """Whether a value is an option of sbatch; raises ConfigError for one that is not the user's."""
+    """Return whether a value is an sbatch option; raises ConfigError for a reserved option."""
     if isinstance(value, str) and _OWN.fullmatch(value):
         raise ConfigError(
             f"{value.partition('=')[0]} is set by harvest itself",
@@ -68,13 +68,13 @@ def _is_text(value: Any) -> bool:
 
 
 def words_of(value: Iterable[str]) -> tuple[str, ...]:
-    """One text, or several."""
+    """Convert one text or several to a tuple."""
     return (value,) if isinstance(value, str) else tuple(value)
 
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """What a job asks of the cluster; what is left out is the cluster's default.
+    """Options that a job requests from the cluster; omitted ones have the cluster's defaults.
 
     Raises ConfigError (a UsageError) for a value that does not fit.
     """
@@ -114,7 +114,7 @@ class Options:
     )
 
     def directives(self) -> list[str]:
-        """The options as sbatch spells them."""
+        """Return the options in sbatch's spelling."""
         named = {
             "--partition": self.partition,
             "--account": self.account,

@@ -30,35 +30,35 @@ _RUNNING: Final = frozenset(
 
 
 class SlurmError(HarvestError):
-    """A command of Slurm's failed; it may well succeed when tried again."""
+    """A Slurm command failed; a retry may succeed."""
 
 
 @attrs.frozen
 class TaskState:
-    """What Slurm says of a task: its state in Slurm's word, and the reason where it gives one."""
+    """A task's state as Slurm names it, and Slurm's reason if there is one."""
 
     state: str
     reason: str = ""
 
     @property
     def waiting(self) -> bool:
-        """Whether it is to begin, for the first time or again."""
+        """Whether the task waits to begin, for the first time or again."""
         return self.state in _WAITING
 
     @property
     def active(self) -> bool:
-        """Whether it waits or runs."""
+        """Whether the task waits or runs."""
         return self.waiting or self.state in _RUNNING
 
 
 TaskId = tuple[int, int | None]
-"""A job id and, of an array, the task's number."""
+"""A job id and, for an array, the task's number."""
 
 
 def submit(
     script: Path, directory: Path, *, array: str | None, dependency: str | None
 ) -> tuple[int, str]:
-    """Submit a script, to be started in ``directory``; the job's id and its cluster's name."""
+    """Submit a script that starts in ``directory``; return the job's id and cluster name."""
     options = ["--parsable", f"--chdir={directory}"]
     if array is not None:
         options.append(f"--array={array}")
@@ -74,7 +74,7 @@ def submit(
 
 
 def queued_tasks(submissions: Iterable[Submission]) -> dict[TaskId, TaskState]:
-    """The tasks that Slurm still knows, those that ended some minutes ago among them."""
+    """Return the tasks that Slurm still knows, including those that ended some minutes ago."""
     found: dict[TaskId, TaskState] = {}
     for cluster, ids in _by_cluster(submissions).items():
         text = _call(
@@ -90,7 +90,7 @@ def queued_tasks(submissions: Iterable[Submission]) -> dict[TaskId, TaskState]:
 
 
 def ended_tasks(submissions: Iterable[Submission]) -> dict[TaskId, TaskState]:
-    """How tasks ended, by Slurm's accounting; empty on a cluster that keeps none."""
+    """Return final states from Slurm's accounting; empty on a cluster without accounting."""
     found: dict[TaskId, TaskState] = {}
     for cluster, ids in _by_cluster(submissions).items():
         try:
@@ -110,7 +110,7 @@ def ended_tasks(submissions: Iterable[Submission]) -> dict[TaskId, TaskState]:
 
 
 def cancel(submissions: Iterable[Submission]) -> None:
-    """Cancel all that has not ended; what has ended is left alone."""
+    """Cancel all jobs and tasks that have not ended."""
     for cluster, ids in _by_cluster(submissions).items():
         _call(["scancel", *_on(cluster), "--quiet", *map(str, sorted(ids))])
 
@@ -127,7 +127,7 @@ def _on(cluster: str) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without what names a job that we may run in: sbatch hands it on to new ones."""
+    """Return the environment without variables of the current job: sbatch would pass them on."""
     kept = {
         name: value
         for name, value in os.environ.items()

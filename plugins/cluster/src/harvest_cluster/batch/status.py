@@ -1,7 +1,7 @@
-"""How far jobs are: what Slurm says of their tasks, and what their commands wrote themselves.
+"""Status of jobs, from Slurm's states of their tasks and from files that their commands wrote.
 
-The tasks' own files hold what Slurm forgets minutes after a job's end; Slurm knows of what could
-not write any more: killed tasks, lost nodes, jobs that still wait.
+The tasks' own files hold facts that Slurm forgets minutes after a job's end. Slurm knows about
+tasks that could not write: killed tasks, lost nodes, jobs that still wait.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .slurm import TaskId, TaskState
 
 @attrs.frozen(kw_only=True)
 class CommandStatus:
-    """How far one command is.
+    """Status of one command.
 
-    number: its place among the job's commands, from 0.
+    number: index among the job's commands, from 0.
     state: ``pending``, ``running``, ``done`` or ``failed``.
-    active: whether its task is still in Slurm's hands.
-    exit_code, signal: how it ended, where it could record that.
-    reason: why it waits or failed, in words; "" where there is nothing to say.
-    host: where it ran last.
+    active: whether its task still waits or runs in Slurm.
+    exit_code, signal: how the command ended, if recorded.
+    reason: why the command waits or failed, in words; "" if there is no reason.
+    host: host on which the command last ran.
     """
 
     number: int
@@ -41,10 +41,10 @@ class CommandStatus:
 
 @attrs.frozen(kw_only=True)
 class JobStatus:
-    """How far a job is.
+    """Status of a job.
 
-    name: the job's; job_ids: Slurm's id of each submission; commands: how far each is.
-    log: directory of what its tasks printed, in files ``<job id>_<task>.out``.
+    name: name of the job; job_ids: Slurm's id of each submission; commands: status of each.
+    log: directory of the tasks' output, in files ``<job id>_<task>.out``.
     """
 
     name: str
@@ -54,12 +54,12 @@ class JobStatus:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Commands by state: pending, running, done, failed."""
+        """Number of commands by state: pending, running, done, failed."""
         found = Counter(command.state for command in self.commands)
         return {state: found[state] for state in ("pending", "running", "done", "failed")}
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it: counts by state, and how far each command is."""
+        """Convert to values for JSON: counts by state, and the status of each command."""
         return {
             "name": self.name,
             "job_ids": list(self.job_ids),
@@ -70,12 +70,12 @@ class JobStatus:
 
     @property
     def active(self) -> bool:
-        """Whether anything of it is still in Slurm's hands."""
+        """Whether any command's task still waits or runs in Slurm."""
         return any(command.active for command in self.commands)
 
     @property
     def wordless(self) -> bool:
-        """Whether a command failed without having written how."""
+        """Whether a command failed without a record of how."""
         return any(command.exit_code is None and command.signal is None for command in self.failed)
 
     @property
@@ -85,7 +85,7 @@ class JobStatus:
 
 
 class JobFiles:
-    """The files of one job, read."""
+    """The content of one job's files."""
 
     def __init__(self, directory: Path):
         self.directory = directory
@@ -113,10 +113,10 @@ class JobFiles:
 def job_status(
     job: JobFiles, known: Mapping[TaskId, TaskState], accounted: Mapping[TaskId, TaskState]
 ) -> JobStatus:
-    """A job's status from its files, Slurm's queue and Slurm's accounting."""
+    """Build a job's status from its files, Slurm's queue and Slurm's accounting."""
     latest = job.latest()
     states = job.directory / STATE
-    # listed, not tried one by one: a network file system remembers for long what was not there
+    # listed, not opened one by one: a network file system caches missing files for long
     written = {entry.name for entry in os.scandir(states)}
     commands = []
     for number in range(job.count):
@@ -166,7 +166,7 @@ def _command(
 
 
 def _end(ended: TaskState | None) -> str:
-    """What became of a task that left no word of its own."""
+    """Describe the end of a task that recorded nothing itself."""
     if ended is not None and ended.state == "COMPLETED":
         return "its task ended without a result here: do all nodes see this directory?"
     if ended is not None and not ended.active:

@@ -1,6 +1,6 @@
-"""The Dask cluster that the engine ``dask`` works on: someone's, or one of its own.
+"""The Dask cluster of the engine ``dask``: an existing one, or one that the engine starts.
 
-A cluster of its own is encrypted: whoever reaches a plain Dask scheduler can run code as its user.
+A cluster that it starts is encrypted: whoever reaches a plain scheduler can run code as its user.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class DaskConfig(Options):
 
     @property
     def existing(self) -> bool:
-        """Whether the cluster is one that runs already."""
+        """Whether the cluster was already running."""
         return self.address is not None or self.scheduler_file is not None
 
     def _check_slurm(self) -> None:
@@ -109,7 +109,7 @@ def _unfit(name: str, value: Any, remedy: str) -> ConfigError:
 
 
 def library(name: str) -> Any:
-    """A package of the extra ``dask``; raises UsageError where it is not installed."""
+    """Import a package of the extra ``dask``; raises UsageError if it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -120,14 +120,14 @@ def library(name: str) -> Any:
 
 @contextlib.contextmanager
 def connect(config: DaskConfig, workers: int | None, cost_bytes: int) -> Iterator[Any]:
-    """A client of the cluster; what was started for it is stopped afterwards.
+    """Connect a client to the cluster; afterwards, stop everything that was started for it.
 
     Raises UsageError when Dask is not installed, HarvestError when no scheduler answers.
     """
     distributed = library("distributed")
     with contextlib.ExitStack() as stack:
         stack.enter_context(_silent())
-        # a scheduler of our own has no pages to show
+        # a scheduler that the engine starts needs no web pages
         routes = {f"distributed.{part}.http.routes": () for part in ("scheduler", "worker")}
         stack.enter_context(library("dask").config.set(routes))
         security = _security(config)
@@ -152,7 +152,7 @@ def connect(config: DaskConfig, workers: int | None, cost_bytes: int) -> Iterato
 
 
 def _address(config: DaskConfig) -> str:
-    """Where the scheduler that runs is; encrypted if and only if there are certificates for it."""
+    """Return the running scheduler's address; encrypted if and only if certificates are set."""
     address, setting = config.address, "address"
     if config.scheduler_file is not None:
         setting = "scheduler_file"
@@ -172,7 +172,7 @@ def _address(config: DaskConfig) -> str:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Without Dask's own log, in which a lost worker is pages of tracebacks; errors report it."""
+    """Silence Dask's own log: a lost worker fills pages with tracebacks, and errors report it."""
     names = [name for name in logging.root.manager.loggerDict if name.startswith(_LOGGERS)]
     levels = {name: logging.getLogger(name).level for name in names}
     try:
@@ -280,6 +280,6 @@ def _slurm(
 
 
 def _binary(memory: str) -> str:
-    """Slurm's spelling of a size as Dask's: ``4G`` is 4 GiB, a bare number counts MiB."""
+    """Convert a size from Slurm's to Dask's spelling: ``4G`` is 4 GiB, a bare number is MiB."""
     number, unit = memory.rstrip("KMGTkmgt"), memory[-1].upper()
     return f"{number}{unit if unit in 'KMGT' else 'M'}iB"

@@ -1,9 +1,9 @@
 """The engine ``dask``: units of work as tasks of a Dask cluster.
 
-A unit is several bundles, so that very many inputs are not as many tasks.  Only as many units as
-the cluster can soon use are made and given out at a time.  What a lost worker had in hand is given
-out again, and what it had staged of it is not read again; since each attempt stages on its own and
-the first to finish is put in place by one rename, a worker that was only thought lost does no harm.
+A unit is several bundles, so that very many inputs do not become as many tasks. Units are built and
+submitted only as fast as the cluster can use them. Units of a lost worker are submitted again;
+partitions that it had staged are not read again. Each attempt stages separately, and one rename
+puts the first complete one in place, so a worker wrongly thought lost does no harm.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from harvest_cluster import in_units
 from .cluster import DaskConfig, connect, library
 
 LOOK_EVERY_S = 1.0
-"""How often the number of workers is asked for."""
+"""Seconds between queries for the number of workers."""
 
 AHEAD = 2
-"""Units given out for each thread of the cluster: one in hand, one waiting."""
+"""Units submitted for each thread of the cluster: one running, one waiting."""
 
 UNIT_BYTES: Final = 16 << 20
-"""What a unit costs at least, while there is much to do: about half a second."""
+"""Minimum cost of a unit while much work is left: about half a second."""
 
 UNITS: Final = 10_000
-"""The most units that the work is divided into, without the small ones at its end."""
+"""Maximum number of units of a run, not counting the small ones at its end."""
 
 SHARES: Final = 4
-"""Shares of what is left that each thread could take: units get smaller towards the end, so that
-all threads have work to the last."""
+"""Units per thread that the remaining work is divided into: units get smaller towards the end, so
+that all threads have work until the end."""
 
 
 class DaskEngine(Engine):
@@ -50,10 +50,10 @@ class DaskEngine(Engine):
     Config = DaskConfig
 
     def run(self, work: Work) -> Iterator[Result]:
-        """Results as they are done; see :class:`harvest.Engine`.
+        """Yield results as they complete; see :class:`harvest.Engine`.
 
-        On a cluster that was running already, partitions in hand are read to their end when the
-        iterator is closed early; the next run uses what they have staged.
+        If the iterator is closed early on an existing cluster, partitions that are being read are
+        completed; the next run uses their staged parts.
         """
         wanted = self.workers and min(self.workers, len(work.bundles))
         with (
@@ -68,9 +68,9 @@ class DaskEngine(Engine):
 
 
 def units(bundles: Iterable[Bundle], total: int, threads: Callable[[], int]) -> Iterator[Bundle]:
-    """Bundles as they are given out, several as one.
+    """Join bundles into the units to submit.
 
-    total: what all of them cost; threads: how many the cluster has when it is asked.
+    total: cost of all bundles; threads: returns the current number of the cluster's threads.
     """
     most = max(UNIT_BYTES, -(-total // UNITS))
     left = total
@@ -91,7 +91,7 @@ def _origin(unit: Bundle) -> str:
 
 @attrs.frozen(eq=False)
 class _Given:
-    """A task that was given out; lost: how often its workers were lost."""
+    """A submitted task; lost: number of times that its workers were lost."""
 
     task: Any
     lost: int
@@ -100,7 +100,7 @@ class _Given:
 class ClusterTasks:
     """Applies a function to tasks on a cluster.
 
-    terms: what each worker is checked for; origin: names a task that cannot be done.
+    terms: conditions that each worker must meet; origin: returns a task's name for errors.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class ClusterTasks:
             client.subscribe_topic(self.topic, lambda event: on_progress(Progress(*event[1])))
 
     def results(self, tasks: Iterable[Any]) -> Iterator[Any]:
-        """Results as they are done; raises what a task raised."""
+        """Yield results as they complete; raises the error of a task."""
         try:
             self._first_worker()
             for task in tasks:
@@ -140,7 +140,7 @@ class ClusterTasks:
             self._stop()
 
     def _stop(self) -> None:
-        """Drop what was not begun."""
+        """Cancel the submitted tasks."""
         if self.topic is not None and self.client.status == "running":
             self.client.unsubscribe_topic(self.topic)
         if self.given and self.client.status == "running":
@@ -160,7 +160,7 @@ class ClusterTasks:
         future.add_done_callback(self.done.put)
 
     def _next(self) -> Iterator[Any]:
-        """The next result, if one comes soon."""
+        """Wait briefly for a task to end; yield its result, or handle its error."""
         interrupt.check()
         future = None
         with contextlib.suppress(queue.Empty):
@@ -204,7 +204,7 @@ class ClusterTasks:
         self._give(_Given(given.task, given.lost + 1))
 
     def _first_worker(self) -> None:
-        """Wait for a worker, and check those that are there."""
+        """Wait for the first worker, and check the terms of all connected workers."""
         while not self.threads:
             self._look()
             if not self.threads:
@@ -213,7 +213,7 @@ class ClusterTasks:
             return
         try:
             found = self.client.run(self.terms.problems, on_error="return")
-        except OSError:  # they went away while they were asked: each is checked at its first task
+        except OSError:  # workers left during the query: each is checked at its first task
             return
         for worker, problems in found.items():
             if isinstance(problems, BaseException):
@@ -222,7 +222,7 @@ class ClusterTasks:
                 raise Terms.refusal(f"the worker {worker}", problems)
 
     def _look(self) -> None:
-        """Count the cluster's threads; raises HarvestError when there are none for too long."""
+        """Count the cluster's threads; raises HarvestError if there are none for too long."""
         self.looked = time.monotonic()
         self._require_connection()
         with _connection():
@@ -236,7 +236,7 @@ class ClusterTasks:
             )
 
     def _may_wait(self) -> bool:
-        """Whether workers are jobs that may wait long for their turn."""
+        """Return whether workers are Slurm jobs, which may wait long before they start."""
         return not self.config.existing and self.config.cluster == "slurm"
 
     def _require_connection(self) -> None:
@@ -246,7 +246,7 @@ class ClusterTasks:
 
 @contextlib.contextmanager
 def _connection() -> Iterator[None]:
-    """A call to the scheduler, in which no task's own error can be raised."""
+    """Report connection errors of a call to the scheduler; not for calls that raise task errors."""
     try:
         yield
     except (OSError, CancelledError) as error:

@@ -1,9 +1,9 @@
 """Workers of a Dask cluster on this machine, each a plain interpreter.
 
-Dask itself starts workers by multiprocessing, which executes the program that uses harvest again
-in each of them.  Here a new interpreter (``main``) runs Dask's nanny, which keeps one worker
-alive.  Over its connection to the process that started it, it is sent its settings, answers
-once it works, and ends when the connection closes, however that happens.
+Dask itself starts workers by multiprocessing, which executes the user's program again in each of
+them. Here a new interpreter (``main``) runs Dask's nanny, which keeps one worker alive. A
+connection to the parent process carries the settings and, once the worker runs, an answer. The
+interpreter ends when the connection closes for any reason.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from harvest.engines import ending, interpreter
 from harvest.errors import HarvestError
 
 _END_S: Final = 10.0
-"""How long a worker may take to end."""
+"""Maximum seconds that a worker may take to end."""
 
 _READY: Final = "ready"
 
@@ -34,11 +34,11 @@ _READY: Final = "ready"
 def local_workers(
     count: int, scheduler: str, security: Any, config: Mapping[str, Any], **options: Any
 ) -> Iterator[None]:
-    """So many workers of a scheduler, which work by then; they end with the ``with``.
+    """Start workers of a scheduler and wait until they run; stop them when the block ends.
 
     security: Dask's, None for connections that are not encrypted; config: Dask's.
     options: of Dask's nanny.
-    Raises HarvestError when one cannot start.
+    Raises HarvestError if a worker cannot start.
     """
     # what a worker needs of certificates, by the names that Dask's Security has for it
     names = ("tls_ca_file", "tls_worker_cert", "tls_worker_key") if security is not None else ()
@@ -61,7 +61,7 @@ def local_workers(
 
 
 class _Worker:
-    """A worker, as the process that starts it sees it."""
+    """A worker, seen from the process that starts it."""
 
     def __init__(self) -> None:
         self.connection, theirs = multiprocessing.Pipe()
@@ -98,9 +98,9 @@ class _Worker:
 
 
 def main(descriptor: int) -> None:
-    """Work until the connection closes.
+    """Run a worker until the connection closes.
 
-    descriptor: of the connection.
+    descriptor: file descriptor of the connection.
     """
     # multiprocessing, which the nanny starts workers by, lets Ctrl-C through again when it starts
     # its tracker; to ignore it is not enough for polars, which takes it while it works

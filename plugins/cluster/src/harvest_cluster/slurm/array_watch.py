@@ -1,4 +1,4 @@
-"""A submitted array, watched until all that its tasks are to stage is staged."""
+"""Watching of a submitted array until its tasks have staged everything."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from harvest_cluster.batch import (
 from .tasks import read_error
 
 STAGE: Final = "harvest-stage"
-"""The name of the job whose array tasks stage."""
+"""Name of the job whose array tasks stage partitions."""
 
 LOOK_EVERY_S: Final = 2.0
-"""How often staging is looked at, at least."""
+"""Maximum seconds between checks of staging."""
 
 
 @attrs.define(eq=False)
 class ArrayWatch:
-    """Watches the tasks of an array until all that is awaited is staged.
+    """Watches the tasks of an array until all expected partitions are staged.
 
-    retries: how often a task may be lost.
+    retries: maximum number of times that a task may be lost.
     """
 
     batch: Batch
@@ -47,7 +47,7 @@ class ArrayWatch:
     unseen: set[int] = attrs.field(factory=set)
 
     def results(self) -> Iterator[Result]:
-        """Results as they are staged by the batch's tasks, until all are there."""
+        """Yield results as the batch's tasks stage them, until all are complete."""
         pause, asked = FIRST_PAUSE_S, time.monotonic()
         answered = asked
         while self.awaited.numbers:
@@ -62,13 +62,13 @@ class ArrayWatch:
                 except SlurmError:
                     if asked - answered > PATIENCE_S:
                         raise
-            # after Slurm was asked: what it calls ended is staged by now
+            # after the query to Slurm: tasks that it reports as ended have staged by now
             yield from self.awaited.found()
             if found and self._judge(found):
                 pause = FIRST_PAUSE_S
 
     def _judge(self, found: Iterable[CommandStatus]) -> bool:
-        """Raise what stopped a task, submit lost ones again; whether any was."""
+        """Raise the error that stopped a task, resubmit lost tasks; return whether any was lost."""
         gone = [c for c in found if c.number in self.awaited.numbers and not c.active]
         for command in gone:
             error = read_error(self.batch.directory / "tasks", command.number)

@@ -1,9 +1,9 @@
 """The engine ``slurm``: array tasks stage the partitions, the run commits them.
 
-Two ways to work.  Attached, the run keeps the dataset's lock, waits for the tasks, submits again
-what was lost, and commits.  Detached (``slurm.wait=false``), it submits the array and a last job
-that begins when all tasks have ended, however; that job is the same run with the engine
-``local``: it takes what is staged, reads what is missing, and commits.
+There are two modes. Attached, the run keeps the dataset's lock, waits for the tasks, resubmits
+lost ones, and commits. Detached (``slurm.wait=false``), it submits the array and a last job. The
+last job begins when all tasks have ended, even if some failed. It is the same run with the engine
+``local``: it uses the staged partitions, reads missing ones, and commits.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from .array_watch import STAGE, ArrayWatch
 from .tasks import write_task
 
 BYTES_WORTH_A_JOB: Final = 64 << 20
-"""Input that one array task gets at least, when the user does not say."""
+"""Default minimum of input bytes for one array task."""
 
 LAST_WORDS_S: Final = 30.0
-"""How long tasks may take to end once everything is staged."""
+"""Maximum seconds that tasks may take to end once everything is staged."""
 
 COMMIT: Final = "harvest-commit"
 RECIPE: Final = "recipe.toml"
@@ -60,9 +60,9 @@ class SlurmConfig(Options):
 
 
 class Submitted(HarvestError):
-    """The jobs are submitted and they do the run's work now; no failure, but no result either.
+    """Reports that the jobs are submitted and do the run's work: no failure, but no result yet.
 
-    directory: of the batch, for ``harvest_cluster.batch.Batch.open``.
+    directory: the batch's directory, for ``harvest_cluster.batch.Batch.open``.
     """
 
     exit_code = ExitCode.DONE
@@ -75,16 +75,16 @@ class SlurmEngine(Engine):
     Config = SlurmConfig
 
     def run(self, work: Work) -> Iterator[Result]:
-        """Results as they are staged; see :class:`harvest.Engine`.
+        """Yield results as they are staged; see :class:`harvest.Engine`.
 
-        Raises Submitted, once all is submitted, when the run is not to wait.
+        Raises Submitted after all jobs are submitted, if the run does not wait.
         """
         if not self.config.wait:
             self._detach(work)
         return self._attach(work)
 
     def scripts(self, work: Work) -> Sequence[str]:
-        """The array's script, and the last job's where the run is not to wait."""
+        """Return the scripts of the array and, if the run does not wait, of the last job."""
         if not work.bundles:
             return ()
         directory = self._directory(work)
@@ -111,11 +111,11 @@ class SlurmEngine(Engine):
         try:
             yield from ArrayWatch(batch, awaited, self.config.retries).results()
         except BaseException:
-            # they only stage: a task that cannot be cancelled now does no harm
+            # tasks only stage: one that cannot be cancelled now does no harm
             with contextlib.suppress(HarvestError):
                 batch.cancel()
             raise
-        # all is staged: they write their last words, or were begun again for nothing
+        # all is staged: remaining tasks write their final state, or were restarted needlessly
         with contextlib.suppress(SlurmError):
             if any(job.active for job in batch.wait(timeout_s=LAST_WORDS_S)):
                 batch.cancel()
@@ -143,7 +143,7 @@ class SlurmEngine(Engine):
         return Path(self.config.directory).expanduser().absolute() / f"harvest-{work.run}"
 
     def _chunks(self, work: Work) -> Iterator[Bundle]:
-        """What each array task reads, in the order of the work."""
+        """Yield the bundle of each array task, in the order of the work."""
         if (per_job := self.config.tasks_per_job) is not None:
             count = max(per_job, -(-work.partitions // ARRAY_TASKS))
             alone = (each for bundle in work.bundles for each in bundle.split(1))
@@ -164,7 +164,7 @@ class SlurmEngine(Engine):
         )
 
     def _last_job(self, directory: Path, work: Work, before: Sequence[Job]) -> Job:
-        """The same run, once the tasks have ended, on a node of its own."""
+        """Build the job that runs the same run after the tasks have ended, on its own node."""
         words = work.again(directory / RECIPE, workers=self.config.cpus or 1, wait_s=PATIENCE_S)
         return Job(
             name=COMMIT,
@@ -176,7 +176,7 @@ class SlurmEngine(Engine):
 
 @contextlib.contextmanager
 def _removed_on_failure(directory: Path) -> Iterator[None]:
-    """Of a batch that could not be submitted, nothing is left."""
+    """Remove the batch's directory if its jobs cannot be submitted."""
     try:
         yield
     except BaseException:

@@ -1,4 +1,4 @@
-"""What array tasks do: the work, and what stopped it, as files that a person can read.
+"""Files of array tasks, readable by people: their work, and the errors that stopped them.
 
 ``<number>.json`` holds the bundle of one array task.  A task that cannot go on leaves
 ``<number>.error.json``, from which the waiting run raises the same error.
@@ -24,21 +24,21 @@ _ERRORS: Final = {
 
 
 def write_task(folder: Path, number: int, bundle: Bundle) -> None:
-    """Write what an array task is to do; the folder is made for this user alone.
+    """Write the bundle of an array task; create the folder with access for this user only.
 
-    Raises as ``Bundle.to_json``.
+    Raises the errors of ``Bundle.to_json``.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     write(folder / f"{number}.json", bundle.to_json())
 
 
 def read_task(folder: Path, number: int) -> Bundle:
-    """What an array task is to do; raises as ``Bundle.from_json``."""
+    """Read the bundle of an array task; raises the errors of ``Bundle.from_json``."""
     return Bundle.from_json(json.loads((folder / f"{number}.json").read_bytes()))
 
 
 def write_error(folder: Path, number: int, error: BaseException) -> None:
-    """Keep what stopped an array task, for the run that waits for it."""
+    """Write the error that stopped an array task, for the run that waits for the task."""
     document: dict[str, Any]
     if isinstance(error, HarvestError):
         names = [cls.__name__ for cls in type(error).__mro__]
@@ -62,7 +62,7 @@ def write_error(folder: Path, number: int, error: BaseException) -> None:
 
 
 def stage(folder: Path, number: int, cpus: int) -> int:
-    """Stage the task's partitions, with so many processes; gives the exit code."""
+    """Stage the task's partitions with ``cpus`` processes; return the exit code."""
     try:
         for result in read_bundles(read_task(folder, number).split(), workers=cpus):
             for origin in result.origins:
@@ -71,7 +71,7 @@ def stage(folder: Path, number: int, cpus: int) -> int:
     except (MemoryError, HarvestError, OSError) as error:
         print(f"harvest: {error}", file=sys.stderr)
         if isinstance(error, MemoryError | WorkerLost):
-            return ExitCode.FAILED  # it may do better when it is begun again
+            return ExitCode.FAILED  # a new attempt may succeed
         write_error(folder, number, error)
         return ExitCode.FAILED
     except Exception as error:
@@ -81,7 +81,7 @@ def stage(folder: Path, number: int, cpus: int) -> int:
 
 
 def read_error(folder: Path, number: int) -> Exception | None:
-    """The error that stopped an array task; None where there is none."""
+    """Read the error that stopped an array task; return None if there is none."""
     try:
         document = json.loads(_error_path(folder, number).read_bytes())
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What one array task of the engine ``slurm`` runs.
+"""Program of one array task of the engine ``slurm``.
 
 ``python -m harvest_cluster.slurm.worker FOLDER NUMBER``.
 """
@@ -14,14 +14,14 @@ from harvest.errors import ExitCode
 
 
 def main() -> int:
-    """Work; exit code 0 when all is staged, 1 when an error was kept, another when interrupted."""
+    """Stage a task; exit code 0 if complete, 1 if an error was written, another if interrupted."""
     folder, number = Path(sys.argv[1]), int(sys.argv[2])
     cpus = int(os.environ.get("SLURM_CPUS_PER_TASK", "1"))
     os.environ.setdefault("POLARS_MAX_THREADS", str(cpus))
     os.environ.setdefault("OMP_NUM_THREADS", str(cpus))
     interrupt.install()
     try:
-        # late: it comes with Arrow, which takes its numbers of threads from the environment
+        # late: it imports Arrow, which reads its numbers of threads from the environment
         from .tasks import stage
 
         return stage(folder, number, cpus)

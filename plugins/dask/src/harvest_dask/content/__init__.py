@@ -1,1 +1,1 @@
-"""What a capture holds: of the process and its software, of clocks, logs, samples, graphs."""
+"""Content of a capture: process and software, clocks, logs, samples, graphs."""

@@ -1,4 +1,4 @@
-"""Dask's log records, as rows.
+"""Conversion of Dask's log records to rows.
 
 A process can hold a scheduler, workers and a client (``LocalCluster(processes=False)``); its
 records belong to the first of them that captures, so that none is recorded twice.
@@ -19,7 +19,7 @@ _ROLES: Final = ("scheduler", "worker", "client")
 
 
 class LogTap(logging.Handler):
-    """Takes Dask's log records as long as it is attached."""
+    """A log handler that records Dask's log while it is attached."""
 
     _attached: list[LogTap] = []  # noqa: RUF012  of the process
     _guard = threading.Lock()
@@ -33,7 +33,7 @@ class LogTap(logging.Handler):
         self._loggers: list[logging.Logger] = []
 
     def attach(self) -> None:
-        """Begin to take records."""
+        """Begin to record."""
         with self._guard:
             self._attached.append(self)
         for logger in _loggers():
@@ -41,7 +41,7 @@ class LogTap(logging.Handler):
             self._loggers.append(logger)
 
     def detach(self) -> None:
-        """Take no more records."""
+        """Stop recording."""
         for logger in self._loggers:
             logger.removeHandler(self)
         self._loggers.clear()
@@ -49,7 +49,7 @@ class LogTap(logging.Handler):
             self._attached.remove(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Record what this process logs."""
+        """Record a log record of this process."""
         first = next((tap for tap in self._attached if tap._capture == self._capture), None)
         if first is not self:
             return
@@ -62,7 +62,7 @@ class LogTap(logging.Handler):
 
 
 def _loggers() -> list[logging.Logger]:
-    """Dask's loggers that pass nothing on to another of them."""
+    """Return Dask's loggers that do not propagate to another Dask logger."""
     names = {"distributed", "distributed.client", "distributed.gc", "harvest_dask"}
     configured = dask.config.get("logging", {})
     names |= {name for name in configured if str(name).startswith("distributed.")}

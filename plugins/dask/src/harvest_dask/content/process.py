@@ -1,6 +1,6 @@
-"""What a file begins with: which process this is, its software, configuration and environment.
+"""First frames of a file: identity, software, configuration and environment of the process.
 
-And how far the process's clock is from the scheduler's.
+Also measures the offset of the process's clock to the scheduler's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .secrecy import flat_config, mask_arguments, mask_values
 
 ROUNDS: Final = 7
 REPEAT_S: Final = 60.0
-"""Clocks drift, so a process measures again."""
+"""Seconds between clock measurements, since clocks drift."""
 
 Offset = tuple[float, float]
 """Seconds to add to this process's times to get the scheduler's, and the round trip."""
@@ -45,7 +45,7 @@ _NAMES: Final = frozenset(
 def start(
     settings: Settings, *, role: str, process: str, clock_offset_s: float | None, **facts: Any
 ) -> Payload:
-    """The frame ``start``: facts that all processes have, and those of this role."""
+    """Build the frame ``start``: facts common to all processes, and those of this role."""
     return {
         "kind": "start",
         "version": 1,
@@ -61,7 +61,7 @@ def start(
 
 
 def first_frames(*known: Payload) -> Callable[[], Iterable[Payload]]:
-    """The first frames of a file; what takes a while is found out when they are asked for."""
+    """Return a function that yields a file's first frames; slow facts are collected only then."""
 
     def frames() -> Iterable[Payload]:
         yield from known
@@ -73,7 +73,7 @@ def first_frames(*known: Payload) -> Callable[[], Iterable[Payload]]:
 
 
 def script() -> Payload:
-    """The frame ``script``: what the client's process runs."""
+    """Build the frame ``script``: the program that the client's process runs."""
     notebook = "ipykernel" in sys.modules
     found = None if notebook else getattr(sys.modules.get("__main__"), "__file__", None)
     path = Path(found).resolve() if found else None
@@ -89,10 +89,10 @@ def script() -> Payload:
 
 
 async def measure(ask: Callable[[], Awaitable[float]]) -> Offset:
-    """Ask the scheduler for its time.
+    """Measure the offset of this clock to the scheduler's.
 
-    Of several questions the one with the shortest round trip says most: the scheduler's answer
-    lies somewhere within it, so the offset is known to half of that.
+    Of several requests, the one with the shortest round trip counts: the scheduler's answer falls
+    within the round trip, so half of it bounds the error.
     """
     best: Offset | None = None
     for _ in range(ROUNDS):
@@ -106,12 +106,12 @@ async def measure(ask: Callable[[], Awaitable[float]]) -> Offset:
 
 
 def clock_frame(offset: Offset) -> Payload:
-    """The frame of a newer measurement."""
+    """Build the frame ``clock`` of a newer measurement."""
     return {"kind": "clock", "time": time.time(), "offset_s": offset[0], "round_trip_s": offset[1]}
 
 
 def _packages() -> dict[str, str]:
-    """Versions by name; of several of one name the first on the path counts, as for imports."""
+    """Return package versions by name; the first on the path counts, as for imports."""
     found: dict[str, str] = {}
     for distribution in distributions():
         name = distribution.metadata["Name"]

@@ -1,6 +1,6 @@
-"""A profile of what a worker's tasks call, by Yappi, saved next to the capture's files.
+"""A Yappi profile of a worker's function calls, saved next to the capture's files.
 
-The statistics live in memory until the capture ends: a killed worker leaves none.
+The statistics stay in memory until the capture ends: a killed worker leaves no profile.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ logger = logging.getLogger("harvest_dask")
 
 
 class Profile:
-    """Profiles this process from now on; Yappi knows one profile per process.
+    """A profile of this process from now on; Yappi supports one profile per process.
 
-    clock: ``cpu`` or ``wall``.  path: of the save without its suffixes: ``.pstat`` for the
-    functions, ``.threads.txt`` for the threads.
+    clock: ``cpu`` or ``wall``. path: path of the files without their suffixes, ``.pstat`` for
+    functions and ``.threads.txt`` for threads.
     """
 
     def __init__(self, clock: str, path: Path) -> None:
@@ -41,7 +41,7 @@ class Profile:
         self._yappi = yappi
 
     def save(self) -> None:
-        """End the profile and write what it holds; both files are whole or absent."""
+        """Stop the profile and write both files; each file is complete or absent."""
         yappi, self._yappi = self._yappi, None
         if yappi is None:
             return

@@ -1,4 +1,4 @@
-"""Samples: what a process uses, once per interval, taken on its event loop."""
+"""Samples of a process's resource use, taken on its event loop once per interval."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ State = Callable[[], Mapping[str, Any]]
 
 
 class Sampler(PeriodicCallback):
-    """Adds a row per interval, from ``start``, called on the event loop, to ``stop``.
+    """A callback that adds a row per interval, from ``start`` (on the event loop) to ``stop``.
 
-    ``state`` gives what Dask knows.  Bytes are totals: of the disk those that this process read and
-    wrote since it began, of the network those of the whole machine.  ``event_loop_s`` is by how
-    much the event loop was late for the sample.
+    ``state`` returns Dask's own values. Bytes are totals: for disks, those of this process since
+    it began; for the network, those of the whole machine. ``event_loop_s`` is the delay of the
+    event loop at the sample.
     """
 
     def __init__(self, stream: Stream, interval_s: float, state: State) -> None:
@@ -34,7 +34,7 @@ class Sampler(PeriodicCallback):
         self._state = state
         self._interval_s = interval_s
         self._process = psutil.Process()
-        self._process.cpu_percent()  # the first call gives none: it has nothing to compare with
+        self._process.cpu_percent()  # the first call only sets the reference for the next
         self._last = time.monotonic()
 
     def _sample(self) -> None:

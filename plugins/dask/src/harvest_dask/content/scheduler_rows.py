@@ -1,4 +1,4 @@
-"""Columns of what the scheduler sees, made in the thread that writes."""
+"""Columns of the scheduler's events, built in the writer thread."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from distributed.utils import key_split_group
 from ..write.queues import Columns, Payload, spell, spell_all
 
 EXCEPTION: Final = 1000
-"""Characters of an exception's text, or bytes of it pickled."""
+"""Maximum characters of an exception's text, or bytes of a pickled exception."""
 
 ANNOTATION: Final = 10_000
-"""Characters of an annotation of a task."""
+"""Maximum characters of an annotation of a task."""
 
 PART_TASKS: Final = 50_000
 PART_KEYS: Final = 200_000
-"""Tasks of a frame of a graph, and keys with those they depend on."""
+"""Maximum tasks in a frame of a graph, and maximum keys including dependencies."""
 
 Tasks = Sequence[tuple[Any, list[Any]]]
-"""Keys, each with those it depends on."""
+"""Keys, each with its dependencies."""
 
 _DETAILS: Final = (
     *("begins", "ends", "exception", "exception_pickle", "cause", "worker", "thread"),
     *("size_bytes", "type", "run_id"),
 )
-"""Columns that follow from the details that Dask gives with some transitions."""
+"""Columns from the details that Dask gives with some transitions."""
 _NO_DETAILS: Final = (None,) * len(_DETAILS)
 
 
 def transition_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
-    """Columns of transitions: (time, key, start, finish, stimulus, details) each."""
+    """Build columns from transitions, each (time, key, start, finish, stimulus, details)."""
     times, keys, starts, finishes, stimuli, details = zip(*rows, strict=True)
     # a key has several transitions, and most of those have no details
     names = {key: (spell(key), key_split(key), spell(key_split_group(key))) for key in set(keys)}
@@ -51,7 +51,7 @@ def transition_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
 
 
 def _detailed(details: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The values of ``_DETAILS``."""
+    """Return the values of the columns ``_DETAILS``."""
     error, cause = details.get("exception_text"), details.get("cause")
     pickled = details.get("exception")  # alone, where the scheduler gave the task up
     return (
@@ -74,10 +74,10 @@ def graph_frames(
     annotations: Mapping[str, Mapping[Any, Any]],
     code: Collection[Any],
 ) -> Iterator[Payload]:
-    """The frames of a graph: its keys, and parallel to them what each depends on.
+    """Yield the frames of a graph: its keys, and in the same order their dependencies.
 
-    A large graph has several, with the same number.  Keys that are asked for stand in the frame of
-    their task; those of earlier graphs in the last one.
+    A large graph has several frames with the same number. A requested key is in the frame of its
+    task; requested keys of earlier graphs are in the last frame.
     """
     notes = {
         str(name): {spell(key): str(value)[:ANNOTATION] for key, value in values.items()}
@@ -106,7 +106,7 @@ def graph_frames(
 
 
 def _parts(tasks: Tasks) -> Iterator[Tasks]:
-    """Tasks in as many parts as frames are needed; at least one."""
+    """Split tasks into parts, one per frame; yield at least one part."""
     part: list[tuple[Any, list[Any]]] = []
     keys = 0
     for task in tasks:
@@ -119,7 +119,7 @@ def _parts(tasks: Tasks) -> Iterator[Tasks]:
 
 
 def _executed(details: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    """When the execution that ended in a transition began and ended, by the worker's clock."""
+    """Return begin and end of the execution before a transition, by the worker's clock."""
     for interval in reversed(details.get("startstops") or ()):
         if interval["action"] == "compute":
             return interval["start"], interval["stop"]

@@ -1,4 +1,4 @@
-"""What looks like a secret, by its name or within an address, is recorded as ``***``."""
+"""Masking of secrets, recognized by name or within an address, as ``***``."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _OPTION: Final = re.compile(r"--?([A-Za-z][\w.-]*)(=)?")
 
 
 def mask_values(values: Mapping[str, str]) -> dict[str, str]:
-    """Named texts, with secrets masked."""
+    """Mask secrets in texts by name."""
     return {k: MASK if _SECRET.search(k) else mask_text(v) for k, v in values.items()}
 
 
 def mask_text(text: str) -> str:
-    """A text whose addresses show no account (``scheme://user:password@host``)."""
+    """Mask the account in addresses of a text (``scheme://user:password@host``)."""
     return _ACCOUNT.sub(MASK, text)
 
 
 def flat_config(config: Mapping[str, Any]) -> dict[str, str]:
-    """A nested configuration as dotted names and texts."""
+    """Flatten a nested configuration to texts by dotted name."""
 
     def walk(prefix: str, value: Any) -> Iterable[tuple[str, str]]:
         if isinstance(value, Mapping) and value:
@@ -41,7 +41,7 @@ def flat_config(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def mask_arguments(words: Iterable[str]) -> list[str]:
-    """A command's words; the value of an option that looks secret is masked."""
+    """Mask the values of options that look secret in a command's words."""
     masked: list[str] = []
     hide = False
     for word in words:

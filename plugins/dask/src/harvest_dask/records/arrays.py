@@ -16,12 +16,12 @@ __all__ = ["flags", "list_array", "text_map"]
 
 
 def flags(array: pa.BooleanArray) -> NDArray[np.bool_]:
-    """Truth values as numpy has them; by way of polars, since pyarrow would import pandas."""
+    """Convert booleans to a numpy array; through polars, since pyarrow would import pandas."""
     return pl.Series(array).to_numpy(writable=True)
 
 
 def text_map(columns: Mapping[str, pa.Array]) -> pa.MapArray:
-    """Columns of texts as one map per row, of the values that are not null; null where none is."""
+    """Combine text columns into one map per row, without null values; null if all are null."""
     names, arrays = list(columns), list(columns.values())
     rows = len(arrays[0])
     filled = np.column_stack([flags(a.is_valid()) for a in arrays])
@@ -39,9 +39,9 @@ def text_map(columns: Mapping[str, pa.Array]) -> pa.MapArray:
 def list_array(
     lengths: NDArray[np.int64], values: pa.Array, null: NDArray[np.bool_] | None = None
 ) -> pa.ListArray:
-    """Lists of the given lengths, cut from ``values`` one after another.
+    """Build lists of the given lengths from consecutive ``values``.
 
-    null: which lists are null; their length must be 0.
+    null: mask of the lists that are null; their length must be 0.
     """
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     mask = np.append(null, False) if null is not None and null.any() else None

@@ -1,9 +1,9 @@
-"""Keys of tasks in whole columns: canonical spelling, dicts of sizes, sets of keys.
+"""Task keys in whole columns: canonical spelling, dicts of sizes, sets of keys.
 
-Ordinary keys, of printable ASCII without quotes or backslashes inside strings, are recognised by
-regular expressions over the column.  They are spelled as Python would, so nothing is left to do.
-The odd ones are rewritten one by one, each distinct one once; texts that no regular expression
-cuts into keys go through the scanner of :mod:`.literals`.
+Ordinary keys are printable ASCII without quotes or backslashes inside strings. Regular expressions
+recognise them over the whole column; their spelling is already Python's own and stays unchanged.
+Odd keys are rewritten one by one, each distinct key once. Texts that no regular expression splits
+into keys go through the scanner of :mod:`.literals`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 _TEXT: Final = r"'[ -&(-\[\]-~]*'"
 _ITEM: Final = rf"(?:{_TEXT}|0|-?[1-9][0-9]{{0,17}})"
 TUPLE: Final = rf"\({_ITEM}(?:,|(?:, {_ITEM})+)\)"
-# a string that begins like a tuple may have to be spelled anew: an odd one
+# a string that begins like a tuple may need another spelling, so it counts as odd
 _PLAIN: Final = r"'(?:[ -&)-\[\]-~][ -&(-\[\]-~]*)?'"
 
 KEY: Final = rf"(?:{TUPLE}|{_PLAIN})"
@@ -35,7 +35,7 @@ KEY: Final = rf"(?:{TUPLE}|{_PLAIN})"
 _ANY_TEXT: Final = r"""b?(?:'(?:[^'\\\n]|\\[^\n])*'|"(?:[^"\\\n]|\\[^\n])*")"""
 _ANY_ITEM: Final = rf"(?:{_ANY_TEXT}|-?[0-9][0-9.]*(?:e[+-]?[0-9]+)?|None|True|False|-?inf|nan)"
 _INNER: Final = rf"\((?:{_ANY_ITEM}(?:, {_ANY_ITEM})*,?)?\)"
-# not the empty tuple, which stands in every ``set()``
+# not the empty tuple, which is part of every ``set()``
 _OUTER: Final = rf"\((?:{_ANY_ITEM}|{_INNER})(?:, (?:{_ANY_ITEM}|{_INNER}))*,?\)"
 
 ANY_KEY: Final = rf"(?:{_OUTER}|{_ANY_ITEM})"
@@ -49,13 +49,13 @@ _SIZE: Final = re.compile(r"([0-9]{1,19})(?:\.0*)?")
 KEY_SIZE: Final = pa.struct([("key", pa.string()), ("size_bytes", pa.int64())])
 
 ASKED: Final = {"row": pl.Int64(), "key": pl.String()}
-"""Columns of keys that were asked for; row: which graph."""
+"""Columns of requested keys; row: number of the graph."""
 TASKS: Final = {**ASKED, "needs": pl.List(pl.String)}
-"""Columns of the tasks of graphs: each with the keys that it needs."""
+"""Columns of the tasks of graphs, with the keys that each task needs."""
 
 
 def canonical_keys(texts: pa.Array) -> pa.Array:
-    """Keys as ``str(key)`` printed them, in their canonical spelling."""
+    """Convert keys printed by ``str(key)`` to their canonical spelling."""
     column = pl.Series(texts)
     odd = odd_texts(column, _SPELLED)
     if not odd.any():
@@ -68,15 +68,15 @@ def canonical_keys(texts: pa.Array) -> pa.Array:
 
 
 def odd_texts(column: pl.Series, pattern: str) -> pl.Series:
-    """Which texts are not of a pattern; false where null."""
+    """Mark the texts that do not match a pattern; false for null."""
     return (~column.str.contains(pattern)).fill_null(value=False)
 
 
 def spelled_keys(keys: pl.Series, pattern: str) -> pl.Series:
-    """Keys as they stand in a printed dict or set, in canonical spelling.
+    """Convert keys from a printed dict or set to canonical spelling.
 
-    pattern: by which they were found, KEY or ANY_KEY.  Raises LiteralFault for a key of the
-    latter that is not a literal.
+    pattern: the pattern that found them, KEY or ANY_KEY.
+    Raises LiteralFault for a key found by ANY_KEY that is not a literal.
     """
     # a tuple begins and ends with a bracket, and an ordinary string holds no quote inside
     plain = keys.str.strip_chars("'")
@@ -98,10 +98,10 @@ def spelled_keys(keys: pl.Series, pattern: str) -> pl.Series:
 
 
 def key_sizes(texts: pa.Array) -> tuple[pa.Array, dict[int, str]]:
-    """Printed dicts of sizes by key as lists of ``{key, size_bytes}``, in the order printed.
+    """Parse printed dicts of sizes by key into lists of ``{key, size_bytes}``, in printed order.
 
-    Gives the lists, null where the text is null, and what is wrong, by row, with texts that are
-    no such dict (their lists are null).
+    Returns the lists, and an error message by row for texts that are not dicts of sizes. The list
+    is null for those texts and for null.
     """
     column = pl.Series(texts)
     rows = np.arange(len(column))
@@ -111,7 +111,7 @@ def key_sizes(texts: pa.Array) -> tuple[pa.Array, dict[int, str]]:
         usual = np.flatnonzero(~odd)
         try:
             pieces.append(_usual_sizes(column.gather(usual), pattern))
-        except LiteralFault:  # some key of these; below they are read one by one
+        except LiteralFault:  # one key is not a literal; below, texts are parsed one by one
             break
         places.append(rows[usual])
         column, rows = column.gather(np.flatnonzero(odd)), rows[odd]
@@ -136,7 +136,7 @@ def _sizes_of(pattern: str) -> str:
 
 
 def _usual_sizes(column: pl.Series, pattern: str) -> pa.Array:
-    """The same of texts that a regular expression describes in full, and nulls."""
+    """Parse dicts of sizes that match the pattern completely, and nulls."""
     lists = column.str.extract_all(rf"{pattern}: [0-9]{{1,18}}")
     lengths = lists.list.len().fill_null(0).to_numpy().astype(np.int64)
     entries = lists.explode().drop_nulls().to_frame("entry")
@@ -161,7 +161,7 @@ def _odd_sizes(text: str, row: int, faults: dict[int, str]) -> list[tuple[str, i
 
 
 def _size(text: str) -> int | None:
-    """A size as printed: a whole number, perhaps as a float, or None."""
+    """Parse a printed size: a whole number, possibly printed as a float, or None."""
     if text == "None":
         return None
     match = _SIZE.fullmatch(text)
@@ -171,7 +171,7 @@ def _size(text: str) -> int | None:
 
 
 def with_requested(tasks: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
-    """All tasks of some graphs in order with ``requested``, those that were only asked for last."""
+    """Add ``requested`` to the tasks of graphs; keys that have no task come last in their graph."""
     wanted = asked.unique().with_columns(requested=True)
     found = tasks.join(wanted, on=["row", "key"], how="left", maintain_order="left")
     missing = wanted.join(tasks, on=["row", "key"], how="anti").sort("row", "key")

@@ -1,8 +1,8 @@
-"""Python literals in text: keys of tasks, sets of keys, dicts by key.
+"""Python literals in text: task keys, sets of keys, dicts by key.
 
-Nothing here runs what a file holds: texts are cut into items by a scanner that knows strings,
-brackets and commas, and only an item whose shape is that of a plain literal, of bounded size and
-depth, is handed to :func:`ast.literal_eval`.
+Content of files is never executed. A scanner that knows strings, brackets and commas splits texts
+into items. Only items that look like plain literals, of bounded size and depth, are passed to
+:func:`ast.literal_eval`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NUMBER: Final = r"(?:\d[\d_]*+(?:\.\d*+)?+(?:[eE][+-]?\d++)?+|\.\d++(?:[eE][+-]
 _LITERAL: Final = re.compile(
     rf"(?:{_STRING}|{_NUMBER}|None|True|False|Ellipsis|[ \t(),\[\]{{}}:+-])*+"
 )
-# what repr() prints inside tuples although no literal: NaN, infinities, numpy's scalars
+# repr() prints these inside tuples although they are not literals: NaN, infinities, numpy scalars
 _NUMPY: Final = (
     rf"(?:np|numpy)\.(?:u?int|float|bool|str|bytes|datetime|timedelta)\d*_?"
     rf"\((?:-?{_NUMBER}|{_STRING}|True|False|-?nan|-?inf)(?:, ?{_STRING})?\)"
@@ -48,13 +48,13 @@ _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 
 
 class LiteralFault(ValueError):
-    """A text that is not the literal it should be."""
+    """A text that is not the expected literal."""
 
 
 def canonical_key(text: str) -> str:
-    """The canonical spelling of a key given as ``str(key)``.
+    """Return the canonical spelling of a key printed by ``str(key)``.
 
-    A text that is a tuple literal becomes Python's spelling of that tuple; any other stays.
+    A tuple literal becomes Python's spelling of that tuple; any other text stays unchanged.
     """
     if text.startswith("(") and text.endswith(")"):
         value = _literal(text)
@@ -64,7 +64,7 @@ def canonical_key(text: str) -> str:
 
 
 def key_of_literal(text: str) -> str:
-    """The canonical spelling of a key given as ``repr(key)``, as in a printed dict or set.
+    """Return the canonical spelling of a key printed by ``repr(key)``, as in a dict or set.
 
     Raises LiteralFault when the text is not a literal.
     """
@@ -79,7 +79,7 @@ def key_of_literal(text: str) -> str:
         return canonical_key(key)
     if len(word) > LONGEST_KEY:
         raise LiteralFault(f"{_excerpt(word)} is too long for a key")
-    # numbers stand for what is nearly a literal, to see whether the rest is one
+    # replace near-literals with numbers, to check whether the rest is a literal
     if _literal(_NEAR.sub(lambda match: match[1] or "0", word)) is _NOTHING:
         raise LiteralFault(f"{_excerpt(word)} is not a literal")
     value = _literal(word)
@@ -87,10 +87,10 @@ def key_of_literal(text: str) -> str:
 
 
 def name_in_key(text: str) -> str | None:
-    """The text that names a key in canonical spelling: of a tuple its first item, at any depth.
+    """Return the name in a key of canonical spelling: the first item of a tuple, at any depth.
 
-    Bytes are decoded.  None where the first item is not a text; a key that is not a literal is its
-    own name.
+    Bytes are decoded. Returns None if the first item is not a text. A key that is not a literal is
+    its own name.
     """
     value = _literal(text)
     if not isinstance(value, tuple | bytes):
@@ -106,13 +106,13 @@ def name_in_key(text: str) -> str | None:
 
 
 def text_of_literal(text: str) -> str:
-    """The text that a string literal stands for, without lone surrogates; any other text stays."""
+    """Return the value of a string literal, without lone surrogates; other texts unchanged."""
     value = _evaluate(text) if _STRINGS.fullmatch(text) else _NOTHING
     return printable(value) if isinstance(value, str) else text
 
 
 def bytes_of_literal(text: str) -> bytes | None:
-    """The bytes that a literal stands for; None where it is none."""
+    """Return the value of a bytes literal; None for any other text."""
     value = _evaluate(text) if text[:1] == "b" and _STRINGS.fullmatch(text) else None
     return value if isinstance(value, bytes) else None
 
@@ -127,14 +127,14 @@ def _str(value: object) -> str | None:
 
 
 def _literal(text: str) -> object:
-    """The value of a literal of sane shape and size; ``_NOTHING`` for anything else."""
+    """Return the value of a literal of sane shape and size; ``_NOTHING`` for other texts."""
     return _evaluate(text) if _sane(text) else _NOTHING
 
 
 def _evaluate(text: str) -> object:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # such as for an invalid escape in a string
+            warnings.simplefilter("ignore")  # for example, about an invalid escape in a string
             value: object = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return _NOTHING
@@ -142,9 +142,9 @@ def _evaluate(text: str) -> object:
 
 
 def _sane(text: str) -> bool:
-    """Whether a text has the words of a literal and is neither too long nor too deep.
+    """Return whether a text has only words of literals and is neither too long nor too deep.
 
-    Each sign may nest an expression, so signs count as depth, between one comma and the next.
+    Each sign may nest an expression, so signs between two commas count as depth.
     """
     if len(text) > LONGEST_KEY or not _LITERAL.fullmatch(text):
         return False
@@ -164,9 +164,9 @@ def _sane(text: str) -> bool:
 
 
 def set_items(text: str) -> list[str]:
-    """The items of a printed set, frozenset, list or tuple, as texts.
+    """Split a printed set, frozenset, list or tuple into its items, as texts.
 
-    Raises LiteralFault when the text is none.
+    Raises LiteralFault for any other text.
     """
     word = text.strip()
     if word in _EMPTY_SETS:
@@ -182,9 +182,9 @@ def set_items(text: str) -> list[str]:
 
 
 def dict_items(text: str) -> list[tuple[str, str]]:
-    """The keys and values of a printed dict, as texts.
+    """Split a printed dict into its keys and values, as texts.
 
-    Raises LiteralFault when the text is none.
+    Raises LiteralFault for any other text.
     """
     word = text.strip()
     if len(word) < 2 or word[0] != "{" or word[-1] != "}":
@@ -196,7 +196,7 @@ def dict_items(text: str) -> list[tuple[str, str]]:
 
 
 def _split(text: str) -> list[list[str]]:
-    """Items between the commas outside brackets and strings, each cut at such colons."""
+    """Split at commas outside brackets and strings, and each item at such colons."""
     items: list[list[str]] = []
     parts: list[str] = []
     open_brackets: list[str] = []
@@ -221,7 +221,7 @@ def _split(text: str) -> list[list[str]]:
     if open_brackets:
         raise LiteralFault(f"a bracket is never closed: {open_brackets[-1]!r} is missing")
     last = text[start:].strip()
-    if last or parts:  # a comma may stand behind the last item
+    if last or parts:  # a comma may follow the last item
         items.append([*parts, last])
     return items
 

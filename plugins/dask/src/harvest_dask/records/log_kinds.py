@@ -1,7 +1,7 @@
-"""What a line of Dask's log says: its kind, the worker it mentions, and the values in it.
+"""Parsing of lines of Dask's log: kind, mentioned worker, and values.
 
-Expressions over the columns ``said`` (a message's first line, without indentation), ``level`` and
-``logger``.  The wordings are those of ``distributed`` from 2021 on.
+Expressions use the columns ``said`` (a message's first line, without indentation), ``level`` and
+``logger``. They match the messages of ``distributed`` from 2021 on.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _kind() -> pl.Expr:
 
 
 KIND: Final = _kind()
-"""What happened, as one word."""
+"""Kind of the line, as one word."""
 
 WORKER: Final = _SAID.str.extract(
     r"^(?:Register(?:ing)? worker|Remov(?:e|ing) worker|Start worker at|Stopp(?:ing|ed) worker"

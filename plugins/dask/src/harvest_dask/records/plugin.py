@@ -1,4 +1,4 @@
-"""What this plugin offers: the record types of Dask runs, and the source of captures."""
+"""Entry point of the plugin for harvest: record types of Dask runs, and the source of captures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ harvest_api = 1
 
 @hookimpl
 def harvest_record_types() -> Iterable[type[Record]]:
-    """What a reader of any recorder may yield."""
+    """Return the record types that readers of any recorder may yield."""
     # only when they are asked for: making the classes takes longer than all else here
     from .types import CAPTURED_TYPES, RECORD_TYPES
 
@@ -20,7 +20,7 @@ def harvest_record_types() -> Iterable[type[Record]]:
 
 @hookimpl
 def harvest_sources() -> list[SourceSpec]:
-    """The source of capture directories."""
+    """Return the source of capture directories."""
     return [
         SourceSpec(
             name="dask",

@@ -1,4 +1,4 @@
-"""What made a task change its state: the kinds of Dask's stimuli."""
+"""Kinds of Dask's stimuli, which cause state changes of tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["stimulus_kinds"]
 
 
 def stimulus_kinds(ids: pa.Array) -> pa.Array:
-    """The kind of each stimulus: its id without the trailing ``-<epoch seconds>``."""
+    """Return the kind of each stimulus: its id without the trailing ``-<epoch seconds>``."""
     trimmed = pc.ascii_rtrim(ids, characters="0123456789.")
     taken = pc.subtract(pc.binary_length(ids), pc.binary_length(trimmed))
     timed = pc.and_(pc.ends_with(trimmed, "-"), pc.greater_equal(taken, 9))

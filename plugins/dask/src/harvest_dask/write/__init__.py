@@ -1,1 +1,1 @@
-"""The way of a row to its file: a queue, a thread that packs frames, a file or the scheduler."""
+"""Writing of rows: a queue, a thread that packs frames, and a file or the scheduler."""

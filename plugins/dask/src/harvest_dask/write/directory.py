@@ -1,4 +1,4 @@
-"""The capture directory: who starts a capture writes ``capture.json``, the others find it there."""
+"""The capture directory: the process that starts a capture writes ``capture.json`` for others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VERSION: Final = 1
 
 
 def create_capture(directory: str) -> str:
-    """Make a directory a new capture and give its id.  Raises CaptureError."""
+    """Create a capture in a directory and return its id; raises CaptureError if that fails."""
     if find_capture(directory) is not None:
         raise CaptureError(f"{directory} already holds a capture: name another directory")
     created, own = _write(directory)
@@ -30,25 +30,25 @@ def create_capture(directory: str) -> str:
 
 
 def join_capture(directory: str) -> str:
-    """The id of the capture in a directory, which is made one if need be.  Raises CaptureError."""
+    """Return the id of a directory's capture; create one if needed. Raises CaptureError."""
     return find_capture(directory) or _write(directory)[0]
 
 
 def process_id() -> str:
-    """A name that is unique per start of a process and has a place in file names."""
+    """Return a name that is unique for each start of a process and valid in file names."""
     host = re.sub(r"[^A-Za-z0-9_.]", "-", socket.gethostname()) or "host"
     return f"{host}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
 def file_name(role: str, process: str) -> str:
-    """The file of a process."""
+    """Return the file name of a process."""
     return f"{role}-{process}.cap"
 
 
 def find_capture(directory: str) -> str | None:
-    """The id of the capture in a directory; None where this machine sees no capture there.
+    """Return the id of the capture in a directory; None if this machine sees no capture there.
 
-    Raises CaptureError where its mark cannot be read.
+    Raises CaptureError if ``capture.json`` cannot be read.
     """
     path = Path(directory, MARK)
     try:
@@ -66,7 +66,7 @@ def find_capture(directory: str) -> str | None:
 
 
 def _write(directory: str) -> tuple[str, bool]:
-    """Write the mark whole, or find that another process did: its id, and whether it is ours."""
+    """Write ``capture.json`` atomically unless it exists; return its id and whether it is ours."""
     new = secrets.token_hex(8)
     target = Path(directory, MARK)
     part = Path(directory, f".{MARK}.{new}")
@@ -74,7 +74,7 @@ def _write(directory: str) -> tuple[str, bool]:
         Path(directory).mkdir(parents=True, exist_ok=True)
         part.write_text(json.dumps({"harvest_dask": VERSION, "created": time.time(), "id": new}))
         try:
-            os.link(part, target)  # unlike a rename, this never replaces another's
+            os.link(part, target)  # unlike a rename, a link never replaces another process's file
         except FileExistsError:
             found = find_capture(directory)
             if found is None:

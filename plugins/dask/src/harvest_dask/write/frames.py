@@ -1,8 +1,8 @@
 """Frames, and the files they are appended to.
 
-A frame is a head (magic, length and number of the frame, and a CRC of both and the payload) and a
-payload, one msgpack map.  A file holds whole frames only, however often the disk refused one; after
-a kill the last one may be cut, which its head shows.
+A frame is a header (magic, length and number of the frame, and a CRC of both and the payload) and a
+payload, one msgpack map. A file has only complete frames, even after failed writes. After a kill
+the last frame may be incomplete, which its header shows.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from .directory import find_capture
 
 MAGIC: Final = b"HDC1"
 LARGEST: Final = 2**26
-"""Bytes of a payload at most."""
+"""Maximum bytes of a payload."""
 
 _NUMBERS: Final = struct.Struct("<II")
 
 
 def pack(payload: dict[str, Any]) -> bytes:
-    """A payload as bytes; what msgpack has no type for becomes text."""
+    """Pack a payload; values without a msgpack type become text."""
     packed: bytes = msgpack.packb(payload, default=str, unicode_errors="backslashreplace")
     return packed
 
 
 def frame(payload: bytes, index: int) -> bytes:
-    """The frame of a payload; ``index`` is its number in the file, from 1."""
+    """Build the frame of a payload; index: number of the frame in the file, from 1."""
     numbers = _NUMBERS.pack(len(payload), index)
     crc = zlib.crc32(payload, zlib.crc32(numbers))
     return b"".join((MAGIC, numbers, crc.to_bytes(4, "little"), payload))
 
 
 class FrameFile:
-    """A file that frames are appended to.
+    """A file to which frames are appended.
 
-    Where it vanished it is made again, as long as the directory is still that of the capture, and
-    begins with the first frames again.
+    If the file vanishes while the directory still belongs to the capture, a new file is created,
+    which again begins with the first frames.
     """
 
     def __init__(self, path: Path, capture: str | None, first: Sequence[bytes] = ()) -> None:
@@ -55,7 +55,7 @@ class FrameFile:
         self._index = 0
 
     def append(self, payloads: Sequence[bytes]) -> None:
-        """Append a frame for each payload: all of them, or none.  Raises OSError."""
+        """Append a frame for each payload: all, or none if it raises OSError."""
         if not self._is_there():
             self._create()
         if self._index == 0:
@@ -63,7 +63,7 @@ class FrameFile:
         handle = self._handle
         assert handle is not None
         if os.fstat(handle).st_size != self._size:
-            os.ftruncate(handle, self._size)  # what a refused write left behind
+            os.ftruncate(handle, self._size)  # remove the remains of a failed write
         data = b"".join(frame(p, index) for index, p in enumerate(payloads, self._index + 1))
         rest = memoryview(data)
         while rest:
@@ -72,13 +72,13 @@ class FrameFile:
         self._index += len(payloads)
 
     def close(self) -> None:
-        """Close the file; another frame would begin a new one."""
+        """Close the file; another frame would create a new one."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
 
     def _is_there(self) -> bool:
-        """Whether the path still leads to the file that is open."""
+        """Return whether the path still leads to the open file."""
         if self._handle is None:
             return False
         try:

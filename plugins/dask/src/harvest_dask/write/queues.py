@@ -1,7 +1,7 @@
-"""Bounded queues between the computation and the thread that writes.
+"""Bounded queues between the computation and the writer thread.
 
-Who appends pays for one append; a full queue counts what it cannot take.  Keys and messages become
-text.
+The computation pays only for one append; a full queue counts the rows it loses. Keys and messages
+become text.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ Columns = Mapping[str, Sequence[Any]]
 Payload = dict[str, Any]
 
 FRAME_ROWS: Final = 4_096
-"""Rows of a frame at most: while one is packed the process waits, some milliseconds."""
+"""Maximum rows of a frame: packing one blocks the process for some milliseconds."""
 
 LONGEST: Final = 10_000
-"""Characters of a message."""
+"""Maximum characters of a message."""
 
 
 def in_columns(names: Sequence[str], rows: Sequence[Any]) -> Columns:
-    """Rows as columns of these names; keys are spelled."""
+    """Convert rows to columns with these names; keys become text."""
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     return columns | {"key": spell_all(columns["key"])} if "key" in columns else columns
 
 
 class _Losses:
-    """Counts rows that a full queue could not take, or that no frame can hold, and since when."""
+    """Counter of rows lost to a full queue or too large for a frame, and since when."""
 
     def __init__(self) -> None:
         self._lost = 0
@@ -47,7 +47,7 @@ class _Losses:
                 self._since = time.time()
 
     def take_lost(self) -> tuple[int, float | None]:
-        """How many rows were lost since the last call, and since when."""
+        """Return the number of rows lost since the last call, and the time of the first loss."""
         with self._lock:
             found = self._lost, self._since
             self._lost, self._since = 0, None
@@ -55,7 +55,7 @@ class _Losses:
 
 
 class Stream(_Losses):
-    """Rows of one kind; ``shape`` makes columns of them, in the thread that writes."""
+    """A queue of rows of one kind; ``shape`` converts them to columns in the writer thread."""
 
     def __init__(self, kind: str, shape: Callable[[Sequence[Any]], Columns], limit: int) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Stream(_Losses):
         self.limit = limit
 
     def append(self, row: Any) -> None:
-        """Take a row, or count it as lost."""
+        """Add a row, or count it as lost."""
         if len(self.rows) < self.limit:
             self.rows.append(row)
         else:
@@ -75,7 +75,7 @@ class Stream(_Losses):
         return len(self.rows)
 
     def frames(self) -> Iterator[tuple[bytes, int]]:
-        """The rows that wait now: payloads, and how many rows each holds."""
+        """Yield the waiting rows as payloads, each with its number of rows."""
         waiting = len(self.rows)
         while waiting:
             n = min(waiting, FRAME_ROWS)
@@ -83,7 +83,7 @@ class Stream(_Losses):
             yield from self._packed([self.rows.popleft() for _ in range(n)])
 
     def _packed(self, rows: Sequence[Any]) -> Iterator[tuple[bytes, int]]:
-        """Rows as a payload, or as two where it would be too large."""
+        """Pack rows into one payload; split them in two if it would be too large."""
         columns = self.shape(rows)
         kept = {k: v for k, v in columns.items() if any(x is not None for x in v)}
         payload = pack({"kind": self.kind, "n": len(rows), "columns": kept})
@@ -98,7 +98,7 @@ class Stream(_Losses):
 
 
 class Singles(_Losses):
-    """Frames of their own; functions that make them are called by the thread that writes."""
+    """A queue of functions that make single frames; the writer thread calls them."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class Singles(_Losses):
         self._count = threading.Lock()
 
     def append(self, make: Callable[[], Iterable[Payload]], rows: int) -> None:
-        """Take frames that stand for so many rows, or count them as lost."""
+        """Add frames that represent ``rows`` rows, or count the rows as lost."""
         with self._count:
             fits = self.limit > 0 and (not self._rows or self._rows + rows <= self.limit)
             if fits:
@@ -121,7 +121,7 @@ class Singles(_Losses):
         return self._rows
 
     def frames(self) -> Iterator[tuple[bytes, int]]:
-        """The frames that wait now: payloads, and how many rows each stands for."""
+        """Yield the waiting frames as payloads, each with the number of rows it represents."""
         for _ in range(len(self._waiting)):
             with self._count:
                 make, rows = self._waiting.popleft()
@@ -131,26 +131,26 @@ class Singles(_Losses):
                     self.lose(rows)
                 else:
                     yield payload, rows
-                rows = 0  # they are counted with the first
+                rows = 0  # the first payload counts all rows
 
 
 def spell(key: Any) -> str:
-    """A key as text: a string is itself, a tuple as Python prints it."""
+    """Convert a key to text: a string unchanged, a tuple as Python prints it."""
     return key if type(key) is str else str(key)
 
 
 def spell_all(keys: Iterable[Any]) -> list[str]:
-    """Keys as text."""
+    """Convert keys to text."""
     return [key if type(key) is str else str(key) for key in keys]
 
 
 def as_json(message: Any) -> str:
-    """A message of Dask's as JSON, cut where it is long."""
+    """Convert a Dask message to JSON, truncated if long."""
     return json.dumps(_plain(message))[:LONGEST]
 
 
 def _plain(value: Any) -> Any:
-    """A value with what JSON has no type for as text."""
+    """Convert parts of a value that JSON has no type for to text."""
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
-"""The recorder of a process: events go into queues, a thread writes them.
+"""The recorder of a process: events go into queues, and a thread writes them.
 
-While writing is refused, rows wait in their queues.  A full queue loses rows, which are counted,
-and a ``blind`` frame says so as soon as writing is possible.
+While writes fail, rows wait in their queues. A full queue loses rows and counts them; a ``blind``
+frame reports the loss as soon as writing is possible.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from .frames import pack
 from .queues import Columns, Payload, Singles, Stream, in_columns
 
 CLOSE_S: Final = 15.0
-"""How long a process that ends waits for its last rows to be written."""
+"""Maximum seconds that a process waits at its end for its last rows to be written."""
 
 logger = logging.getLogger("harvest_dask")
 
 
 class Target(Protocol):
-    """Where frames go: a file, or the scheduler."""
+    """Destination of frames: a file, or the scheduler."""
 
     def append(self, payloads: Sequence[bytes]) -> None:
-        """Append frames: all of them, or none.  Raises OSError."""
+        """Append frames: all, or none if it raises OSError."""
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Close the target; no more frames follow."""
 
 
 class Recorder:
-    """Writes what one process sees.
+    """Writes the events of one process.
 
-    ``target`` makes the target, which begins with the frames that ``first`` gives; both are called
-    in the thread.  ``report`` takes word of blindness elsewhere: this process cannot write it.
+    ``target`` creates the target, which begins with the frames from ``first``; both are called in
+    the thread. ``report`` sends a blind spell elsewhere, as this process cannot write it.
     """
 
     def __init__(
@@ -68,13 +68,13 @@ class Recorder:
         columns: Sequence[str] = (),
         shape: Callable[[Sequence[Any]], Columns] | None = None,
     ) -> Stream:
-        """A queue for rows of a kind: tuples in the columns' order, or what ``shape`` takes."""
+        """Create a queue for rows of a kind: tuples in column order, or the input of ``shape``."""
         made = Stream(kind, shape or partial(in_columns, columns), self._limit)
         self._queues.append(made)
         return made
 
     def put(self, payloads: Iterable[Payload] | Callable[[], Iterable[Payload]], rows: int) -> None:
-        """Write frames that stand for so many rows; a function makes them in the thread."""
+        """Queue frames that represent ``rows`` rows; a function is called in the thread."""
         self._singles.append(payloads if callable(payloads) else lambda: payloads, rows)
 
     def start(self) -> None:
@@ -82,7 +82,7 @@ class Recorder:
         self._thread.start()
 
     def close(self, reason: str) -> None:
-        """Write what waits and the frame ``end``, and wait for that."""
+        """Write waiting rows and the frame ``end``, and wait until that is done."""
         self._reason = reason
         self._stop.set()
         if self._thread.ident is not None:
@@ -96,7 +96,7 @@ class Recorder:
         self._shut()
 
     async def aclose(self, reason: str) -> None:
-        """As ``close``, while the event loop runs on."""
+        """Close like ``close``, without blocking the event loop."""
         await asyncio.to_thread(self.close, reason)
 
     def _run(self) -> None:
@@ -114,7 +114,7 @@ class Recorder:
             self._report(blind(time.time(), f"a defect: {error!r}", None))
 
     def _flush(self, target: Target) -> None:
-        """Write what waits; once that is refused, the rest stays in the queues."""
+        """Write waiting rows; after a failed write, the rest stays in the queues."""
         if self._pending is not None and not self._write(target):
             return
         for payload, rows in self._waiting():
@@ -132,7 +132,7 @@ class Recorder:
             yield pack(blind(since or time.time(), reason, lost)), 0
 
     def _write(self, target: Target) -> bool:
-        """Write the pending frame, and after a blind spell what it cost; False if refused."""
+        """Write the pending frames and, after a blind spell, its loss; return False on failure."""
         while self._pending is not None:
             try:
                 target.append(self._pending[0])
@@ -173,7 +173,7 @@ class Recorder:
         return sum(n for n, _ in found), min((t for _, t in found if t is not None), default=None)
 
     def _warn(self, message: str) -> None:
-        """Warn, once in the life of the process."""
+        """Warn once per process."""
         if not self._warned:
             self._warned = True
             logger.warning("%s", message)
@@ -184,11 +184,11 @@ class Recorder:
 
 
 def blind(since: float, reason: str, lost: int | None) -> Payload:
-    """The frame of a spell in which nothing could be written."""
+    """Build the frame of a blind spell, in which nothing could be written."""
     return {"kind": "blind", "time": time.time(), "since": since, "reason": reason, "lost": lost}
 
 
 def report_of(spell: Payload, settings: Settings, process: str) -> Payload:
-    """Word of a blind spell for the scheduler: this process cannot write it."""
+    """Build the report of a blind spell for the scheduler, as this process cannot write it."""
     known = {name: spell[name] for name in ("since", "reason", "lost")}
     return known | {"capture": settings.capture, "process": process}

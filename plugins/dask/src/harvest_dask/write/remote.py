@@ -1,7 +1,7 @@
-"""Frames that travel over Dask's connections, where a process does not see the directory.
+"""Frames sent over Dask's connections, for processes that do not see the directory.
 
-The sender counts its batches.  One whose answer was lost is sent again, and the scheduler knows it
-by its number.
+The sender numbers its batches. If an answer is lost, the batch is sent again, and the scheduler
+recognizes it by its number.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .frames import FrameFile
 from .recorder import Target
 
 ANSWER_S: Final = 10.0
-"""How long the scheduler may take; a batch that was not answered is sent again."""
+"""Maximum seconds to wait for the scheduler; a batch without an answer is sent again."""
 
 _NAME: Final = re.compile(r"(worker|client)-[A-Za-z0-9_.-]+\.cap\Z")
 
 
 def target_of(node: Any, settings: Settings, name: str, first: Sequence[bytes]) -> Target:
-    """Where a worker or client writes: a file of its own, or one that the scheduler writes."""
+    """Return the target of a worker or client: its own file, or one that the scheduler writes."""
     if settings.via is None:
         return FrameFile(Path(settings.directory, name), settings.capture, first)
     send, loop = node.scheduler.harvest_capture_append, node.loop.asyncio_loop
@@ -49,7 +49,7 @@ class _RemoteFile:
         self._batch = 1
 
     def append(self, payloads: Sequence[bytes]) -> None:
-        """Append frames at the scheduler.  Raises OSError."""
+        """Append frames through the scheduler; raises OSError if that fails."""
         message = self._fixed | {"batch": self._batch, "payloads": list(payloads)}
         if self._batch == 1:
             message["first"] = self._first
@@ -76,7 +76,7 @@ class _RemoteFile:
 
 
 class Relay:
-    """The scheduler's side: writes what other processes send into files of their own."""
+    """The scheduler's side: writes the frames of other processes, one file for each."""
 
     def __init__(self, directory: str, capture: str | None) -> None:
         self._directory = Path(directory)
@@ -87,7 +87,7 @@ class Relay:
     def append(
         self, name: str, batch: int, payloads: Sequence[bytes], first: Sequence[bytes] = ()
     ) -> str | None:
-        """Append a batch, unless it is here already; a text says why it could not be done."""
+        """Append a batch unless it was already written; return the reason if that fails."""
         if not _NAME.match(name):
             return f"{name!r} is not the name of a capture's file"
         with self._writing:

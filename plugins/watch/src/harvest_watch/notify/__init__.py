@@ -1,1 +1,1 @@
-"""Says what a commit brought: by mail, to a webhook, or to a command."""
+"""Notifications about the news of a commit: by mail, to a webhook, or to a command."""

@@ -1,4 +1,4 @@
-"""Who is to hear what: settings of the recipe, on top of those of a file for all runs."""
+"""Settings of notifications: those of the recipe override those of a file for all runs."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ class Config:
 
     @property
     def receivers(self) -> list[str]:
-        """Who is to hear: ``mail``, ``webhook``, ``command``."""
+        """Configured receivers: ``mail``, ``webhook``, ``command``."""
         webhook = self.url_file or os.environ.get(URL_VARIABLE)
         given = (("mail", self.mail_to), ("webhook", webhook), ("command", self.command))
         return [name for name, value in given if value]
 
     @property
     def folder(self) -> Path:
-        """The directory that keeps what was said."""
+        """Directory of the record of sent news."""
         home = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
         return Path(self.state or f"{home}/harvest/notify").expanduser()
 
 
 def configured(given: Mapping[str, Any]) -> Config:
-    """The settings of a recipe on top of those of the file; raises ConfigError for others."""
+    """Merge a recipe's settings over those of the file; raises ConfigError for invalid ones."""
     file = os.environ.get(FILE_VARIABLE)
     values = {**(_read(Path(file).expanduser()) if file else {}), **given}
     if "url" in values:

@@ -1,4 +1,4 @@
-"""What there is to say of a dataset after a commit: findings, rejects, exports that failed."""
+"""News about a dataset after a commit: findings, rejects, failed exports."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from .config import Config
 from .table import table_of
 
 _SHOWN: Final = 20
-"""Inputs with rejects that a message names."""
+"""Maximum number of inputs with rejects that a message names."""
 
 
 @attrs.frozen
 class News:
-    """All that could be said of a dataset, by what makes it new: a digest.
+    """All facts to report about a dataset, each by a digest that decides whether it is new.
 
-    about: the dataset and the run.  findings: None where they are unknown.
+    about: the dataset and the run. findings: None if they are unknown.
     """
 
     about: Mapping[str, Any]
@@ -43,11 +43,11 @@ class News:
 
     @property
     def keys(self) -> set[str]:
-        """What each is known by."""
+        """Digests of all facts."""
         return {*(self.findings or ()), *self.rejects, *self.exports, *self.tables}
 
     def message(self, said: Collection[str]) -> dict[str, Any] | None:
-        """What is new, as JSON shows it; None where nothing is."""
+        """Return the facts that were not reported, as JSON values; None if there are none."""
         new = [
             [value for key, value in part.items() if key not in said]
             for part in (self.findings or {}, self.rejects, self.exports, self.tables)
@@ -67,7 +67,7 @@ class News:
 
 
 def news_of(dataset: Dataset, result: RunResult, config: Config) -> News:
-    """What there is to say of a dataset after a run."""
+    """Collect the facts to report about a dataset after a run."""
     place = printable_line(str(Path(dataset.sink.location).absolute()))
     return News(
         about={
@@ -93,9 +93,9 @@ def _key(*parts: Any) -> str:
 
 
 def _findings(dataset: Dataset, severities: Collection[str]) -> dict[str, dict[str, Any]] | None:
-    """Findings by rule, place and severity: a number in a text may change with each run.
+    """Return findings, identified by rule, place and severity, as numbers change with each run.
 
-    None where they cannot be drawn.
+    Returns None if the findings cannot be computed.
     """
     try:
         found = dataset.findings().to_dict()["findings"]
@@ -114,7 +114,7 @@ def _findings(dataset: Dataset, severities: Collection[str]) -> dict[str, dict[s
 
 
 def _tables(dataset: Dataset, config: Config) -> dict[str, dict[str, Any]]:
-    """The view that the settings name; the same rows are the same table."""
+    """Return the table of the configured view; equal rows are the same table."""
     if config.view is None:
         return {}
     try:
@@ -126,7 +126,7 @@ def _tables(dataset: Dataset, config: Config) -> dict[str, dict[str, Any]]:
 
 
 def _rejects(dataset: Dataset) -> dict[str, dict[str, Any]]:
-    """Inputs with rejects; one with as many as before is the same."""
+    """Return inputs with rejects; an input with an unchanged number of rejects is not new."""
     found = dataset.accounts().group_by("source", "origin").agg(pl.col("rejected").sum())
     rows = found.filter(pl.col("rejected") > 0).sort("source", "origin").rows()
     return {
@@ -136,7 +136,7 @@ def _rejects(dataset: Dataset) -> dict[str, dict[str, Any]]:
 
 
 def in_words(message: Mapping[str, Any]) -> tuple[str, str]:
-    """A message as the subject and the text of a mail."""
+    """Convert a message to the subject and text of a mail."""
     parts = [
         count_in_words(len(message["findings"]), "new finding") if message["findings"] else "",
         count_in_words(message["rejected"], "reject") if message["rejected"] else "",

@@ -1,4 +1,4 @@
-"""What this plugin does after a commit."""
+"""Hook of the plugin that runs after a commit."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ harvest_api = 1
 
 @hookimpl
 def harvest_committed(dataset: Dataset, result: RunResult | None) -> None:
-    """Say what is new to whom it has not been said, if somebody is to hear of it."""
-    if result is None:  # it went back to a state of which all was said
+    """Send news to the configured receivers that have not been told, if there are any."""
+    if result is None:  # rolled back to a state that was already reported
         return
-    from .config import configured  # late: most runs have nobody to speak to
+    from .config import configured  # late: most runs have no receivers
 
     config = configured(result.settings.get("notify", {}))
     if config.receivers:

@@ -1,4 +1,4 @@
-"""Who hears: a mail server or ``sendmail``, a webhook, a command; each within a time."""
+"""Receivers: a mail server or ``sendmail``, a webhook, a command; each has a time limit."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from .news import in_words
 
 
 class NotSaid(Exception):
-    """Why a receiver did not take what it was to hear."""
+    """A receiver did not accept a message; the text says why."""
 
 
 def mail(message: Mapping[str, Any], config: Config) -> None:
-    """Send a mail; raises NotSaid."""
+    """Send a mail; raises NotSaid if that fails."""
     subject, text = in_words(message)
     sender = config.mail_from or f"{getpass.getuser()}@{socket.getfqdn()}"
     letter = EmailMessage()
@@ -62,9 +62,9 @@ def mail(message: Mapping[str, Any], config: Config) -> None:
 
 
 def webhook(message: Mapping[str, Any], config: Config) -> None:
-    """Post JSON, with a line of ``text`` that chats show; raises NotSaid.
+    """Post JSON, with a line of ``text`` that chats show; raises NotSaid if that fails.
 
-    Its address is a secret, of which the host alone is said.
+    The address is a secret; errors name only its host.
     """
     url = os.environ.get(URL_VARIABLE, "")
     if config.url_file:
@@ -80,7 +80,7 @@ def webhook(message: Mapping[str, Any], config: Config) -> None:
     data = orjson.dumps({"text": in_words(message)[0], **message})
     headers = {"Content-Type": "application/json", "User-Agent": "harvest-notify"}
     user, at, place = address.netloc.rpartition("@")
-    if at:  # urllib would take it for a part of the host's name
+    if at:  # urllib would treat it as part of the host name
         given = base64.b64encode(urllib.parse.unquote_to_bytes(user)).decode()
         headers["Authorization"] = f"Basic {given}"
         url = address._replace(netloc=place).geturl()
@@ -105,14 +105,14 @@ def webhook(message: Mapping[str, Any], config: Config) -> None:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """What is posted would be asked for elsewhere, without its content."""
+    """Refuses redirects: the redirected request would lose the posted content."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 def command(message: Mapping[str, Any], config: Config) -> None:
-    """Give JSON to a program's standard input; raises NotSaid where it fails."""
+    """Write JSON to a program's standard input; raises NotSaid if the program fails."""
     _feed(config.command, orjson.dumps(message) + b"\n", config.timeout_s)
 
 
@@ -143,7 +143,7 @@ def _feed(words: Sequence[str], data: bytes, timeout_s: float) -> None:
 
 
 def _within(timeout_s: float, call: Callable[[], None], whom: str) -> None:
-    """Call a function that may be kept waiting again and again; raises NotSaid after a time."""
+    """Call a function that may block repeatedly; raises NotSaid after ``timeout_s`` seconds."""
     failed: list[BaseException] = []
 
     def run() -> None:

@@ -1,6 +1,6 @@
-"""Saying what is new to each receiver, and keeping what was said to whom.
+"""Notification of each receiver about news, with a record of what each was told.
 
-It is kept after it was said: who is killed in between says it again, at most once more.
+The record is written after the notification: a process killed in between repeats it at most once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .receivers import RECEIVERS, NotSaid
 
 
 def say(dataset: Dataset, result: RunResult, config: Config) -> None:
-    """Say what is new; a receiver that fails is a remark, and hears it after the next commit."""
+    """Send news to each receiver; a failure is only noted and retried after the next commit."""
     place = str(Path(dataset.sink.location).absolute())
     name = hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
     news = news_of(dataset, result, config)
@@ -33,7 +33,7 @@ def say(dataset: Dataset, result: RunResult, config: Config) -> None:
         said = _read(file)
         for receiver in config.receivers:
             before = said.get(receiver, [])
-            # where it is not known which findings there are, none that was said is new later
+            # if findings are unknown, keep the reported ones, so that they are not new later
             kept = set(before) if news.findings is None else news.keys.intersection(before)
             try:
                 if (message := news.message(before)) is not None:
@@ -64,7 +64,7 @@ def _read(file: Path) -> dict[str, list[str]]:
 
 @contextlib.contextmanager
 def _alone(folder: Path, name: str, wait_s: float) -> Iterator[Path]:
-    """The file of a dataset, which no other process says anything of meanwhile."""
+    """Lock a dataset's record and yield its path; no other process notifies in the meantime."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / f"{name}.lock").open("w") as lock:
         until = time.monotonic() + wait_s

@@ -1,4 +1,4 @@
-"""A view as a table in a message: some of its rows and columns, in an order."""
+"""A view as a table in a message: selected rows and columns, in a given order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .config import Config
 
 
 def table_of(dataset: Dataset, config: Config) -> dict[str, Any]:
-    """The view that the settings name: its rows as JSON shows them, and as lines of text.
+    """Build the table of the configured view: its rows as JSON values and as lines of text.
 
     Raises HarvestError for a view or setting that does not fit, PolarsError for a wrong column.
     """
@@ -42,7 +42,7 @@ def table_of(dataset: Dataset, config: Config) -> dict[str, Any]:
 
 
 def _lines(frame: pl.DataFrame, known: Mapping[str, Column]) -> list[str]:
-    """The rows below their headings, numbers to the right."""
+    """Format the rows below their headings, with numbers right-aligned."""
     columns = []
     for values in frame:
         column = known.get(values.name) or Column(values.name)

@@ -1,1 +1,1 @@
-"""What makes other programs run a harvest at set times; text is printed, nothing installed."""
+"""Entries with which other programs run a harvest at set times: printed, never installed."""

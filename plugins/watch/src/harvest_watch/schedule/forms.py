@@ -1,7 +1,7 @@
-"""A harvest at set times, as crontab, scrontab and systemd want it written.
+"""A scheduled harvest in the formats of crontab, scrontab and systemd.
 
-Each of them reads its lines in a way of its own, so that names are quoted for the one that reads
-them; a name that one of them cannot be given is refused.
+Each format has its own rules for quoting, so names are quoted for the program that reads them. A
+name that a format cannot represent is refused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harvest import UsageError
 from .times import Times
 
 CRON_COMMAND_BYTES = 990
-"""Some crons take commands of up to 999 bytes."""
+"""Maximum bytes of a command: some crons accept at most 999."""
 
 
 def _checked_name(instance: Entry, attribute: object, value: str) -> None:
@@ -30,11 +30,11 @@ def _checked_name(instance: Entry, attribute: object, value: str) -> None:
 
 @attrs.frozen(kw_only=True)
 class Entry:
-    """What is run and when.
+    """A command to run and its times.
 
-    name: of the units or the job; program: the words that start harvest, its path first;
-    arguments: those after them; directory: where it runs, absolute.
-    after: arguments of a second call, which follows one that committed; none for no such call.
+    name: name of the units or the job; program: the words that start harvest, its path first;
+    arguments: the words after them; directory: absolute working directory.
+    after: arguments of a second call, made if the first one committed; empty for no second call.
     """
 
     name: str = attrs.field(validator=_checked_name)
@@ -45,7 +45,7 @@ class Entry:
     after: Sequence[str] = ()
 
     def cron(self) -> str:
-        """A line for ``crontab -e``."""
+        """Format as a line for ``crontab -e``."""
         return "\n".join(
             (
                 f"# {self.name}, {self.times.words}; add it with: crontab -e",
@@ -58,7 +58,7 @@ class Entry:
         )
 
     def slurm(self) -> str:
-        """An entry for ``scrontab -e``."""
+        """Format as an entry for ``scrontab -e``."""
         return "\n".join(
             (
                 f"# {self.name}, {self.times.words}; add it with: scrontab -e",
@@ -71,7 +71,7 @@ class Entry:
         )
 
     def systemd(self) -> str:
-        """A service and its timer, one after the other."""
+        """Format as a systemd service followed by its timer."""
         program, *first = self.program
         if any(c in "\"'\\$" for c in program):
             raise UsageError(
@@ -138,14 +138,14 @@ FORMS: dict[str, Callable[[Entry], str]] = {
     "systemd": Entry.systemd,
     "slurm": Entry.slurm,
 }
-"""How each form is written."""
+"""Function that writes each format, by name."""
 
 
 _IN_A_RECIPE = "write it into a recipe, and name that: harvest schedule RECIPE.toml"
 
 
 def plain_text(word: str) -> str:
-    """The word, if a text file of lines can hold it; raises UsageError if not."""
+    """Return the word if a line of a text file can contain it; raises UsageError if not."""
     if any(ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u2028\u2029" for c in word):
         raise UsageError(
             f"{word!r} has a line end or another control character", remedy=_IN_A_RECIPE
@@ -158,12 +158,12 @@ def plain_text(word: str) -> str:
 
 
 def for_cron(word: str) -> str:
-    """One word of a command line in a crontab or scrontab.
+    """Quote one word of a command line in a crontab or scrontab.
 
-    Cron takes ``%`` for the end of the line and ``\\%`` for a percent sign, also within quotes, and
-    a shell reads what it makes of that.  A backslash before a percent sign *outside* quotes means
-    the same to both, and to Slurm, where ``%`` is a character like any other.
-    Raises UsageError for a backslash: crons differ in what they make of one.
+    Cron reads ``%`` as the end of the line and ``\\%`` as a percent sign, even within quotes; a
+    shell then reads the result. A backslash before a percent sign *outside* quotes means the same
+    to cron, to the shell, and to Slurm, where ``%`` is an ordinary character.
+    Raises UsageError for a backslash: crons treat it differently.
     """
     if "\\" in plain_text(word):
         raise UsageError(
@@ -175,7 +175,7 @@ def for_cron(word: str) -> str:
 
 
 def for_systemd(word: str) -> str:
-    """One argument of ``ExecStart=`` (systemd.service(5), "Command lines")."""
+    """Quote one argument of ``ExecStart=`` (systemd.service(5), "Command lines")."""
     if re.fullmatch(r"[A-Za-z0-9_@+=:,./-]+", word):
         return word
     inner = plain_text(word).replace("\\", "\\\\").replace('"', '\\"')
@@ -183,7 +183,7 @@ def for_systemd(word: str) -> str:
 
 
 def for_systemd_path(path: str) -> str:
-    """An absolute path that is the whole value of a setting; there quotes mean nothing."""
+    """Escape an absolute path that is the whole value of a setting, where quotes have no effect."""
     value = plain_text(path).replace("%", "%%")
     # a space at the end would be cut off, a backslash there would join the next line
     return f"{value}/" if value.endswith(("\\", " ")) or value != value.rstrip() else value

@@ -1,8 +1,8 @@
 """When to run: ``15m``, ``1h``, ``1d`` or a cron expression, for cron and for systemd.
 
-Cron matches a day when its day of month or its day of week matches, as soon as both are
-restricted, and only when both do, where one of them begins with ``*`` (crontab(5)).  systemd always
-wants both (systemd.time(7)), but takes several calendars.
+If both day of month and day of week are restricted, cron matches a day when either matches. If one
+of them begins with ``*``, both must match (crontab(5)). systemd always requires both
+(systemd.time(7)), but accepts several calendars.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Field:
     names: Sequence[str] = ()
 
     def values(self, text: str) -> frozenset[int]:
-        """The numbers that a field of a cron expression stands for."""
+        """Return the numbers that a field of a cron expression matches."""
         found: set[int] = set()
         for item in text.split(","):
             span, slash, step = item.partition("/")
@@ -79,7 +79,7 @@ _FIELDS = (
 class Times:
     """Points in time, as a cron expression of five fields.
 
-    words: what a person wrote.
+    words: the text that the user wrote.
     """
 
     words: str
@@ -87,7 +87,7 @@ class Times:
 
     @classmethod
     def parse(cls, text: str) -> Times:
-        """Read ``15m``, ``6h``, ``1d``, ``1w``, ``@daily`` or five fields; raises UsageError."""
+        """Parse ``15m``, ``6h``, ``1d``, ``1w``, ``@daily`` or five fields; raises UsageError."""
         words = " ".join(text.split())
         if interval := re.fullmatch("([1-9][0-9]{0,3})([mhdw])", words):
             return cls(words, _even(int(interval[1]), interval[2], words))
@@ -117,7 +117,7 @@ class Times:
         return not day.startswith("*") and not weekday.startswith("*")
 
     def calendars(self) -> list[str]:
-        """The same times as values of ``OnCalendar=``, any of which may match."""
+        """Convert to values of ``OnCalendar=``; a time matches if any of them does."""
         minutes, hours, days, months, weekdays = self.sets()
         of_week = ",".join(_DAYS[n].capitalize() for n in sorted(weekdays))
         of_week = "" if len(weekdays) == 7 else f"{of_week} "
@@ -133,7 +133,7 @@ def _enumerate(values: frozenset[int], most: int) -> str:
 
 
 def _even(count: int, unit: str, words: str) -> str:
-    """The cron expression of an interval that divides the hour, the day or is a day or a week."""
+    """Return the cron expression of an interval: a part of an hour or day, a day, or a week."""
     if unit == "m" and 60 % count == 0:
         return f"{_every(count, 60)} * * * *"
     if unit == "h" and 24 % count == 0:

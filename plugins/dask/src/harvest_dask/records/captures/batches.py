@@ -1,7 +1,7 @@
-"""Rows of a capture file as Arrow columns, with what is wrong in single rows set aside.
+"""Conversion of a capture file's rows to Arrow columns; faulty rows become rejects.
 
-Frames hold rows column by column, as Python lists of plain values.  Whole columns are
-converted; single values are looked at only where that fails, or would lose something.
+Frames hold rows column by column, as Python lists of plain values. Whole columns are converted;
+values are converted one by one only if that fails or would lose data.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _LAST_S: Final = 253_402_300_800
 """Seconds at the end of the year 9999."""
 
 _DO_NOT_FIT: Final = (pa.ArrowException, OverflowError)
-"""What Arrow raises for numbers that are too large."""
+"""Errors that Arrow raises for numbers that are too large."""
 
 
 _BAD: Final = object()
-"""Stands for a value that does not convert."""
+"""Marks a value that cannot be converted."""
 
 
 class Batch:
-    """Rows of one kind, from one frame or several, and the faults found in them.
+    """Rows of one kind, from one or more frames, and the faults found in them.
 
-    columns: all of one length, by name.
+    columns: columns by name, all of the same length.
     """
 
     def __init__(self, kind: str) -> None:
@@ -60,7 +60,7 @@ class Batch:
         self._used: set[str] = set()
 
     def add(self, frame: int, columns: Mapping[str, Sequence[Any]], n: int, position: int) -> None:
-        """Append ``n`` rows of a frame, the first of which has this position."""
+        """Append ``n`` rows of a frame; ``position`` is that of the first row."""
         for name, values in columns.items():
             if name not in self.columns:
                 self.columns[name] = [None] * self.size
@@ -72,12 +72,12 @@ class Batch:
         self.size += n
 
     def values(self, name: str) -> list[Any]:
-        """A column as it came; nulls where no frame had it."""
+        """Return the original values of a column; None where a frame lacks it."""
         self._used.add(name)
         return self.columns.get(name) or [None] * self.size
 
     def column(self, name: str, kind: pa.DataType, *, required: bool = False) -> pa.Array:
-        """A column as texts, numbers or times; anything else in it is a fault."""
+        """Convert a column to texts, numbers or times; any other value is a fault of its row."""
         if kind == _PAIRS:
             return self._key_sizes(name)
         convert, expected = _CONVERTERS[kind]
@@ -92,9 +92,9 @@ class Batch:
     def complete(
         self, cls: type[Record], made: Mapping[str, pa.Array], renamed: Mapping[str, str]
     ) -> dict[str, pa.Array]:
-        """The columns of a record type: those that are made, and all others as their types want.
+        """Return the columns of a record type: ``made``, and all others converted from the rows.
 
-        renamed: by column, what the rows call it, where they call it otherwise.
+        renamed: name in the rows by column, for columns with another name there.
         """
         columns = dict(made)
         for field in record_type(cls).arrow_schema:
@@ -106,7 +106,7 @@ class Batch:
         return columns
 
     def _key_sizes(self, name: str) -> pa.Array:
-        """A column of lists of pairs of key and size."""
+        """Convert a column of lists of pairs of key and size."""
         values = self.values(name)
         null = np.array([value is None for value in values], bool)
         fit = [value is None or _is_pairs(value) for value in values]
@@ -124,20 +124,20 @@ class Batch:
         return list_array(lengths, items, null)
 
     def refuse_where(self, wrong: pa.Array, name: str, expected: str) -> None:
-        """Mark rows as bad because of what they hold in a column."""
+        """Mark rows as faulty because of their values in a column."""
         for row in np.flatnonzero(flags(wrong)).tolist():
             self._refuse(name, row, expected)
 
     def fields(self, *names: str) -> pa.MapArray | None:
-        """Columns of any values as one map of texts per row; null where a row has none."""
+        """Combine columns of any values into one map of texts per row; null if all are null."""
         return text_map({name: as_text(self.values(name)) for name in names}) if names else None
 
     def others(self) -> list[str]:
-        """Columns that were not asked for so far, in order."""
+        """Return the names of the columns that were not used so far, in order."""
         return [name for name in self.columns if name not in self._used]
 
     def table(self, cls: type[Record], columns: Mapping[str, pa.Array], ctx: ReadContext) -> Any:
-        """The rows without faults, with position and what has no column; the others are rejects."""
+        """Build the table of rows without faults, with position and extra; reject the others."""
         every = {**columns, "position": pa.array(np.concatenate(self._positions))}
         unknown = self.fields(*self.others())
         if unknown is not None:
@@ -167,7 +167,7 @@ class Batch:
 
 
 def _at_once(values: Sequence[Any], kind: pa.DataType, *types: type) -> pa.Array | None:
-    """A whole column, where all values are of these types or None and fit; None otherwise."""
+    """Convert a whole column if all values fit and are None or of these types; else return None."""
     if not {*map(type, values)} <= {type(None), *types}:
         return None
     try:
@@ -179,9 +179,9 @@ def _at_once(values: Sequence[Any], kind: pa.DataType, *types: type) -> pa.Array
 def _converted(
     values: Sequence[Any], kind: pa.DataType, convert: Callable[[Any], Any], *types: type
 ) -> tuple[pa.Array, list[int]]:
-    """A column, as a whole where all values are of these types, and the rows that do not convert.
+    """Convert a column, as a whole if all values are of these types, else value by value.
 
-    Those are null.
+    Returns the column and the rows that cannot be converted, which are null.
     """
     whole = _at_once(values, kind, *types)
     if whole is not None:
@@ -192,7 +192,7 @@ def _converted(
 
 
 def texts_of(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
-    """A column of texts, and the rows that hold something else than a text or a number."""
+    """Convert values to texts; return also the rows that are neither text nor number."""
     return _converted(values, TEXT, _text, str)
 
 
@@ -207,16 +207,16 @@ def _floats(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
 
 
 def _times(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
-    """Epoch seconds as timestamps."""
+    """Convert epoch seconds to timestamps; return also the rows that cannot be converted."""
     seconds, bad = _floats(values)
     micros, outside = _microseconds(seconds)
     return pa.array(micros, TIME, mask=flags(seconds.is_null())), sorted({*bad, *outside})
 
 
 def _microseconds(seconds: pa.Array) -> tuple[NDArray[np.int64], list[int]]:
-    """Epoch seconds as whole microseconds, and the rows that are outside the years 1970 to 9999.
+    """Convert epoch seconds to microseconds; return also rows outside the years 1970 to 9999.
 
-    A float is taken as Python prints it, as in the CSVs: of today's times that is seven decimals.
+    A float counts as Python prints it, as in the CSVs: with seven decimals for today's times.
     """
     values = seconds.fill_null(0.0).to_numpy(zero_copy_only=False)
     inside = (values >= 0) & (values < _LAST_S)
@@ -233,11 +233,11 @@ _CONVERTERS: Final[dict[pa.DataType, tuple[Any, str]]] = {
     FLOAT: (_floats, "a number"),
     TIME: (_times, "a time in seconds since 1970"),
 }
-"""What makes a column of a type, and what a value should have been that is none of it."""
+"""Converter of each column type, and the name of the expected value for messages."""
 
 
 def time_of(value: Any) -> int | None:
-    """One time in epoch seconds as microseconds; None where it is none."""
+    """Convert a time in epoch seconds to microseconds; return None if it is not a time."""
     found, bad = _times([value])
     return None if bad else found.cast(pa.int64())[0].as_py()
 
@@ -265,14 +265,14 @@ def _number(value: Any) -> Any:
 
 
 def _is_pairs(value: Any) -> bool:
-    """Whether it is a tuple of pairs, as frames hold lists; an empty text or map holds none."""
+    """Return whether a value is a tuple of pairs; an empty text or map counts as empty tuple."""
     if isinstance(value, tuple):
         return all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
     return isinstance(value, str | bytes | dict) and not value
 
 
 def as_text(values: Sequence[Any]) -> pa.Array:
-    """Any values as texts: a text as itself, None as null, everything else as JSON."""
+    """Convert any values to texts: texts unchanged, None to null, everything else to JSON."""
     found = _at_once(values, pa.string(), str)
     if found is not None:
         return found

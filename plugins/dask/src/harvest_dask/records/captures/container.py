@@ -1,8 +1,8 @@
-"""A capture file as a sequence of frames, and what in it is not.
+"""A capture file as a sequence of frames, with damaged places between them.
 
-A frame is a head of 16 bytes (magic, length, index, checksum) and its payload.  The checksum
-covers length, index and payload, so that a frame is whole or it is not one.  Behind bytes that are
-no frame, reading goes on at the next whole frame; the indices then say how many were lost.
+A frame is a header of 16 bytes (magic, length, index, checksum) and its payload. The checksum
+covers length, index and payload, so a frame is either complete or not valid. After damaged bytes,
+reading continues at the next complete frame; the indices then show how many frames are lost.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import attrs
 
 MAGIC: Final = b"HDC1"
 LONGEST: Final = 1 << 26
-"""Bytes of a payload, at most."""
+"""Maximum bytes of a payload."""
 
 _HEAD: Final = struct.Struct("<4sIII")
 _BLOCK: Final = 1 << 16
 _KEPT: Final = 64 * 1024 + 1
-"""Bytes of what is not a frame that are read, to be kept with its reject."""
+"""Maximum bytes of a damaged place that are kept with its reject."""
 _PATIENCE: Final = 1 << 26
-"""Bytes looked at in search of whole frames, at most, in addition to four times the file's size."""
+"""Bytes to search for complete frames: at most this many plus four times the file's size."""
 
 
 @attrs.frozen
 class Frame:
-    """A whole frame: its index in the file from 1, and its payload."""
+    """A complete frame: its index in the file, from 1, and its payload."""
 
     index: int
     payload: bytes
@@ -36,9 +36,9 @@ class Frame:
 
 @attrs.frozen
 class Damage:
-    """Bytes that make up no frame, or frames that are missing or repeated.
+    """Bytes that are not a frame, or frames that are missing or repeated.
 
-    index: of the first frame that is concerned; raw: the first of the bytes.
+    index: index of the first frame concerned; raw: the first of the bytes.
     """
 
     index: int
@@ -48,9 +48,9 @@ class Damage:
 
 @attrs.frozen
 class Cut:
-    """The beginning of a frame that was being written.
+    """The beginning of a frame that was still being written.
 
-    size: its bytes so far; raw: the first of them.
+    size: number of bytes so far; raw: the first of them.
     """
 
     index: int
@@ -62,16 +62,16 @@ Piece: TypeAlias = Frame | Damage | Cut
 
 
 class _Flaw(NamedTuple):
-    """Why a place lacks a frame; beyond: whether it would reach beyond the file's end."""
+    """The reason why a place has no frame; beyond: whether it would exceed the file's end."""
 
     reason: str
     beyond: bool = False
 
 
 def frames(stream: IO[bytes], size: int) -> Iterator[tuple[Piece, int]]:
-    """The pieces of a file of ``size`` bytes in order, each with the number of its bytes.
+    """Yield the pieces of a file of ``size`` bytes in order, each with its number of bytes.
 
-    What is written behind ``size`` meanwhile is left to a later reading.
+    Bytes that are appended after ``size`` in the meantime are left to a later read.
     """
     return _Walk(stream, size).pieces()
 
@@ -146,9 +146,9 @@ class _Walk:
         return Frame(index, payload)
 
     def _next_frame(self, start: int) -> int | None:
-        """Where the next whole frame begins; None where there is none, or the search is too long.
+        """Return where the next complete frame begins; None if none is found within the limit.
 
-        It is too long where many frames that are none reach over each other.
+        The limit matters where many invalid frames overlap.
         """
         while start < self.size and self.patience > 0:
             self.stream.seek(start)
@@ -160,6 +160,6 @@ class _Walk:
                     return start + at
                 self.patience -= self.stream.tell() - start - at
                 at = block.find(MAGIC, at + 1)
-            # a magic number may lie across the end of the block
+            # a magic number may cross the end of the block
             start += max(1, len(block) - len(MAGIC) + 1)
         return None

@@ -1,7 +1,7 @@
-"""A cluster dump (``Client.dump_cluster_state``), as the frames that a capture would have.
+"""Conversion of a cluster dump (``Client.dump_cluster_state``) to the frames of a capture.
 
-It is the state of a cluster at one moment, with the last transitions, transfers, events and lines
-of logs that scheduler and workers still held, and no more of them.  The whole file is loaded.
+A dump is the state of a cluster at one moment, with only the last transitions, transfers, events
+and log lines that the scheduler and workers still held. The whole file is loaded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..literals import LiteralFault, bytes_of_literal, canonical_key, key_of_lit
 from .maps import MapFault
 
 LARGEST: Final = 1 << 30
-"""Bytes of a dump at most, unpacked: loaded, it takes several times as much memory."""
+"""Maximum bytes of an unpacked dump: once loaded, it needs several times as much memory."""
 _STATUS: Final = {
     "ExecuteSuccessEvent": "finished",
     "ExecuteFailureEvent": "error",
@@ -39,7 +39,7 @@ _TRANSFER: Final = {
     "bandwidth": "bandwidth",
     "peer": "who",
 }
-"""Columns of a transfer, and what Dask calls them."""
+"""Dask's name of each column of a transfer."""
 _TASK: Final = re.compile(r"<Task(?:State)? (.+) [\w-]+>", re.DOTALL)
 _LINE: Final = re.compile(r"([\d-]+[ T][\d:,.]+) - ([\w.]+) - [A-Z]+ - (.*)", re.DOTALL)
 
@@ -48,16 +48,16 @@ _UNREADABLE: Final = (
     msgpack.UnpackException,
 )
 LOOKED_AT: Final = 4096
-"""Bytes of a pickle that are looked at: a class is named where its object begins."""
+"""Bytes of a pickle to search: a class is named at the beginning of its object."""
 _AROUND: Final = ("tblib", "copyreg", "cloudpickle", "functools", "builtins.getattr")
-"""What pickles name to make an object of a class, which they name behind."""
+"""Names in pickles of helpers that build an object; the object's class follows them."""
 
 Frame: TypeAlias = tuple[str, dict[str, Any]]
-"""A kind, and its fields."""
+"""Kind of a frame, and its fields."""
 
 
 def dump_format(path: Path) -> str | None:
-    """Whether a file begins as a cluster dump does: msgpack or yaml; None for anything else."""
+    """Return the format of a cluster dump by its beginning, msgpack or yaml; None if not a dump."""
     with path.open("rb") as file:
         head = file.read(512)
     if head.startswith(b"\x1f\x8b"):
@@ -72,7 +72,7 @@ def dump_format(path: Path) -> str | None:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """The content of a dump; raises MapFault where it cannot be read."""
+    """Load the content of a dump; raises MapFault if it cannot be read."""
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
     opened: Any = gzip.open if packed else open
@@ -103,7 +103,7 @@ def _yaml(content: bytes) -> dict[str, Any]:
         raise ValueError(f"PyYAML is not installed ({install})") from error
 
     class Plain(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        """Takes what is tagged as a Python object for the list, map or text that it is."""
+        """A YAML loader that reads tagged Python objects as plain lists, maps or texts."""
 
     def plain(loader: Any, _: str, node: Any) -> Any:
         if isinstance(node, yaml.MappingNode):
@@ -121,18 +121,18 @@ def _yaml(content: bytes) -> dict[str, Any]:
 
 
 def _values(value: Any, known: dict[int, int]) -> int:
-    """How many values there are; a part that others refer to counts each time."""
+    """Count the values; a part with several references counts each time."""
     if not isinstance(value, dict | list):
         return 1
     if id(value) not in known:
-        known[id(value)] = LARGEST  # where it holds itself
+        known[id(value)] = LARGEST  # for a value that contains itself
         inner = value.values() if isinstance(value, dict) else value
         known[id(value)] = 1 + sum(_values(each, known) for each in inner)
     return known[id(value)]
 
 
 def frames_of(state: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], list[Frame]]]:
-    """By process, what is known of it, and its frames; the scheduler is the first."""
+    """Yield the facts and frames of each process, the scheduler first."""
     scheduler = _map(state.get("scheduler", state.get("scheduler_info")))
     workers = _map(state.get("workers", state.get("worker_info")))
     versions = _map(state.get("versions"))
@@ -148,7 +148,7 @@ def frames_of(state: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], list[F
     of_workers = _map(versions.get("workers"))
     for address, worker in workers.items():
         facts = {"role": "worker", "address": address, "id": _map(worker).get("id")}
-        # of a worker that did not answer, there is the text of an error
+        # for a worker that did not answer, the dump has the text of an error
         held = worker if isinstance(worker, dict) else {"state": worker}
         yield facts, _of_worker(dict(held), address, _map(of_workers.get(address)))
 
@@ -211,7 +211,7 @@ def _of_worker(state: dict[str, Any], address: str, versions: Any) -> list[Frame
         if isinstance(s.get("cls"), str) and s["cls"] in _STATUS
     ]
     lines = []
-    for line in reversed(_list(state.pop("logs", None))):  # the newest is the first
+    for line in reversed(_list(state.pop("logs", None))):  # the newest comes first
         level, text = (*line, None)[:2] if isinstance(line, list) and line else (None, line)
         found = _LINE.fullmatch(text) if isinstance(text, str) else None
         logged, logger, said = found.groups() if found else (None, None, text)
@@ -227,7 +227,7 @@ def _of_worker(state: dict[str, Any], address: str, versions: Any) -> list[Frame
 
 
 def _events(topics: Any) -> Iterator[tuple[Any, ...]]:
-    """Events by topic; of some versions of Dask only the name of an object is left."""
+    """Yield (time, topic, message) of each event; time is None where the dump has none."""
     for topic, entries in _map(topics).items():
         for entry in _list(entries) or [entries]:
             time, said = entry if isinstance(entry, list) and len(entry) == 2 else (None, entry)
@@ -235,7 +235,7 @@ def _events(topics: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _rest(state: Any, tasks: Sequence[Any], versions: Mapping[str, Any]) -> Iterator[Frame]:
-    """What has a place in events alone: the state of each task and of the process."""
+    """Yield frames that become events or packages: states of tasks, software, process state."""
     states = [(_key(task.get("key")), task.get("state"), task) for task in tasks]
     yield _rows("task_state", ("key", "state", "task"), states)
     if packages := _map(versions.get("packages")):
@@ -249,7 +249,7 @@ def _rows(kind: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> F
 
 
 def _exception(task: Mapping[str, Any]) -> str | None:
-    """What a task raised; where Dask gave it up, it has the pickled exception alone, as text."""
+    """Return a task's exception text; if Dask gave the task up, the pickled exception's class."""
     text, pickled = task.get("exception_text"), task.get("exception")
     if text or not isinstance(pickled, str | bytes):
         return text
@@ -258,7 +258,7 @@ def _exception(task: Mapping[str, Any]) -> str | None:
 
 
 def _key(key: Any) -> Any:
-    """A key in canonical spelling: tuples are lists in a dump, and tasks what they print."""
+    """Return a key in canonical spelling; in a dump, tuples are lists and tasks are texts."""
     if isinstance(key, list):
         parts = _parts(key)
         return key if parts is None else str(parts)
@@ -275,7 +275,7 @@ def _key(key: Any) -> Any:
 
 
 def _parts(key: Any) -> Any:
-    """Lists of a key as tuples; None where it holds an object, which no key does."""
+    """Convert a key's lists to tuples; return None for an object, which no key contains."""
     if not isinstance(key, list):
         return None if isinstance(key, dict) else key
     parts = tuple(map(_parts, key))
@@ -289,7 +289,7 @@ def _sizes(keys: Any) -> tuple[tuple[Any, Any], ...] | None:
 
 
 def _text(value: Any) -> Any:
-    """A text of a single value; a list or an object is left to be refused."""
+    """Convert a single value to text; leave a list or object unchanged, to be rejected later."""
     return value if value is None or isinstance(value, dict | list) else str(value)
 
 
@@ -302,9 +302,9 @@ def _list(value: Any) -> list[Any]:
 
 
 def pickled_class(pickled: bytes) -> str | None:
-    """The name of the first class in a pickle, without its module; None where there is none.
+    """Return the name of the first class in a pickle, without its module; None if there is none.
 
-    Read from the opcodes of the pickle; nothing is unpickled.
+    Only the pickle's opcodes are read; nothing is unpickled.
     """
     texts: list[str] = []
     memo: list[list[str]] = []
@@ -321,6 +321,6 @@ def pickled_class(pickled: bytes) -> str | None:
                 module, _, name = found.partition(" ")
                 if not f"{module}.{name}".startswith(_AROUND):
                     return name.rpartition(".")[2] or None
-    except (ValueError, IndexError):  # it ends, or is none
+    except (ValueError, IndexError):  # truncated, or not a pickle
         return None
     return None

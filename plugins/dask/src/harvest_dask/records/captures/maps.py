@@ -24,14 +24,14 @@ _MAP: Final = pa.map_(TEXT, TEXT)
 
 
 class MapFault(Exception):
-    """A frame's map is not as its kind wants it."""
+    """A frame's map does not fit its kind."""
 
 
 @attrs.define
 class File:
-    """What is known of the file that a frame is in.
+    """Facts about the file of a frame.
 
-    graphs: how many graphs it has held so far.
+    graphs: number of graphs in the file so far.
     """
 
     name: str
@@ -41,7 +41,7 @@ class File:
 
 Made: TypeAlias = tuple[type[Record], dict[str, pa.Array]]
 Fields: TypeAlias = dict[str, Any]
-"""The fields of a frame; what a maker takes out of them has its place in a row."""
+"""The fields of a frame; a maker removes those that it puts into columns of a row."""
 Maker: TypeAlias = Callable[[Fields, File], Iterator[Made]]
 
 
@@ -67,7 +67,7 @@ def _config(fields: Fields, file: File) -> Iterator[Made]:
 
 
 def _named(values: Mapping[str, Any], column: str, file: File) -> dict[str, pa.Array]:
-    """A mapping as rows of name and text, of the file's process."""
+    """Convert a mapping to rows of name and text, with the file's process."""
     return {
         "name": as_text(list(values)),
         column: as_text(list(values.values())),
@@ -76,7 +76,7 @@ def _named(values: Mapping[str, Any], column: str, file: File) -> dict[str, pa.A
 
 
 def event(topic: str, fields: Fields, file: File, message: str | None = None) -> Made:
-    """An event with all that is left of the fields as text."""
+    """Make an event with all remaining fields as text."""
     micros = time_of(fields.get("time"))
     if micros is not None:
         del fields["time"]
@@ -156,7 +156,7 @@ def _graph(fields: Fields, file: File) -> Iterator[Made]:
 
 
 def _annotations(fields: Fields, keys: pl.Series) -> dict[str, pa.Array]:
-    """Annotations as a map per task; what is of other keys stays in the fields."""
+    """Convert annotations to one map per task; those of other keys stay in the fields."""
     given = fields.pop("annotations", None) or {}
     if not isinstance(given, Mapping):
         raise MapFault("'annotations' is not a map")
@@ -228,4 +228,4 @@ MAPS: Final[Mapping[str, Maker]] = {
     "blind": _blind,
     "graph": _graph,
 }
-"""Kinds of frames with a map, and what makes their rows."""
+"""Function that makes the rows, by kind of frame with a map."""

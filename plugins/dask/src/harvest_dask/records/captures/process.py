@@ -1,4 +1,4 @@
-"""What a capture file says of the process that wrote it; it becomes one row of ``dask.process``."""
+"""Facts in a capture file about the process that wrote it: one row of ``dask.process``."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
 
 @attrs.define
 class ProcessFacts:
-    """Gathers it frame by frame.
+    """Facts about a process, collected frame by frame.
 
-    frames: how many were read; cut_bytes: of a frame at the end that was being written; last: the
+    frames: number of frames read; cut_bytes: bytes of an incomplete frame at the end; last: the
     latest time in the record.
     """
 
@@ -54,50 +54,50 @@ class ProcessFacts:
     _values: dict[str, Any] = attrs.field(factory=dict)
 
     def text(self, column: str) -> str | None:
-        """A text of the process's record, such as ``role`` or ``address`` (of a client, its id)."""
+        """Return a text of the record, for example ``role`` or ``address`` (a client's: its id)."""
         value = self._values.get(column)
         return value if isinstance(value, str) else None
 
     @property
     def version(self) -> Any:
-        """The version of the format that the file is written in."""
+        """Format version of the file."""
         return self._values.get("version")
 
     @property
     def started(self) -> bool:
-        """Whether a frame said who the process is."""
+        """Whether a start frame, which identifies the process, was read."""
         return "start" in self._seen
 
     @property
     def ended(self) -> bool:
-        """Whether a frame said that the record ends."""
+        """Whether an end frame was read."""
         return "end" in self._seen
 
     def add(self, kind: str, fields: Mapping[str, Any]) -> bool:
-        """Take in a frame about the process; False for a second start, script or end."""
+        """Add a frame about the process; return False for a second start, script or end."""
         if kind in self._seen and kind != "clock":
             return False
         self._seen.add(kind)
         columns = _COLUMNS[kind]
         for name, value in fields.items():
-            # what is unknown goes to the row's extra, by a name that no column has
+            # unknown fields go to the row's extra, by a name that no column has
             column = columns.get(name) or f"{kind}.{name}"
             if kind != "clock" or name in columns:
                 self._values[column] = value
         return True
 
     def saw(self, times: pa.Array) -> None:
-        """Take in times of rows."""
+        """Update the latest time from the times of rows."""
         latest = pc.max(times)
         if latest.is_valid and (self.last is None or latest.as_py() > self.last.as_py()):
             self.last = latest
 
     def table(self, ctx: ReadContext) -> Any:
-        """The row of ``dask.process``; none where a value does not fit, which is then a reject."""
+        """Build the row of ``dask.process``; if a value does not fit, reject the row instead."""
         batch = Batch("process")
         batch.add(1, {name: [value] for name, value in self._values.items()}, 1, 1)
         if self.version == VERSION:
-            batch.values("version")  # of another one, extra says which
+            batch.values("version")  # any other version is kept in extra
         counts = {"frames": pa.array([self.frames]), "cut_bytes": pa.array([self.cut_bytes])}
         columns = batch.complete(Process, counts, {}) | {
             "resources": _one(batch, "resources", dict, pa.map_(TEXT, TEXT), _texts),
@@ -111,7 +111,7 @@ class ProcessFacts:
 
 
 def _one(batch: Batch, name: str, cls: type, kind: pa.DataType, convert: Any) -> pa.Array:
-    """A column of one value of a type that a record alone has."""
+    """Convert a column of one value to a type that only this record has."""
     (value,) = batch.values(name)
     if value is not None and not isinstance(value, cls):
         batch.refuse_where(pa.array([True]), name, f"a {cls.__name__}")

@@ -1,7 +1,7 @@
-"""One capture file as rows: frame by frame, rows of a kind gathered into batches.
+"""Reader of one capture file: frame by frame, with rows of one kind collected into batches.
 
-A unit of the account is a row of a frame, a setting, variable or package, a task of a graph, and
-every other frame by itself; and the process, its host, and the lack of its end.
+Counted as read are rows of frames, settings, variables, packages, tasks of graphs, and each other
+frame; also the process, its host, and a missing end.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from .process import VERSION, ProcessFacts
 from .tables import columns_of, record_class
 
 GATHERED_ROWS: Final = 16_384
-"""Rows that are gathered before they become tables."""
+"""Number of rows to collect before they become tables."""
 GATHERED_BYTES: Final = 1 << 23
-"""Bytes of payloads that are gathered before they become tables."""
+"""Bytes of payloads to collect before they become tables."""
 
 LONGEST_LIST: Final = 1 << 20
-"""Values of a list or map in a payload, at most."""
+"""Maximum number of values of a list or map in a payload."""
 
 ROWS: Final = ("n", "columns")
 """Fields of a frame that hold its rows."""
 _KEPT: Final = 1024
-"""Bytes of a dump that cannot be read that are kept with its reject."""
+"""Bytes of an unreadable dump that are kept with its reject."""
 CUT: Final = "frame cut off where the file ends, in its process's cut_bytes"
 ABOUT: Final = "frame about the process, in its row of dask.process"
 EMPTY: Final = "frame without rows"
 
 
 def read_file(partition: Partition, ctx: ReadContext) -> Iterator[Any]:
-    """The rows of a capture file, or of a cluster dump."""
+    """Yield the tables of a capture file or of a cluster dump, each with its record class."""
     if dump_format(partition.path):
         yield from _read_dump(partition.path, ctx)
         return
@@ -87,7 +87,7 @@ def _read_dump(path: Path, ctx: ReadContext) -> Iterator[Any]:
 
 
 class _Reader:
-    """Turns frames into tables, and numbers the rows of each record type."""
+    """Conversion of frames to tables; numbers the rows of each record type."""
 
     def __init__(self, ctx: ReadContext, file: File):
         self.ctx = ctx
@@ -100,13 +100,13 @@ class _Reader:
         self.cut_off: Cut | None = None
 
     def refuse(self, index: int, raw: bytes, reason: str, cls: type[Record] | None = None) -> None:
-        """Set a frame aside."""
+        """Reject a frame."""
         name = None if cls is None else record_type(cls).name
         self.ctx.read(1)
         self.ctx.reject(raw, reason, position=index, record_type=name)
 
     def cut(self, cut: Cut) -> None:
-        """Take note of a frame that was being written."""
+        """Record an incomplete frame at the end; reject it if the record has ended before."""
         if self.facts.ended:
             self.refuse(cut.index, cut.raw, f"{cut.size} bytes behind the record's end")
             return
@@ -116,7 +116,7 @@ class _Reader:
         self.cut_off = cut
 
     def frame(self, index: int, payload: bytes) -> Iterator[Any]:
-        """What a whole frame gives, now or once more rows of its kind are gathered."""
+        """Read a complete frame; its rows are yielded now or with later rows of their kind."""
         self.facts.frames += 1
         try:
             fields = _unpacked(payload)
@@ -131,7 +131,7 @@ class _Reader:
     def take(
         self, index: int, kind: str, fields: dict[str, Any], payload: bytes = b""
     ) -> Iterator[Any]:
-        """What the fields of a frame give; payload: what they were unpacked from."""
+        """Read the fields of a frame; payload: the bytes from which they were unpacked."""
         try:
             if "columns" in fields:
                 self._gather(kind, index, fields, len(payload))
@@ -143,7 +143,7 @@ class _Reader:
             yield from self.tables()
 
     def finish(self, size: int) -> Iterator[Any]:
-        """What is left, the process, and what the record lacks."""
+        """Yield the remaining rows and the row of the process; note missing parts of the record."""
         yield from self.tables()
         if not self.facts.frames and self.cut_off is None:
             if not self.ctx.units:
@@ -167,7 +167,7 @@ class _Reader:
             yield from self._lost(size)
 
     def _lost(self, size: int) -> Iterator[Any]:
-        """The record has no end: a note, and a row."""
+        """Report that the record has no end: in a note and in a row."""
         facts, cut = self.facts, self.cut_off
         where = f"at byte {size}"
         if cut is not None:
@@ -212,7 +212,7 @@ class _Reader:
             self._empty()
 
     def _made(self, made: Made, rest: Mapping[str, Any] | None = None) -> Iterator[Any]:
-        """Rows as they are made of a map, numbered; rest: what goes to ``extra`` of each."""
+        """Yield rows made from a map, numbered; rest: values for ``extra`` of each row."""
         cls, columns = made
         rows = len(next(iter(columns.values())))
         first = self._number(cls, rows)
@@ -226,7 +226,7 @@ class _Reader:
         yield cls, pa.table(columns)
 
     def _gather(self, kind: str, index: int, fields: dict[str, Any], size: int) -> None:
-        """Keep the rows of a frame until there are more."""
+        """Add the rows of a frame to the batch of their kind."""
         columns = _columns(fields)
         rows = len(next(iter(columns.values()), ()))
         if not rows:
@@ -252,7 +252,7 @@ class _Reader:
             yield cls, table
 
     def _number(self, cls: type[Record], rows: int) -> int:
-        """The position of the first of some more rows of a type."""
+        """Reserve positions for more rows of a type; return the first one."""
         name = record_type(cls).name
         first = self.counts[name] + 1
         self.counts[name] += rows
@@ -275,7 +275,7 @@ def _blind_sentence(lost: list[int | None]) -> str:
 
 
 def _unpacked(payload: bytes) -> dict[str, Any]:
-    """The map in a payload; lists are tuples.  Raises MapFault where it is none."""
+    """Unpack the map in a payload, lists as tuples. Raises MapFault if it is not a map."""
     try:
         found = msgpack.unpackb(
             payload,
@@ -296,7 +296,7 @@ def _refuse_extension(code: int, _: bytes) -> Any:
 
 
 def _columns(fields: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """The columns of a frame of rows; other values are the same for all rows."""
+    """Return the columns of a frame of rows; other values are repeated for all rows."""
     columns = fields["columns"]
     if not isinstance(columns, dict) or not all(isinstance(name, str) for name in columns):
         raise MapFault("its columns are not a map from texts")

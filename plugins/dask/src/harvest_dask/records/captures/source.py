@@ -1,4 +1,4 @@
-"""The source ``dask``: finds capture directories, and has their files and cluster dumps read."""
+"""The source ``dask``, which reads capture directories and cluster dumps."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .container import MAGIC
 from .dump import dump_format
 
 DEPTH: Final = 4
-"""Levels of directories below the location that are searched for captures."""
+"""Number of directory levels below the location to search for captures."""
 SUFFIX: Final = ".cap"
 MARK: Final = "capture.json"
-"""The file by which a capture directory is known."""
+"""The file that marks a capture directory."""
 
 
 class DaskSource(Source):
@@ -44,7 +44,7 @@ class DaskSource(Source):
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
-        """A capture file by its magic number, a cluster dump by its first keys."""
+        """Recognize a capture file by its magic number, a cluster dump by its first keys."""
         if not path.is_file():
             return None
         if _is_ours(path):
@@ -53,9 +53,9 @@ class DaskSource(Source):
         return Detection(0.9, f"begins as a cluster dump of Dask ({found})") if found else None
 
     def plan(self) -> Iterator[Partition]:
-        """One partition per capture file; a file that is named is taken whatever it is.
+        """Yield one partition per capture file; a location that is a file is not checked.
 
-        Raises SourceError where the location is missing or holds no capture file.
+        Raises SourceError if the location is missing or contains no capture file.
         """
         location = input_path(self.location)
         if not location.is_dir():
@@ -80,10 +80,10 @@ class DaskSource(Source):
                 yield _partition(file, base)
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
-        """One partition per capture file of the directories that some files lie in.
+        """Return one partition per capture file in the directories of ``files``.
 
-        One directly in the location may change what all captures are called: then only ``plan``
-        knows.
+        Returns None if a file is directly in the location: it may change the ids of all captures,
+        so ``plan`` is needed.
         """
         location = input_path(self.location)
         paths = list(files)
@@ -96,9 +96,9 @@ class DaskSource(Source):
         return [_partition(file, base) for _, files in captures for file in files]
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
-        """The rows of one capture file.
+        """Yield the rows of one capture file.
 
-        Raises OSError where the file cannot be opened or read.
+        Raises OSError if the file cannot be opened or read.
         """
         from .reader import read_file  # it needs msgpack and Arrow, which planning does not
 
@@ -110,9 +110,9 @@ def _partition(file: Path, base: Path) -> Partition:
 
 
 def _captures(listed: Iterable[tuple[Path, list[Path]]]) -> Iterator[tuple[Path, list[Path]]]:
-    """Of directories with their files, those with capture files, each with these.
+    """Select the directories that contain capture files, and yield each with its capture files.
 
-    Files of the same ending in other directories are something else, such as packet captures.
+    Other directories may have unrelated files of the same suffix, for example packet captures.
     """
     for folder, files in listed:
         ours = [file for file in files if file.name.endswith(SUFFIX)]

@@ -1,4 +1,4 @@
-"""What each kind of rows becomes: the record type, and its columns."""
+"""Conversion of each kind of rows to its record type and columns."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ Columns: TypeAlias = dict[str, pa.Array]
 
 
 def record_class(kind: str) -> type[Record]:
-    """The record class that rows of a kind become; an unknown kind becomes events."""
+    """Return the record class for a kind of rows; ``Event`` for an unknown kind."""
     return TABLES[kind].cls if kind in TABLES else Event
 
 
 def columns_of(batch: Batch, facts: ProcessFacts) -> Columns:
-    """The columns of a batch's record class; faults stay with the batch."""
+    """Return the columns of a batch's record class; faults are recorded in the batch."""
     table = TABLES.get(batch.kind)
     if table is None:
         return _unknown(batch, facts)
@@ -48,9 +48,9 @@ def columns_of(batch: Batch, facts: ProcessFacts) -> Columns:
 
 @attrs.frozen
 class _Table:
-    """A kind of rows: its record class, and what makes those columns that are not in the rows.
+    """A kind of rows: its record class, and the function for columns that are not in the rows.
 
-    renamed: by column of the record, what the rows call it, where they call it otherwise.
+    renamed: name in the rows by column of the record, for columns with another name there.
     """
 
     cls: type[Record]
@@ -74,7 +74,7 @@ def _stimulus(batch: Batch) -> Columns:
 
 def _scheduler_transitions(batch: Batch, facts: ProcessFacts) -> Columns:
     scheduler = _constant(batch, facts.text("address"))
-    # of a task that Dask gave up there is the pickled exception alone
+    # a task that Dask gave up has only the pickled exception
     pickled = batch.values("exception_pickle")
     named = [pickled_class(each) if isinstance(each, bytes) else None for each in pickled]
     return {
@@ -158,7 +158,7 @@ def _spans(batch: Batch, facts: ProcessFacts) -> Columns:
 
 
 def _unknown(batch: Batch, facts: ProcessFacts) -> Columns:
-    """Rows of a kind that has no table: all values as text."""
+    """Return columns for a kind without a table: all values as text."""
     columns = {
         "time": batch.column("time", TIME),
         "topic": _constant(batch, batch.kind),
