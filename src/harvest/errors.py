@@ -105,7 +105,7 @@ class DatasetError(HarvestError):
 
 
 class DatasetChanged(DatasetError):
-    """The state in which a dataset was opened is no longer in force, and its files are gone."""
+    """The state in which a dataset was opened was replaced, and its files are gone."""
 
 
 class PluginError(HarvestError):

@@ -48,7 +48,7 @@ def open(  # noqa: A001 - harvest.open(...) reads well
     >>> ds = harvest.open("out")  # doctest: +SKIP
     >>> ds["dask.transfer"].collect()  # doctest: +SKIP
 
-    Raises DatasetError if there is no dataset, or its manifest is damaged.
+    Raises DatasetError if no dataset exists, or its manifest is damaged.
     """
     plugins = plugins or manager()
     path = Path(location).expanduser().absolute()
@@ -232,7 +232,7 @@ class Dataset:
         return self._kinds[name]
 
     def _plugin_for(self, name: str) -> str:
-        """Say how to get the plugin that wrote a record type's rows; empty if there are no rows."""
+        """Say how to get the plugin that wrote a record type's rows; empty without rows."""
         held = rows_by_type(accounts_of(self.manifest.parts)).to_dicts()
         plugins = next((row["plugins"] for row in held if row["of"] == name), ())
         if not plugins:

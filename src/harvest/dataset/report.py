@@ -39,7 +39,7 @@ class ReportContext:
 
     @cached_property
     def verdict(self) -> Verdict | None:
-        """Findings of the rules that name the report; None if there are no rules."""
+        """Findings of the rules that name the report; None without rules."""
         return self.judge()
 
 

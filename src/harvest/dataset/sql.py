@@ -96,7 +96,7 @@ def _rows(answer: Any) -> pl.DataFrame:
 
 
 def _check(statements: Sequence[Any]) -> None:
-    """Raise UsageError if there is no statement, or one that does not only read."""
+    """Raise UsageError without a statement, or for one that does not only read."""
     if not statements:
         raise UsageError("0 statements where a query is expected", remedy="use SELECT or FROM")
     for number, statement in enumerate(statements, start=1):

@@ -111,7 +111,7 @@ class WorkerProcess:
             self._show(whole_lines=bool(data))
 
     def dismiss(self) -> None:
-        """Tell the worker to end, since all work is done."""
+        """Ask the worker to end, since all work is done."""
         with contextlib.suppress(ConnectionError):
             self.connection.send_bytes(b"")
 

@@ -161,7 +161,7 @@ def _say(text: str) -> None:
 class _Cell(_Counter):
     """A progress bar below a notebook's cell; at the end, one line with totals.
 
-    Only the run's thread draws it: a kernel cannot tell the cell of other threads.
+    Only the run's thread draws it: a kernel does not know the cell of other threads.
     """
 
     def __init__(self) -> None:

@@ -193,7 +193,7 @@ class Registered(Lookup):
 
 
 def resolve(target: Any) -> Any:
-    """Import the object named ``module:attribute``; return a target that is no text as it is."""
+    """Import the object named ``module:attribute``; return any other target unchanged."""
     if not isinstance(target, str):
         return target
     module, _, attribute = target.partition(":")

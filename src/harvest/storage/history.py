@@ -267,7 +267,7 @@ def located(sink: Sink, files: Iterable[PartFile], now: Manifest) -> list[PartFi
 
 
 def changed(sink: Sink) -> DatasetChanged:
-    """Build the error for a reader whose state is no longer in force and not kept."""
+    """Build the error for a reader whose state is neither in force nor kept."""
     return DatasetChanged(
         "the dataset has changed since it was opened",
         where=printable(str(sink.location)),

@@ -79,7 +79,7 @@ def locked(state: Path, *, wait_s: float = 0) -> Iterator[Lock]:
 
 
 def holder(state: Path) -> Holder | None:
-    """Return the process that holds the lock, as far as a reader can tell, or None.
+    """Return the process that holds the lock, as far as a reader can know, or None.
 
     Does not test the kernel lock: during the test, a writer would find it taken.
     """
@@ -321,7 +321,7 @@ def _age_s(path: Path) -> float:
 
 
 def _start_of(pid: int) -> str:
-    """Return the start time of a process in ticks, or an empty text if there is no such process."""
+    """Return the start time of a process in ticks, or an empty text without such a process."""
     # the name, in parentheses, may contain anything; the start is the 20th field after it
     return (_text(f"/proc/{pid}/stat").rpartition(")")[2].split() + [""] * 20)[19]
 

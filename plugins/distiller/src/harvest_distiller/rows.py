@@ -60,7 +60,7 @@ def _parse(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _elapsed(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """Return ``elapsed_s``, null if the text is no duration, and whether it is ``negative``."""
+    """Return ``elapsed_s``, null if the text is not a duration, and whether it is ``negative``."""
     parts = text.str.extract_groups(_ELAPSED).struct
     days, hours, minutes, whole = (
         parts.field(str(index)).cast(pl.Int64, strict=False) for index in (2, 3, 4, 5)

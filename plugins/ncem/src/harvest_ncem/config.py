@@ -30,7 +30,7 @@ def _offsets(
 
 @attrs.frozen(kw_only=True)
 class NcemConfig:
-    """Settings that tell how to interpret clocks and times without a zone."""
+    """Settings for clocks and for times without a zone."""
 
     timezone: str = setting(
         "IANA zone of times that carry none, as in the CSV tables", DEFAULT_ZONE, time_zone

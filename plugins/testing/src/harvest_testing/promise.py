@@ -1,4 +1,4 @@
-"""Promises that a plugin must keep, and errors that tell its author what to do if one is broken.
+"""Promises that a plugin must keep, with errors that say what to do if one is broken.
 
 A test of the kit is a method marked with :func:`promise`. It needs no pytest: a broken promise is
 an AssertionError, and one that does not apply is unittest's SkipTest. pytest understands both.

@@ -260,7 +260,7 @@ def _phases(known: dict[str, Any], few: bool, none: bool) -> list[tuple[str, flo
 
 
 def _known(frame: pl.DataFrame, measures: Iterable[str]) -> tuple[str, ...]:
-    """Select the measures that are known of each row; none if there are no rows."""
+    """Select the measures that are known of each row; none without rows."""
     return tuple(m for m in measures if frame.height and not frame[m].null_count())
 
 

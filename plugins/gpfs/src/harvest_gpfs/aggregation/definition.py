@@ -23,7 +23,7 @@ from .groupings import GROUPINGS, NO_DIRECTORY, Grouping, Setting, known_size
 from .scans import Step
 
 _ONE_GROUP: Final = "all rows"
-"""Key of the single group if there are no groupings."""
+"""Key of the single group without groupings."""
 
 _ONE: Final = pl.lit(0, pl.Int8).alias(_ONE_GROUP)
 

@@ -80,7 +80,7 @@ def pick(scans: Sequence[Scan], wish: str = LATEST) -> Scan:
         of one (``2026-01``); an origin, or the end of one.
 
     Raises UsageError if no scan or several scans match, and for ``latest`` if there are several
-    lists without a time; DatasetError if there are no rows.
+    lists without a time; DatasetError without rows.
     """
     if not scans:
         raise DatasetError("no rows of gpfs.file", remedy="harvest a policy list first")

@@ -52,7 +52,7 @@ def is_remark(line: bytes) -> bool:
 
 
 def trailer_rows(line: bytes) -> int | None:
-    """Return the number of lines that a trailer states; None if the line is no trailer."""
+    """Return the number of lines that a trailer states; None if the line is not a trailer."""
     found = _TRAILER.fullmatch(line)
     return int(found[1]) if found else None
 

@@ -109,7 +109,7 @@ def list_layout(
 
 
 def record_layout(show: Show | None, end: bytes, keys: dict[str, Attribute]) -> Layout:
-    """Build the layout of the record format; show is None if there is no SHOW.
+    """Build the layout of the record format; show is None without SHOW.
 
     "Record format" in IBM Storage Scale's administration guide gives the fields.
     """

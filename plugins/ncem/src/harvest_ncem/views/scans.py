@@ -67,7 +67,7 @@ def undecided() -> pl.Expr:
 def statuses(dataset: DatasetReader) -> pl.LazyFrame:
     """Return one row per take and receiver: scan_number, take, uuid, receiver, time, progress.
 
-    ``zone_offset_s`` and ``trusted`` tell whether the time is reliable: see ``with_zones``.
+    ``zone_offset_s`` and ``trusted`` say whether the time is reliable: see ``with_zones``.
     - If a take and receiver have several rows (copies of a file), the earliest time and the largest
       progress are used.
     - A row without UUID, from a CSV table, is dropped if a receiver status has the same scan,

@@ -99,7 +99,7 @@ class SourceKit(Conformance):
         return self.sample(place)
 
     def make_files(self, directory: Path) -> Path:
-        """Write a new sample; return its path; skip the test if it is no file or directory."""
+        """Write a new sample; return its path; skip the test if it is not a file or directory."""
         location = self.make(directory)
         if not Path(location).exists():
             does_not_apply(f"the location {location!r} is not a file")

@@ -65,7 +65,7 @@ class Piece:
 
 
 def planned(source: Source) -> list[Partition]:
-    """Plan and prepare the partitions of a location; raise SourceError if there is no input."""
+    """Plan and prepare the partitions of a location; raise SourceError without input."""
     try:
         with contained():
             plan = list(source.plan())

@@ -14,7 +14,7 @@ harvest_api = 1
 
 @hookimpl
 def harvest_committed(dataset: Dataset, result: RunResult | None) -> None:
-    """Send news to the configured receivers that have not been told, if there are any."""
+    """Send news to the configured receivers that did not receive it."""
     if result is None:  # rolled back to a state that was already reported
         return
     from .config import configured  # late: most runs have no receivers

@@ -1,4 +1,4 @@
-"""Notification of each receiver about news, with a record of what each was told.
+"""Notification of each receiver about news, with a record of what each received.
 
 The record is written after the notification: a process killed in between repeats it at most once.
 """
