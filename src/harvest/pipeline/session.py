@@ -155,7 +155,7 @@ class Session:
     ) -> RunResult:
         """Read the new and changed inputs of a listing and commit them, as a run does.
 
-        ready: returns whether a partition may be read now. If not, all partitions of its origin stay
+        ready: says whether a partition may be read now. If not, all partitions of its origin stay
             as they are. Without it, inputs are listed again if another run came first.
         force: also read unchanged inputs.
         wait_s: seconds to wait for another run on a dataset to end.
