@@ -38,10 +38,12 @@ def table_schema(kinds: pa.Schema, comments: Mapping[str, str]) -> pa.Schema:
 
 
 def stored(schema: pa.Schema) -> WriterProperties:
-    """Choose encodings: whole numbers without dictionaries, which take long to build."""
-    types = pa.types
+    """Choose encodings: numbers without dictionaries, which take long to build."""
+    types, plain = pa.types, ColumnProperties(dictionary_enabled=False)
+    real = [f.name for f in schema if types.is_floating(f.type)]
     whole = [f.name for f in schema if types.is_integer(f.type) or types.is_temporal(f.type)]
-    return WriterProperties(column_properties=dict.fromkeys(whole, _PACKED))
+    ways = {**dict.fromkeys(real, plain), **dict.fromkeys(whole, _PACKED)}
+    return WriterProperties(column_properties=ways)
 
 
 def in_arrow(frame: pl.DataFrame) -> pa.Table:

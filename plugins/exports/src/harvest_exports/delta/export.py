@@ -84,8 +84,7 @@ class Export:
         for name, table in there.items():
             self._check_turn(name, table)
         held = [name for name, table in there.items() if PIECE not in _kinds(table.schema())]
-        if views is None:
-            views = [ViewChoice.parse(name) for name in held]
+        views = [ViewChoice.parse(name) for name in held] if views is None else views
         for name in sorted({*held} - {view.label for view in views}):
             remark(f"the table of the view {name} is not exported, and stays as it is")
         for name in dict.fromkeys([*self._dataset.record_types, *there]):
