@@ -18,6 +18,7 @@ is kept in a file without a name; from ``forward`` on it is not.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import os
@@ -26,12 +27,14 @@ import select
 import stat
 import tempfile
 import time
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
 from harvest import SourceError, interrupt
 
-__all__ = ["forward", "open_input"]
+__all__ = ["forward", "open_input", "unpacked"]
 
 _IDLE_S: Final = 0.2
 """What came is given when nothing follows for so long,"""
@@ -71,6 +74,23 @@ def open_input(path: Path, *, unpack: bool = False) -> IO[bytes]:
             unpacked.myfileobj = stream  # so that closing one closes both
             return cast(IO[bytes], unpacked)
     return cast(IO[bytes], stream)
+
+
+@contextlib.contextmanager
+def unpacked(path: Path, origin: str) -> Iterator[IO[bytes]]:
+    """Open a file or pipe that gzip may have packed; raise SourceError if its data are damaged.
+
+    origin: of the partition, named in the error.
+    """
+    try:
+        with open_input(path, unpack=True) as stream:
+            yield stream
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise SourceError(
+            f"its compressed data are damaged or cut short: {error}",
+            where=origin,
+            remedy="restore it from its origin",
+        ) from error
 
 
 def forward(stream: IO[bytes]) -> None:

@@ -105,6 +105,16 @@ def test_sums_over_chunks_are_those_of_their_amounts(chunks: list[Any], times: l
     }  # fmt: skip
 
 
+def test_a_sum_with_an_amount_that_cannot_be_read_is_unknown() -> None:
+    # given 2 chunks with 4 CPUs and one with an expression, and memory in an unknown unit
+    asked = requested(pl.Series(["2:ncpus=4:mem=1gb+1:ncpus=many:mem=1parsec"]))
+
+    # then nothing is summed without that part, and the chunks are counted
+    assert asked.row(0, named=True) == {
+        "nodes": 3, "cpus": None, "gpus": None, "mem": None, "procs": None
+    }  # fmt: skip
+
+
 def told(events: list[tuple[str, int]]) -> list[tuple[str, str]]:
     """What jobs a plain reader finds in a log: id and state, in any order."""
     states = {"Q": "pending", "S": "running", "E": "completed", "R": "requeued"}

@@ -147,6 +147,17 @@ def test_compact_packed_and_joined_documents_are_read(file: Path) -> None:
     assert PbsSource.detect(packed) is not None
 
 
+def test_a_packed_document_that_is_cut_is_refused_with_what_to_do(file: Path) -> None:
+    # given the first half of a packed document, enough to recognise it
+    jobs = (finished(f"{number}.c", 92) for number in range(2_000))
+    packed = file.with_suffix(".gz")
+    whole = gzip.compress(document(*jobs).encode())
+    packed.write_bytes(whole[: len(whole) // 2])
+
+    with pytest.raises(SourceError, match=r"damaged or cut short.*restore it from its origin"):
+        collect(PbsSource(str(packed), PbsConfig(timezone="Europe/Zurich")))
+
+
 def test_a_document_without_jobs_has_none(file: Path) -> None:
     for text in (f"{HEAD}\n}}\n", document()):
         found = read(file, text)

@@ -1,6 +1,4 @@
-"""Shared by exporters: the chosen views, the check of the dataset's commit, and counts of what
-was written.
-"""
+"""The choice of views to export, their rows, and comments on columns."""
 
 from __future__ import annotations
 
@@ -14,9 +12,8 @@ from typing import Final
 import attrs
 import polars as pl
 
-from harvest import Dataset, DatasetChanged, UsageError
+from harvest import Dataset, UsageError
 from harvest.commands import remark
-from harvest.toolkit.amounts import count_in_words
 from harvest_toolkit.choices import with_settings
 
 ALL: Final = "all"
@@ -86,26 +83,6 @@ def stored_view(dataset: Dataset, view: ViewChoice) -> Iterator[tuple[pl.LazyFra
                 raise
             remark(f"the view {view.name} is left out: {error}")
         yield found
-
-
-def check_current(dataset: Dataset) -> None:
-    """Raise DatasetChanged if the dataset has a later commit than the opened one."""
-    if not dataset.is_current():
-        raise DatasetChanged("the dataset has changed since it was opened", remedy="open it again")
-
-
-@attrs.define
-class Written:
-    """Counts of an export: rows written, rows removed, and tables changed."""
-
-    rows: int = 0
-    removed: int = 0
-    tables: int = 0
-
-    def __str__(self) -> str:
-        rows, removed = count_in_words(self.rows, "row"), count_in_words(self.removed, "row")
-        tables = count_in_words(self.tables, "table")
-        return f"{rows} written and {removed} removed in {tables}"
 
 
 def _plain(doc: str | None) -> str:

@@ -13,7 +13,8 @@ _ID: Final = r"^(\d{1,18})(?:\[(\d{0,18})\]|-(\d{1,18}))?(?:\.(.+))?$"
 _UNITS: Final = {name: 1 << bits for name, bits in SIZE_UNITS.items()}
 _COUNT: Final = re.compile(r"(\d{1,9})(?=:|$)", re.ASCII)
 _AMOUNT: Final = re.compile(r"(\d{1,12})([a-z]{0,2})", re.ASCII | re.IGNORECASE)
-_WANTED: Final = {"ncpus": "cpus", "ppn": "cpus", "ngpus": "gpus", "gpus": "gpus"}
+_WANTED: Final = {"ncpus": "cpus", "ppn": "cpus", "ngpus": "gpus", "gpus": "gpus", "mem": "mem",
+                  "mpiprocs": "procs"}  # fmt: skip
 _MOST: Final = 2**63 - 1
 REQUEST: Final = ("nodes", "cpus", "gpus", "mem", "procs")
 """What a statement of resources asks for."""
@@ -90,15 +91,21 @@ def requested(statements: pl.Series) -> pl.DataFrame:
 
 def _request(statement: str) -> tuple[int | None, ...]:
     total: dict[str, int | None] = dict.fromkeys(REQUEST)
+    unread: set[str] = set()
     for chunk in statement.split("+"):
         count, *settings = chunk.split(":")
         times = int(count) if _COUNT.fullmatch(count) else 1
         total["nodes"] = (total["nodes"] or 0) + times
         for setting in [*settings, count]:
             name, _, text = setting.partition("=")
-            wanted = {**_WANTED, "mpiprocs": "procs", "mem": "mem"}.get(name)
+            wanted = _WANTED.get(name)
             amount = _AMOUNT.fullmatch(text)
             if wanted and amount and amount[2].lower() in _UNITS:
                 size = int(amount[1]) * _UNITS[amount[2].lower()]
                 total[wanted] = (total[wanted] or 0) + times * size
-    return tuple(each if each is not None and each <= _MOST else None for each in total.values())
+            elif wanted:  # a sum without this amount would be too small
+                unread.add(wanted)
+    return tuple(
+        None if name in unread or value is None or value > _MOST else value
+        for name, value in total.items()
+    )

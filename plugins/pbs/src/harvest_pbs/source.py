@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 from harvest import Detection, Partition, ReadContext, Record, Source, file_partitions
 from harvest_toolkit.line_source import LineSource
-from harvest_toolkit.live import open_input
+from harvest_toolkit.live import open_input, unpacked
 
 from .config import PbsConfig
 from .records import Event, Job
@@ -66,7 +66,7 @@ class PbsSource(LineSource):
             yield from read_live(partition, self.config, ctx)
             return
         if kind_of(partition.path) == "qstat":
-            with open_input(partition.path, unpack=True) as stream:
+            with unpacked(partition.path, partition.origin) as stream:
                 yield from read_qstat(stream, self.config.timezone, partition, ctx)
             return
         reader = LogReader(self.config.timezone, ctx)

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partitions
-from harvest_toolkit.live import open_input
+from harvest import Detection, Partition, ReadContext, Record, Source, file_partitions
+from harvest_toolkit.live import open_input, unpacked
 
 from .config import SlurmConfig
 from .records import Job, Step
@@ -64,12 +64,5 @@ class SlurmSource(Source):
             return
         from .dump import read_dump  # as above
 
-        try:
-            with open_input(partition.path, unpack=True) as stream:
-                yield from read_dump(stream, partition, self.config, ctx)
-        except (EOFError, zlib.error) as error:
-            raise SourceError(
-                f"its compressed data are damaged or cut short: {error}",
-                where=partition.origin,
-                remedy="restore it from its origin",
-            ) from error
+        with unpacked(partition.path, partition.origin) as stream:
+            yield from read_dump(stream, partition, self.config, ctx)
