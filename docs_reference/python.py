@@ -62,6 +62,7 @@ MODULES = (
     "harvest_dask_runs.trace",
     "harvest_report",
     "harvest_report.csv",
+    "harvest_report.table_files",
     "harvest_report.records",
     "harvest_report.values",
     "harvest_testing",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from harvest import UsageError
 from harvest.toolkit.files import replacing
 from harvest.toolkit.texts import printable_line
-from harvest_report.csv import WRITERS, csv_columns
+from harvest_report.csv import csv_columns
+from harvest_report.table_files import WRITERS
 
 if TYPE_CHECKING:
     import polars as pl

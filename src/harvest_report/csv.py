@@ -1,17 +1,13 @@
-"""Tables as files: frames as CSV, which knows texts and numbers alone, can hold them."""
+"""Frames as CSV can hold them, which has only texts and numbers."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Final
 
 import polars as pl
 
 from harvest.model.frames import seconds
 from harvest.model.json import encode_frame
 
-__all__ = ["CSV_TIME", "WRITERS", "csv_columns"]
+__all__ = ["CSV_TIME", "csv_columns"]
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """First characters by which a spreadsheet takes a cell for a formula."""
@@ -49,17 +45,3 @@ def _defuse(column: pl.Series) -> pl.Series:
     risky = pl.any_horizontal(pl.col("c").str.starts_with(s) for s in FORMULA_STARTS)
     defused = pl.when(risky).then(pl.lit("'") + pl.col("c")).otherwise(pl.col("c"))
     return frame.select(c=defused)["c"]
-
-
-def _write_jsonl(table: pl.DataFrame, path: Path) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        for start in range(0, table.height, 65_536):
-            file.writelines(f"{line}\n" for line in encode_frame(table.slice(start, 65_536)))
-
-
-WRITERS: Final[dict[str, Callable[[pl.DataFrame, Path], None]]] = {
-    ".csv": lambda t, path: csv_columns(t).write_csv(path, datetime_format=CSV_TIME),
-    ".parquet": lambda t, path: t.write_parquet(path, compression="zstd", statistics=True),
-    ".jsonl": _write_jsonl,
-}
-"""What writes a table to a file, by the file's ending."""

@@ -15,7 +15,7 @@ import polars as pl
 
 from harvest import UsageError
 from harvest.toolkit.files import replacing
-from harvest_report.csv import WRITERS
+from harvest_report.table_files import WRITERS
 from harvest_toolkit.frames import fitted
 
 from ..measures import AGES, DEFAULT, SIZES
