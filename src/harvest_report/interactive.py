@@ -1,4 +1,4 @@
-"""Plots that a reader points at and zooms into: Bokeh draws them, whose script a page carries."""
+"""Data and scripts of plots that a reader points at and zooms into.  BokehJS draws them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import importlib.util
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -17,38 +18,21 @@ from .extra import need
 from .values import texts_of
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from .model import Marks
 
 MOST_MARKS: Final = 100_000
 """Marks of a plot that a browser opens in seconds; a plot of more stays a picture."""
 
 _SIDES: Final = ("left", "right", "bottom", "top")
-_START: Final = """
-const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-async function unpacked(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).text();
-}
-for (const data of document.querySelectorAll("script[data-plot]")) {
-  const colours = JSON.parse(data.dataset.colours);
-  const shown = (colour) => dark ? colours[colour] ?? colour : colour;
-  unpacked(data.textContent).then((text) => {
-    const target = document.getElementById(data.dataset.plot);
-    target.hidden = false;
-    return Bokeh.embed.embed_item(JSON.parse(text.replace(/#[0-9a-f]{6}/g, shown)), target.id)
-      .then(() => { target.previousElementSibling.style.display = "none"; });
-  });
-}
-"""
 
 
-def library() -> str:
-    """Bokeh's script, which needs no network; raises HarvestError where Bokeh is not installed."""
-    resources = need("bokeh.resources", "an interactive plot").Resources(
-        mode="inline", components=["bokeh"], log_level="warn"
-    )
-    return "\n".join(resources.js_raw)
+def _library() -> str:
+    """BokehJS with its API for scripts; raises HarvestError where Bokeh is not installed."""
+    static = need("bokeh.settings", "an interactive plot").settings.bokehjs_path()
+    files = ("js/bokeh.min.js", "js/bokeh-api.min.js")
+    return "\n".join((static / name).read_text(encoding="utf-8") for name in files)
 
 
 def inline(script: str) -> str:
@@ -70,72 +54,47 @@ def as_data(value: Any) -> str:
 
 def scripts() -> list[str]:
     """What a page with interactive plots runs."""
-    return [inline(library()), inline(_START)]
+    own = Path(__file__).with_name("marks.js").read_text(encoding="utf-8")
+    return [inline(_library()), inline(own)]
 
 
-def item(marks: Marks, target: str, height: int) -> str:
-    """A figure as the data that ``Bokeh.embed.embed_item`` takes, as base64 of gzip.
+def item(marks: Marks, height: int) -> str:
+    """What ``marks.js`` draws: JSON, packed by gzip, as base64.
 
     Empty where Bokeh is not installed, and where there are too many marks, or none.
-    target: id of the element that it fills; height: in pixels.
+    height: in pixels.
     """
     if importlib.util.find_spec("bokeh") is None or not 0 < marks.rows.height <= MOST_MARKS:
         return ""
-    models = need("bokeh.models", "an interactive plot")
     rows = marks.rows
     cycle = [light for name, (light, _) in COLOURS.items() if name.startswith("series-")]
-    data: dict[str, Any] = {side: rows[side].to_numpy() for side in _SIDES}
-    data["colour"] = [
-        cycle[int(colour[1:])] if colour.startswith("C") else colour for colour in rows["colour"]
-    ]
+    texts = {
+        f"tip{number}": texts_of(rows[column.name].to_list(), column.format, scale=column.scale)
+        for number, column in enumerate(marks.tips)
+    }
     if marks.legend:
-        data["legend"] = [printable_line(str(text)) for text in rows[marks.legend]]
-    tips = []
-    for number, column in enumerate(marks.tips):
-        texts = texts_of(rows[column.name].to_list(), column.format, scale=column.scale)
-        data[f"tip{number}"] = [printable_line(text) for text in texts]
-        tips.append((printable_line(column.heading), f"@tip{number}"))
-    zoom = models.BoxZoomTool()  # not the wheel, which scrolls the page
-    others = [models.PanTool(), models.WheelZoomTool(dimensions="width"), models.ResetTool()]
-    figure = need("bokeh.plotting", "an interactive plot").figure(
-        sizing_mode="stretch_width",
-        height=height,
-        tools=[zoom, *others, models.HoverTool(tooltips=tips)],
-        active_drag=zoom,
-        active_scroll=None,
-        toolbar_location="above",
-        background_fill_color=None,
-        border_fill_color=None,
-        outline_line_color=None,
-    )  # fmt: skip
-    figure.toolbar.logo = None
-    source = models.ColumnDataSource(data)
-    ink, grid = COLOURS["soft"][0], COLOURS["grid"][0]
-    drawn = {side: side for side in _SIDES} | ({"legend_field": "legend"} if marks.legend else {})
-    figure.quad(**drawn, source=source, fill_color="colour", line_color="colour", line_width=0.5)
-    if marks.legend:
-        figure.add_layout(figure.legend[0], "above")
-        figure.legend.update(
-            location="left",
-            orientation="horizontal",
-            ncols=3,
-            background_fill_color=None,
-            border_line_color=None,
-            label_text_color=ink,
-            padding=0,
-        )
-    figure.xaxis.axis_label = marks.x
-    for axis in figure.axis:
-        axis.axis_label_text_color = axis.major_label_text_color = ink
-        axis.axis_line_color = axis.major_tick_line_color = axis.minor_tick_line_color = grid
-    figure.xgrid.grid_line_color = grid
-    figure.ygrid.grid_line_color = None
-    if marks.names:
-        figure.y_range.flipped = True
-        figure.yaxis.ticker = models.FixedTicker(ticks=list(marks.names))
-        figure.yaxis.major_label_overrides = {
-            place: printable_line(name) for place, name in marks.names.items()
-        }
-    made = need("bokeh.embed", "an interactive plot").json_item(figure, target)
+        texts["legend"] = [str(text) for text in rows[marks.legend]]
+    plot = {
+        "height": height,
+        "x": marks.x,
+        "ink": COLOURS["soft"][0],
+        "grid": COLOURS["grid"][0],
+        "sides": {side: _packed(rows[side]) for side in _SIDES},
+        "colours": [
+            cycle[int(colour[1:])] if colour.startswith("C") else colour
+            for colour in rows["colour"]
+        ],
+        "texts": {name: list(map(printable_line, values)) for name, values in texts.items()},
+        "tips": [
+            (printable_line(column.heading), f"@tip{number}")
+            for number, column in enumerate(marks.tips)
+        ],
+        "names": [(place, printable_line(name)) for place, name in marks.names.items()],
+    }
     # no time in it: the same report gives the same page
-    return base64.b64encode(gzip.compress(orjson.dumps(made), mtime=0)).decode()
+    return base64.b64encode(gzip.compress(orjson.dumps(plot), mtime=0)).decode()
+
+
+def _packed(numbers: pl.Series) -> str:
+    """Numbers as base64 of 64-bit floats, the lowest byte first."""
+    return base64.b64encode(numbers.to_numpy().astype("<f8").tobytes()).decode()

@@ -192,10 +192,10 @@ def _section(section: Section, report: Report, *, whole: bool, interactive: bool
             draw(section, "svg", "png")
             png = "data:image/png;base64," + base64.b64encode(to_png(section)).decode()
         marks = section.marks if interactive else None
-        target, height = f"{section.name}--marks", max(260, round(section.size[1] * 80))
+        height = max(260, round(section.size[1] * 80))
         return shown | {
             "kind": "plot",
-            "item": item(marks(), target, height) if marks else "",
+            "item": item(marks(), height) if marks else "",
             "svg": to_inline_svg(section, caption),
             "alt": section.alt,
             "file": f"{report.name}.{section.name}.png",
