@@ -15,8 +15,8 @@ from harvest_toolkit.frames import known_sum, safe_sum, sum_or_none
 from ..frames import exact_sum
 from ..io.counted import untraced
 from ..io.match import MOVED
-from ..io.ties import processes
 from ..trace.view import segments_of
+from ..views.indicators import JudgedRuns
 from ..views.task_io import once
 from .io_parts import by_kind, io_plot, kinds_table, known_table
 
@@ -49,15 +49,14 @@ class RunIo:
     untraced: pl.DataFrame
 
 
-def run_io(data: DatasetReader, run: str) -> RunIo:
+def run_io(data: DatasetReader, run: str, judged: JudgedRuns) -> RunIo:
     """What the dataset holds of a run's I/O."""
-    counted = processes(data)
+    counted = judged.processes
     mine = None if counted is None else counted.filter(pl.col("run") == run)
     mine = None if mine is None or mine.is_empty() else mine
     rest = untraced(data)
     logs = pl.DataFrame(schema={"log": pl.String}) if mine is None else mine.select("log")
     rest = rest.join(logs, left_on="origin", right_on="log", how="semi")
-    tied = once(data.view("dask.task_io", run=run)).collect()
     segments = segments_of(data, run)
     traced = pl.DataFrame(schema=TRACED)
     if segments is not None:
@@ -74,7 +73,7 @@ def run_io(data: DatasetReader, run: str) -> RunIo:
     names = [f"{kind}_{op}" for kind in ("counted", "traced", "stdio") for op in OPS]
     known = {name: known_sum(f"{name}_bytes") for name in names}
     sums = {} if mine is None else mine.select(**known).row(0, named=True)
-    return RunIo(segments if traced.height else None, traced, tied, mine, sums, rest)
+    return RunIo(segments if traced.height else None, traced, judged.io, mine, sums, rest)
 
 
 def io_sections(io: RunIo, tasks: pl.DataFrame, start: int) -> list[Section]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import polars as pl
@@ -15,15 +14,12 @@ from harvest.toolkit.amounts import count_in_words as count
 from harvest_report import Column, LazySection, Notes, Report, Section, Table, Tile
 from harvest_toolkit.frames import fraction, known_sum
 
-from ..executions.executions import executions
 from ..frames import Frames, choose_run, load, pairs_of
 from ..parts.events import states_entered
 from ..record_names import DASK_TYPES
 from ..trace.tasks import place_tasks
 from ..trace.tracks import micros_of, microseconds_since
 from ..views.indicators import judged_runs
-from ..views.kinds import kinds_of
-from ..views.workers import whole_runs
 from .causes import time_sections, time_sentence
 from .io import RunIo, io_by_task, io_sections, run_io
 from .stream import occupancy, stream
@@ -43,15 +39,13 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     name = choose_run(data, run, "--set run=NAME")
     frames = load(data, DASK_TYPES, run=name)
     (summary,) = data.view("dask.run_summary", run=name).collect().to_dicts()
-    workers = data.view("dask.workers", run=name).collect()
     start = micros_of(summary["first_time"])
-    found = executions(frames).collect()
+    judged = judged_runs(data, name)
+    workers, kinds = judged.workers, judged.kinds
     since_start = microseconds_since(start, pl.col("start", "end"))
-    tasks = place_tasks(found, summary["last_time"]).with_columns(since_start)
-    rows, path = judged_runs(data, name)
-    (numbers,) = rows.to_dicts()
-    io = run_io(data, name)
-    kinds = cache(lambda: kinds_of(found, frames, io.tied, whole_runs(frames).collect()))
+    tasks = place_tasks(judged.executions, summary["last_time"]).with_columns(since_start)
+    (numbers,) = judged.rows.to_dicts()
+    io = run_io(data, name, judged)
     return Report(
         f"Dask run {name.rpartition('/')[2]}",
         intro=[*_intro(summary, workers), *filter(None, [time_sentence(numbers)])],
@@ -59,10 +53,10 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
         picture="stream",
         sections=[
             _gaps(summary),
-            *time_sections(path, numbers, start),
-            LazySection("stream", lambda: _streams(tasks, kinds(), workers)),
-            LazySection("prefixes", lambda: _prefixes(kinds())),
-            LazySection("failures", lambda: _failures(kinds())),
+            *time_sections(judged.path, numbers, start),
+            LazySection("stream", lambda: _streams(tasks, kinds, workers)),
+            LazySection("prefixes", lambda: _prefixes(kinds)),
+            LazySection("failures", lambda: _failures(kinds)),
             _workers(workers, tasks, summary),
             LazySection("states", lambda: _states(frames)),
             LazySection("transfers", lambda: _transfers(frames["dask.transfer"], top)),

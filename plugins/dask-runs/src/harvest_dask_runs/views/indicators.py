@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import polars as pl
 
 from harvest import DatasetReader
@@ -29,17 +30,36 @@ def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFram
     ``dask.workers``, bytes of files those of ``io.processes`` and ``dask.task_io``.  What is not
     recorded is null.
     """
-    return judged_runs(dataset, run)[0].lazy()
+    return judged_runs(dataset, run).rows.lazy()
 
 
-def judged_runs(dataset: DatasetReader, run: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of ``dask.indicators``, and those of ``dask.critical_path`` that they sum up."""
+@attrs.frozen
+class JudgedRuns:
+    """Rows of ``dask.indicators``, and the rows of other views that they sum up.
+
+    executions: one row per execution of a task.
+    path: rows of ``dask.critical_path``; workers: of ``dask.workers``; kinds: of ``dask.prefixes``.
+    io: rows of ``dask.task_io``, each operation once.
+    processes: rows of ``io.processes``; None without Darshan logs.
+    """
+
+    rows: pl.DataFrame
+    executions: pl.DataFrame
+    path: pl.DataFrame
+    workers: pl.DataFrame
+    kinds: pl.DataFrame
+    io: pl.DataFrame
+    processes: pl.DataFrame | None
+
+
+def judged_runs(dataset: DatasetReader, run: str | None) -> JudgedRuns:
+    """Compute the indicators of one run or all, once for each dataset and run."""
     runs = runs_of(dataset)
     wanted = runs[0] if run is None and len(runs) == 1 else named_run(dataset, run)
     return kept(dataset, ("dask.indicators", wanted), lambda: _judged(dataset, wanted))
 
 
-def _judged(dataset: DatasetReader, run: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _judged(dataset: DatasetReader, run: str | None) -> JudgedRuns:
     frames = load(dataset, (*DASK_TYPES, "dask.worker_sample"), run=run)
     found = executions(frames).collect()
     io = io_by_task(dataset, run)
@@ -49,6 +69,7 @@ def _judged(dataset: DatasetReader, run: str | None) -> tuple[pl.DataFrame, pl.D
     threads = _threads(workers, found)
     spans = at_once(found.lazy(), threads.lazy()).collect()
     path, ends = critical_path(found, frames), _ends(frames["dask.process"])
+    files = processes(dataset)
     pieces = [
         threads,
         spans,
@@ -66,7 +87,7 @@ def _judged(dataset: DatasetReader, run: str | None) -> tuple[pl.DataFrame, pl.D
         memory_use(frames).collect(),
         log_signs(frames["dask.log_event"], spans.select("run", "last_end").lazy()).collect(),
         _silent(workers, frames, spans.join(ends, "run", "left"), recorded_runs(frames).collect()),
-        _files(processes(dataset), io),
+        _files(files, io),
         _cut(frames),
         ends.drop("whole_scheduler"),
     ]
@@ -94,7 +115,7 @@ def _judged(dataset: DatasetReader, run: str | None) -> tuple[pl.DataFrame, pl.D
         .sort("run")
         .select(column.name for column in INDICATOR_COLUMNS)
     )
-    return rows, path
+    return JudgedRuns(rows, found, path, every, kinds, io, files)
 
 
 def _with_threads(workers: pl.DataFrame) -> pl.DataFrame:
