@@ -1,4 +1,4 @@
-"""Settings of the source ``darshan``: limits for one log."""
+"""Settings of the source ``darshan``: limits per log."""
 
 from __future__ import annotations
 
