@@ -1,4 +1,4 @@
-"""Rules on files, and on ranks: long metadata operations, and unequal parts."""
+"""Rules on files and ranks: long metadata operations, and unequal work."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def _on_files(
     at_least: str | None = None,
     advice: Advice | None = None,
 ) -> Judge:
-    """A rule's finding on files, of which the costliest is named, as for ``on_jobs``.
+    """Return a rule's ``judge`` for rows on files; it names the costliest one, as ``on_jobs``.
 
-    at_least: the flag of files of which only a lower bound is known.
+    at_least: column that is true if only a lower bound is known.
     """
 
     def severity(row: Row) -> Severity:
@@ -72,13 +72,13 @@ def _taken(row: Row) -> str:
 
 
 def _late(row: Row) -> str:
-    """``rank 3 is 1.2 s slower than rank 0``."""
+    """Format ``rank 3 is 1.2 s slower than rank 0``."""
     slower = f"{seconds_in_words(row['late_s'])} slower"
     return f"rank {row['slowest_rank']} is {slower} than rank {row['fastest_rank']}"
 
 
 def _of_run(row: Row) -> str:
-    """``9 % of the run of job 7 (a.out)``."""
+    """Format ``9 % of the run of job 7 (a.out)``."""
     share = "an unknown part" if row["late_share"] is None else share_in_words(row["late_share"])
     return f"{share} of the run of {job_name(row)}"
 
@@ -89,14 +89,14 @@ def _long_metadata(row: Row) -> str:
 
 
 def _open_once(rows: Sequence[Row]) -> str:
-    """Ranks can ask for each other, one process cannot."""
+    """Advise a single process, which cannot let another rank open its files."""
     if rows[0]["shared"] or rows[0]["processes"] > 1:
         return ""
     return "Open files once and keep them open; merge small files."
 
 
 def _unequal(row: Row) -> tuple[str, float]:
-    """Whether its processes differ more in what they read or write, and by how much."""
+    """Return the op in which the processes differ more, and by what share."""
     apart = {op: row[f"{op}_spread"] or 0.0 for op in ("read", "write")}
     op = max(apart, key=apart.__getitem__)
     return op, apart[op]
@@ -110,7 +110,7 @@ def _unequal_processes(row: Row) -> str:
 def slow_ranks(
     rows: pl.DataFrame, total: int, *, times: float, seconds: float
 ) -> Iterator[Finding]:
-    """Ranks that spend much longer in traced I/O than the others of their program."""
+    """Report ranks that spend much longer in traced I/O than the others of their program."""
     ordered = rows.sort("seconds", "rank", descending=[True, False]).to_dicts()
     some = f"{len(ordered):,} of {count_in_words(total, 'traced rank')}"
     all_of = severities([cost(row["time_share"]) for row in ordered])

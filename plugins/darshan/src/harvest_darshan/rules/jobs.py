@@ -1,4 +1,4 @@
-"""Rules on jobs as a whole: interfaces, alignment, metadata, and logs with gaps."""
+"""Rules on whole jobs: interfaces, alignment, metadata, and incomplete logs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _share(row: Row, some: str, whole: str) -> str:
 
 
 def _larger_buffers(rows: Sequence[Row]) -> str:
-    """MPI-IO is for programs of several ranks."""
+    """Advise a program of one process, which does not need MPI-IO."""
     if is_mpi(rows[0]):
         return ""
     return "Use POSIX calls with large buffers, or enlarge the buffers of streams with setvbuf."
@@ -35,12 +35,12 @@ def _metadata(row: Row) -> str:
 
 
 def _sides(row: Row) -> list[tuple[float, str, float]]:
-    """Of bytes and of requests: the share of reads, what they are, and all of them."""
+    """Return, for bytes and for requests, the share of reads, the word, and the total."""
     sides = []
     for what in ("bytes", "requests"):
         names = ("read_bytes", "write_bytes") if what == "bytes" else ("reads", "writes")
         reads, writes = row[names[0]], row[names[1]]
-        # bytes may be counted where no request is, for example of files mapped into memory
+        # there may be bytes without requests, for example of files mapped into memory
         if None not in (reads, writes) and reads + writes:
             sides.append((reads / (reads + writes), what, reads + writes))
     return sides
@@ -74,7 +74,7 @@ def _incomplete(row: Row) -> str:
 
 
 def _complete_logs(rows: Sequence[Row]) -> str:
-    """What helps against the gaps of these logs."""
+    """Advise how to avoid the gaps of these logs."""
     gaps = "; ".join(row["gaps"] for row in rows)
     steps = {
         "cut off": "Give Darshan more memory (DARSHAN_MODMEM) or exclude files (NAME_EXCLUDE).",
@@ -94,7 +94,7 @@ def _impossible(row: Row) -> str:
 
 
 SHOWN: Final = 3
-"""Counters that a detail names, at most."""
+"""Maximum number of counters that a detail names."""
 
 _OF_JOB: Final = ("job", "pid", "program", "logs", "processes")
 _COST: Final = ("io_s", "time_share", "certainty")

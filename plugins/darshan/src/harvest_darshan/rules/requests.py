@@ -17,7 +17,7 @@ _of_posix = partial(on_jobs, takes="{op}s take", each=("op",))
 _of_mpiio = partial(_of_posix, share="mpiio_share")
 
 PATH: Final = 60
-"""Characters of a path in a detail: the evidence has it in full."""
+"""Maximum characters of a path in a detail; the evidence contains the full path."""
 
 
 def _share(row: Row, some: str, whole: str = "requests") -> str:
@@ -34,7 +34,7 @@ def _small(row: Row) -> str:
 
 
 def _fewer_requests(rows: Sequence[Row]) -> str:
-    """Collective calls are for programs of several ranks that use MPI-IO."""
+    """Advise programs of several ranks that use MPI-IO: only they have collective calls."""
     if is_mpi(rows[0]) and rows[0]["uses_mpiio"]:
         return "Use collective MPI-IO calls, which merge requests, or larger chunks in the file."
     return ""

@@ -1,4 +1,4 @@
-"""What findings of several rules share: the subject, what it costs, and the other jobs or files."""
+"""Texts and severities that the findings of several rules share."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ REPORTS: Final = ("darshan.io",)
 DRISHTI: Final = "Drishti 0.8"
 HIGH: Final = 0.2
 MEDIUM: Final = 0.05
-"""Shares of the processes' time from which a finding is high, and medium."""
+"""Shares of process time from which a finding is high, or medium."""
 
 USUAL: Final = 66
 LONGEST: Final = 80
-"""Characters of a headline: those that fit behind its severity in 80 columns, and the most."""
+"""Characters of a headline: to fit after its severity in 80 columns, and the maximum."""
 
 _WORST_FIRST: Final = ("high", "medium", "low")
 
@@ -39,10 +39,10 @@ Judge: TypeAlias = Callable[..., Iterator[Finding]]
 
 
 def cost(share: float | None, most: Severity = "high") -> Severity:
-    """How much it matters, by the share of the processes' time that it concerns.
+    """Return the severity of a finding that concerns a share of process time.
 
-    Low where that is unknown, because a log has no end.
-    most: for what is worth no more, however long it takes.
+    It is low if the share is unknown, because a log has no end.
+    most: the highest severity that the finding can have.
     """
     if share is None or share < MEDIUM:
         return "low"
@@ -50,7 +50,7 @@ def cost(share: float | None, most: Severity = "high") -> Severity:
 
 
 def job_name(row: Row) -> str:
-    """``job 4711 (a.out)``; where no scheduler gave an id, ``a.out (pid 815)``."""
+    """Format ``job 4711 (a.out)``, or without a scheduler ``a.out (pid 815)``."""
     program, process = row["program"], row["pid"]
     if row["job"] is not None:
         return f"job {row['job']}" + (f" ({program})" if program else "")
@@ -58,12 +58,12 @@ def job_name(row: Row) -> str:
 
 
 def part(some: float, whole: float, word: str) -> str:
-    """``900 of 1,000 reads``."""
+    """Format ``900 of 1,000 reads``."""
     return f"{some:,} of {count_in_words(int(whole), word)}"
 
 
 def taken(what: str, share: float | None) -> str:
-    """``reads take 12 % of process time``; above 100 % where threads wait at the same time."""
+    """Format ``reads take 12 % of process time``; above 100 % if threads wait at the same time."""
     if share is None:
         return "the share of process time is unknown"
     threads = ", counted for each thread" if share > 1 else ""
@@ -71,15 +71,12 @@ def taken(what: str, share: float | None) -> str:
 
 
 def is_mpi(row: Row) -> bool:
-    """Whether a job has a log of several processes."""
+    """Return whether a job has a log of several processes."""
     return (row["largest_log"] or 0) > 1
 
 
 def certainty(rows: Iterable[Row]) -> tuple[str, ...]:
-    """What makes a finding on some rows less than certain: what does for any of them.
-
-    A finding is of one process only where all rows are.
-    """
+    """Return the words of certainty of any row; ``one_process`` only if all rows have it."""
     sets = [set(row["certainty"] or ()) for row in rows]
     some, every = set.union(*sets), set.intersection(*sets)
     return tuple(sorted((some - {"one_process"}) | (every & {"one_process"})))
@@ -97,15 +94,15 @@ def on_jobs(
     watched: str | None = None,
     advice: Advice | None = None,
 ) -> Judge:
-    """A rule's finding on jobs, a row each, of which the costliest is named.
+    """Return a rule's ``judge`` for rows on jobs; it names the costliest one.
 
-    measure: decides among those that cost the same.
-    headline, detail: what is found of the one named.
-    takes: what takes the time, ``{op}s take``; share: the column with its share of process time.
-    most: the severity of what takes most of the time.
-    each: columns; there is a finding for each of their values.
-    watched: the column with the requests that were watched, where it may be a part of all.
-    advice: where the rule's does not fit these jobs.
+    measure: column that decides between jobs of the same cost.
+    headline, detail: texts on the job that is named.
+    takes: subject and verb for the time, ``{op}s take``. share: its share of process time.
+    most: the highest severity.
+    each: columns whose values have a finding each.
+    watched: column with the number of requests that were checked, if this may be only a part.
+    advice: replaces the rule's advice unless empty.
     """
 
     def severity(row: Row) -> Severity:
@@ -120,7 +117,7 @@ def on_jobs(
     def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
         for some in rows.partition_by(each, maintain_order=True) if each else [rows]:
             ordered = sorted(some.iter_rows(named=True), key=weight, reverse=True)
-            # columns, not the rows' numbers: an unknown number says nothing
+            # compared as columns, so that unknown numbers do not count
             partly = watched and (some[watched] - some["reads"] < some["writes"]).any()
             yield named_first(
                 ordered,
@@ -145,10 +142,10 @@ def ranked(
     sure: bool = False,
     advice: Advice | None = None,
 ) -> Judge:
-    """A rule's finding on jobs whose severity does not depend on time.
+    """Return a rule's ``judge`` for jobs whose severity does not depend on time.
 
-    by: a column: the job with most is named; the first unless given.
-    sure: whether to say what makes it less than certain.
+    by: names the job with the largest value of this column; by default the first job.
+    sure: whether the finding has the rows' words of certainty.
     """
 
     def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
@@ -173,10 +170,10 @@ def named_first(
     sure: tuple[str, ...] = (),
     advice: Advice | None = None,
 ) -> Finding:
-    """A finding that names the first of some rows and says how many others there are.
+    """Return a finding that names the first row and counts the others.
 
-    name: of the job or file that a row is of, as ``of`` says.
-    sure: what makes the finding less than certain.
+    name: formats the subject of a row, which is a job or a file (``of``).
+    sure: the finding's words of certainty.
     """
     worst, *others = ordered
     whole, what = name(worst), headline(worst)
@@ -199,18 +196,18 @@ def named_first(
 
 
 def fitting(name: str, what: str) -> str:
-    """A name in as few characters as leave room for what a headline says of it."""
+    """Shorten a name so that the headline has room for the rest."""
     left = USUAL - 2 - len(what)
     return shorten(name, max(left, min(24, LONGEST - 2 - len(what))), "id")
 
 
 def severities(found: Sequence[Severity]) -> str:
-    """``2 high, 10 low``."""
+    """Format ``2 high, 10 low``."""
     return ", ".join(f"{found.count(s):,} {s}" for s in _WORST_FIRST if s in found)
 
 
 def less_sure(worst: Row, others: Sequence[Row]) -> str:
-    """``; coarse clock in 36``: how many others are less certain than the one named."""
+    """Format ``; coarse clock in 36``: how many others are less certain than the first."""
     said = ""
     for word in ("lower_bound", "coarse_clock"):
         so = sum(word in (row["certainty"] or ()) for row in others)

@@ -1,4 +1,4 @@
-"""The view ``io.files``: users, bytes and order of use of each file."""
+"""Build the view ``io.files``: processes, bytes and order of access of each file."""
 
 from __future__ import annotations
 
@@ -30,23 +30,22 @@ BINS = (
     *("0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M"),
     *("1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS"),
 )
-"""Darshan's names of the size bins of reads and writes."""
+"""Darshan's names of the size bins."""
 
 _LIMITS = (
     *(-1, 100, 2**10, 10 * 2**10, 100 * 2**10, 2**20),
     *(4 * 2**20, 10 * 2**20, 100 * 2**20, 2**30, 2**63 - 1),
 )
-"""Limits of Darshan's size bins: each bin includes its upper limit."""
+"""Limits of the bins in bytes: each bin includes its upper limit."""
 
 
 def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """One row per file and run that a log names with I/O counters or a trace, most bytes first.
+    """Return a row per run and file with counters or a trace, most bytes first.
 
-    For each log, a file's figures come from its trace DXT_POSIX, else from DXT_MPIIO, else from
-    the counters of POSIX, else from those of MPI-IO: the first that the log has of it, for they
-    count the same bytes.  Buffered I/O (STDIO) is not traced and not counted elsewhere; its
-    counters come on top, as do those of DFS or DAOS, upon which MPI-IO does not count.  HDF5's
-    datasets and PnetCDF's variables stand for files in logs with none of these.
+    Within a log, the numbers of a file come from the first of DXT_POSIX, DXT_MPIIO, POSIX and
+    MPI-IO that has the file, since these count the same bytes. STDIO (buffered I/O) is added, as
+    nothing else counts it. So are DFS or DAOS; in their logs MPI-IO does not count. HDF5 datasets
+    or PnetCDF variables are the rows of logs with none of these.
     """
     wanted = named_run(dataset, run)
     return deferred(lambda: _files(dataset, wanted), types_of(FILE_COLUMNS))
@@ -85,7 +84,7 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
 
 
 def _figures() -> dict[str, pl.Expr]:
-    """Sums over the rows of a file, reads and writes apart."""
+    """Return sums over the rows of a file, separately for reads and writes."""
 
     def total(column: str, op: str) -> pl.Expr:
         return sum_or_none(pl.col(column).filter(pl.col("op") == op))
@@ -123,7 +122,7 @@ def _figures() -> dict[str, pl.Expr]:
 
 
 def _above_daos(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
-    """The trace without what MPI-IO passed on to DAOS, whose counters have it."""
+    """Remove traced MPI-IO operations from logs with DAOS, whose counters include them."""
     on_daos = of_daos(dataset, run).collect()["origin"].to_list()
     upper = (pl.col("module") == "DXT_MPIIO") & ORIGIN.is_in(on_daos)
     return traced.filter(~upper)
@@ -137,10 +136,10 @@ def _histogram() -> pl.Expr:
 
 
 def traced_files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    """The trace, summed by log, process, file, module and op."""
+    """Sum the trace by log, process, file, module and op."""
     size = pl.col("length")
     end = pl.col("offset") + possible(size)
-    # operations of one process on one file follow each other in a log, numbered from 0
+    # a log has the operations of a process on a file one after the other, numbered from 0
     follows = pl.all_horizontal(
         pl.col("segment") == pl.col("segment").shift(1) + 1,
         *[
@@ -192,7 +191,7 @@ def _count_untraced(dataset: DatasetReader, run: str | None, traced: pl.DataFram
 
 
 def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
-    """Number of Dask tasks that used each file; a row for every file of a Dask run."""
+    """Count the Dask tasks that used each file; a row for every file of a Dask run."""
     none = pl.DataFrame(schema={"run": pl.String, "record_id": pl.UInt64, "tasks": pl.Int64})
     if SEGMENTS not in dataset or "dask.task_transition" not in dataset:
         return none
@@ -221,14 +220,13 @@ def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
 
 
 def counter_rows(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
-    """Counters that together count each byte once, as rows like those of ``traced``.
+    """Return the counters that together count each byte once, in the columns of ``traced``.
 
-    traced: rows with origin and record_id; files of a log that are there are left out, but for
-        their buffered I/O.
+    traced: the trace; its files are left out, except for their buffered I/O.
 
     Columns: origin, record_id, rank (-1: all processes), module, op, path, count, bytes,
-    nanoseconds, sequential (null: unknown), part (whether a number is left out that cannot be),
-    and a column per bin of sizes (null: unknown).
+    nanoseconds, sequential (null: unknown), part (whether an impossible number is left out),
+    and a column per size bin (null: unknown).
     """
     rows = [
         _of_op(layer, frame, op)
@@ -239,7 +237,7 @@ def counter_rows(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) 
 
 
 def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
-    """A row per record."""
+    """Return a row per record of a layer, for reads or for writes."""
 
     def size(name: str) -> pl.Expr:
         if layer.sizes is None:
@@ -247,7 +245,7 @@ def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
         return possible(f"{layer.prefix}_SIZE_{op.upper()}_{layer.sizes}{name}").alias(name)
 
     sequential = pl.lit(None, dtype=pl.Int128)
-    if layer.prefix == "POSIX":  # no other counts them
+    if layer.prefix == "POSIX":  # no other module counts them
         sequential = possible(f"POSIX_SEQ_{op.upper()}S")
     known = (layer.requests(op), layer.moved(op), layer.spent(op))
     return frame.select(
@@ -265,9 +263,9 @@ def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
 
 
 def metadata_seconds(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    """Time in metadata operations by run and record_id, of the records that count its bytes.
+    """Sum the time in metadata operations by run and record_id, of records whose bytes count.
 
-    meta_part: whether an impossible time of a record is left out.
+    meta_part: whether an impossible time is left out.
     """
     rows = [
         frame.select(*("origin", "record_id"), spent=layer.spent("meta"))

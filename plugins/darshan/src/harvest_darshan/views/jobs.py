@@ -1,7 +1,7 @@
-"""The views ``io.jobs``, the I/O of a job, and ``io.bandwidth``, its rates.
+"""Build the views ``io.jobs``, the I/O of each job, and ``io.bandwidth``, its rates.
 
-A job's rate is that of Darshan's own estimate (``darshan-parser --perf``, agg_perf_by_slowest): its
-bytes over the time of the slowest process in reads, writes and metadata operations of the layer.
+A job's rate is Darshan's own estimate (``darshan-parser --perf``, agg_perf_by_slowest): bytes per
+time of the slowest process in reads, writes and metadata operations of the layer.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _TIMES = ("read", "write", "meta")
 
 @view_of_jobs(JOB_COLUMNS)
 def jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    """One row per job: the I/O of its processes in the layers of its logs.
+    """Return a row per job: the I/O of its processes in all layers.
 
-    A job is the logs of one directory, user and job id.  Where no scheduler gave an id, Darshan
-    takes the process id, which differs from log to log: then a job is the logs of one directory
-    and user whose times overlap, directly or through others, as those of a Dask run do.
+    A job is the logs of one directory, user and job id. Without a scheduler, Darshan uses the
+    process id, which differs from log to log. Then a job is the logs of one directory and user
+    whose times overlap, directly or through others, for example those of a Dask run.
     """
     counted = counted_records(dataset, None)
     stdio = layer_sums(dataset, logs, "stdio")
@@ -52,7 +52,7 @@ def jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     summed = ("bytes", "requests", "counted_s", "meta_s")
     return (
         found.with_columns(
-            # a sum without a part of it is not what a job did
+            # an incomplete sum is unknown
             pl.when("summed").then(pl.col(summed)),
             *(pl.when(f"knows_{layer}").then(pl.col(own)) for layer, own in _OF_LAYER.items()),
             beyond_s=pl.when("uses_mpiio").then("beyond_s").otherwise(0),
@@ -76,11 +76,11 @@ _OF_LAYER = {
     "mpiio": ("mpiio_bytes",),
     "stdio": ("stdio_bytes", "stdio_requests", "stdio_seconds"),
 }
-"""Columns from one layer."""
+"""Columns of ``io.jobs`` that come from one layer."""
 
 
 def _counted(counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
-    """Sums over all layers, each byte counted once, by job."""
+    """Sum all layers by job, each byte counted once."""
     rows = [
         frame.join(logs.select("origin", *KEY).lazy(), on="origin").select(
             *KEY,
@@ -96,8 +96,7 @@ def _counted(counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
         .agg(sum_or_none(pl.exclude(KEY)))
         .select(
             *KEY,
-            # each part is summed by itself: where the reads of a record are
-            # unknown, its writes still count
+            # reads and writes are summed apart: if one is unknown in a record, the other counts
             bytes=sum_of("read_bytes", "write_bytes"),
             requests=sum_of("reads", "writes"),
             meta_s=pl.col("meta_s") / 1e9,
@@ -108,9 +107,9 @@ def _counted(counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
-    """Time in MPI-IO beyond that in what it calls: waiting for other ranks, copying.
+    """Return the time in MPI-IO beyond that in the layer it calls: waiting for ranks, copying.
 
-    That is POSIX, file by file, or DFS, of all files of a log together.
+    This layer is POSIX, compared file by file, or DFS, compared for all files of a log together.
     """
 
     def spent(frame: pl.LazyFrame, layer: str, by: tuple[str, ...]) -> pl.LazyFrame:
@@ -120,9 +119,9 @@ def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.
     mpiio = spent(dataset["darshan.mpiio"], "mpiio", FILE).drop("below")
     posix = spent(counted["posix"][1], "posix", FILE)
     dfs = spent(counted["dfs"][1], "dfs", ("origin",))
-    # of what no time is known below, nothing is known to be beyond it
+    # if the time below is unknown, none is known to be beyond it
     own = (pl.col("spent") - pl.coalesce("spent_right", "spent")).clip(lower_bound=0)
-    # where nothing is below, its time is counted as it is
+    # without a layer below, the time is already counted
     beyond = pl.when("below").then(own).otherwise(0)
     on_posix = mpiio.join(posix, on=FILE, how="left").select("origin", beyond=beyond)
     on_dfs = (
@@ -142,7 +141,7 @@ def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.
 
 
 def _totals(logs: pl.DataFrame) -> pl.DataFrame:
-    """Columns from the job records."""
+    """Return the columns that come from the job records."""
 
     def modules(column: str) -> pl.Expr:
         return pl.col(column).explode().drop_nulls().unique().sort()
@@ -178,7 +177,7 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _in_words(modules: str, what: str) -> pl.Expr:
-    """``POSIX, STDIO cut off; ``; empty without modules."""
+    """Format ``POSIX, STDIO cut off; ``; empty without modules."""
     named = pl.format("{} {}; ", pl.col(modules).list.join(", "), pl.lit(what))
     return pl.when(pl.col(modules).list.len() > 0).then(named).otherwise(pl.lit(""))
 
@@ -203,8 +202,9 @@ def _posix(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 
 
 def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Sums of a layer by job: those of :data:`KEY`, and files, bytes, read_bytes, write_bytes,
-    requests, read_s, write_s, meta_s and seconds; null where a part is unknown.
+    """Sum the records of a layer by job (:data:`KEY`).
+
+    Columns: files, bytes, read_bytes, write_bytes, requests, read_s, write_s, meta_s, seconds.
     """
     layer = LAYERS[name]
     return (
@@ -229,10 +229,10 @@ def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.Data
 
 @view_of_jobs(BANDWIDTH_COLUMNS)
 def bandwidth(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    """One row per job, or per log, and layer that its logs have."""
+    """Return a row per job, or per log, and layer."""
     states = layer_states(dataset, logs)
     layers = pl.concat(_of_layer(dataset, logs, states, name) for name in LAYERS)
-    # where both may lack a part, their quotient may be too high or too low
+    # if both lack a part, the quotient may be too high or too low
     sure = ~pl.col("certainty").list.contains("impossible_value")
     return joined(layers, process_seconds(logs)).with_columns(
         bytes_per_s=fraction("bytes", "slowest_s"),
@@ -246,7 +246,7 @@ def bandwidth(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 def _of_layer(
     dataset: DatasetReader, logs: pl.DataFrame, states: pl.DataFrame, name: str
 ) -> pl.DataFrame:
-    """The jobs that use a layer, with its sums; null where records of a log are unknown."""
+    """Return the jobs that use a layer, with its sums; null if a log's records were not read."""
     layer = LAYERS[name]
     used = states.filter(f"uses_{name}").select(*KEY, known=f"knows_{name}")
     sums = joined(layer_sums(dataset, logs, name), _slowest(dataset, logs, layer))
@@ -260,10 +260,10 @@ def _of_layer(
 
 
 def _slowest(dataset: DatasetReader, logs: pl.DataFrame, layer: Layer) -> pl.DataFrame:
-    """Per job, ``slowest_s``: the time of the slowest process, of logs one after another the sum.
+    """Return ``slowest_s`` by job: the time of its slowest process, summed over its sessions.
 
-    A process spends what its own records say; of files that all ranks share, the slowest rank's
-    time is known alone, so that the sum is at least what any of them spent.
+    This is the slowest rank of each shared file, whose record has no other rank's time, plus the
+    slowest process in all other files. So it is at least the time of any process.
     """
     spans = logs.with_columns(
         from_us=pl.col("start_time").dt.epoch("us"),
@@ -278,7 +278,7 @@ def _slowest(dataset: DatasetReader, logs: pl.DataFrame, layer: Layer) -> pl.Dat
         dataset[layer.record_type]
         .join(sessions.lazy(), on="origin")
         .group_by(*KEY, "session", "origin", pl.when(~shared).then("rank").alias("rank"))
-        # all files that ranks share make one group of a log, each rank's own files another
+        # the files that ranks share are one group of a log, the own files of each rank another
         .agg(shared=shared.first(), spent=complete_sum(spent))
         .group_by(*KEY, "session", "origin")
         .agg(

@@ -1,7 +1,7 @@
-"""The modules of a log that count bytes, and those that together count each byte once.
+"""The modules that count bytes, and the choice of records that counts each byte once.
 
-What a program does through one layer reaches the file through those below it: HDF5 and PnetCDF
-call MPI-IO or POSIX, MPI-IO calls POSIX or DFS, and DFS calls DAOS.  STDIO is next to POSIX.
+I/O through one layer passes the layers below it, which count it again: HDF5 and PnetCDF call MPI-IO
+or POSIX, MPI-IO calls POSIX or DFS, and DFS calls DAOS. STDIO does not pass POSIX.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from ..counters import COUNTS, TIMES, words
 SEGMENTS: Final = "darshan.dxt_segment"
 
 ORIGIN: Final = pl.col("origin").cast(pl.String)
-"""The path of a log, comparable with those of other frames."""
+"""The path of a log, as text: comparable across frames."""
 
 FILE: Final = ("origin", "record_id")
-"""The key of a file of a log."""
+"""The key of a file in a log."""
 
 
 def run_of(log: str = "origin") -> pl.Expr:
-    """The run of a log: its directory, which the logs of one run share."""
+    """Return the run of a log: its directory."""
     return directory_of(pl.col(log))
 
 
 def of_run(frame: pl.LazyFrame, run: str | None) -> pl.LazyFrame:
-    """The rows of one run, which is a directory of logs."""
+    """Keep the rows of one run; all rows without ``run``."""
     return frame if run is None else frame.filter(run_of() == run)
 
 
 def spent_ns() -> pl.Expr:
-    """Nanoseconds of a traced operation, whole, so that sums do not depend on the order of rows.
+    """Return the duration of a traced operation in whole nanoseconds.
 
-    Null where no operation can have such times, as where it ends before it begins.
+    Sums of whole numbers do not depend on the order of rows. Null for impossible times, for
+    example an end before the start.
     """
     spent = whole_nanoseconds(pl.col("end_s") - pl.col("start_s"))
     return pl.when(spent >= 0).then(spent)
 
 
 def traced_once(trace: pl.LazyFrame) -> pl.LazyFrame:
-    """The trace without operations on bytes that others already have.
+    """Remove DXT_MPIIO operations on files that the same log also traces in DXT_POSIX.
 
-    What a process does to a file through MPI-IO reaches it through POSIX.  Where a log traces a
-    file in DXT_POSIX, its DXT_MPIIO operations on that file are left out.
+    MPI-IO calls POSIX, so both trace the same bytes.
     """
     posix = trace.filter(pl.col("module") == "DXT_POSIX")
     other = trace.filter(pl.col("module") != "DXT_POSIX")
@@ -57,11 +57,11 @@ def traced_once(trace: pl.LazyFrame) -> pl.LazyFrame:
 
 @attrs.frozen
 class Layer:
-    """A module whose records count bytes, operations and times, one for a file or an object.
+    """A module whose records count bytes, operations and times of a file or an object.
 
-    module: its name in a log.
-    reads, writes: the counters, without the prefix, that make up its operations.
-    sizes: what its counters of sizes begin with, behind the op; None where it has none.
+    module: Darshan's name.
+    reads, writes: the counters, without prefix, whose sum is the number of operations.
+    sizes: what follows the op in the names of its size counters; None if it has none.
     """
 
     module: str
@@ -71,31 +71,31 @@ class Layer:
 
     @property
     def prefix(self) -> str:
-        """Prefix of its counters."""
+        """Prefix of the names of its counters."""
         return self.module.replace("-", "")
 
     @property
     def record_type(self) -> str:
-        """Record type of its records."""
+        """Name of its record type."""
         return f"darshan.{self.prefix.lower()}"
 
     def requests(self, op: str) -> pl.Expr:
-        """Number of operations of a record; null where one kind is unknown."""
+        """Return the number of operations of a record; null if a counter is unknown."""
         names = self.reads if op == "read" else self.writes
         return sum_of(*(possible(f"{self.prefix}_{name}") for name in names))
 
     def moved(self, op: str) -> pl.Expr:
-        """Bytes of a record."""
+        """Return the bytes of a record."""
         return possible(f"{self.prefix}_BYTES_{'READ' if op == 'read' else 'WRITTEN'}")
 
     def spent(self, *what: str) -> pl.Expr:
-        """Nanoseconds of a record in ``read``, ``write`` or ``meta``, over all its processes."""
+        """Return the nanoseconds of all processes in ``read``, ``write`` or ``meta``."""
         return sum_of(*(nanoseconds(f"{self.prefix}_F_{word.upper()}_TIME") for word in what))
 
     def impossible(self, records: pl.LazyFrame) -> pl.LazyFrame:
-        """Logs (origin) and their counters with impossible values.
+        """Return the logs (origin) and counters with impossible values.
 
-        ``below_zero`` in the place of a counter: a time is, which then counts as 0.
+        The counter ``below_zero`` stands for any time below 0, which counts as 0.
         """
         names = [name for name in records.collect_schema() if name.startswith(f"{self.prefix}_")]
         times = [name for name in names if TIMES.search(name)]
@@ -136,49 +136,48 @@ LAYERS: Final = {
         "AGG_",
     ),
 }
-"""Layers that are summed, by a name for columns."""
+"""Layers by their names in columns."""
 
 BASE: Final = ("posix", "mpiio", "stdio", "dfs", "daos")
-"""Layers that count bytes of files; libraries above count only in logs without these."""
+"""Layers that count bytes of files. The libraries above count only in logs without these."""
 
 UNSUMMED: Final = ("PNETCDF_FILE", "MDHIM")
-"""Modules of programs that move bytes, without sums of their own."""
+"""Modules that move bytes but whose bytes are in no sum."""
 
 
 def nanoseconds(timer: str) -> pl.Expr:
-    """Whole numbers, whose sum neither wraps nor depends on the order of the rows.
+    """Convert a timer to whole nanoseconds, whose sum neither wraps nor depends on the order.
 
-    Where threads overlap, some runtimes wrote a time below 0, of which only that it was no less
-    than 0 is known.
+    Some runtimes write a time below 0 if threads overlap; it counts as 0, a lower bound.
     """
     return whole_nanoseconds(timer).clip(lower_bound=0).cast(pl.Int128)
 
 
 def seconds(timer: str) -> pl.Expr:
-    """The time, where nanoseconds has a value."""
+    """Return a timer in seconds, at least 0; null if the value is impossible."""
     return pl.when(nanoseconds(timer).is_not_null()).then(pl.col(timer).clip(lower_bound=0))
 
 
 def sum_of(*columns: str | pl.Expr) -> pl.Expr:
-    """The sum of columns of a row; null where one of them is."""
+    """Add columns of a row; null if one of them is null."""
     return pl.sum_horizontal(*columns, ignore_nulls=False)
 
 
 Counted: TypeAlias = dict[str, tuple[Layer, pl.LazyFrame]]
-"""Layers by name, each with its counted records."""
+"""Layers by name, each with the records that count."""
 
 
 def counted_records(
     dataset: DatasetReader, run: str | None, traced: pl.DataFrame | None = None
 ) -> Counted:
-    """The records of each layer that together count each byte once.
+    """Choose the records of each layer so that together they count each byte once.
 
-    Of a file, those of POSIX count, else of MPI-IO; where Darshan cut POSIX off in a log, those
-    of both that have more bytes.  All of STDIO count.  In logs of DAOS programs, files count by
-    DFS, or objects by DAOS where that has more, and MPI-IO, which goes through them, by POSIX
-    alone.  HDF5 (datasets) and PnetCDF (variables) count in logs with none of these.
+    For a file, POSIX counts, else MPI-IO; if Darshan cut POSIX off in a log, the one with more
+    bytes. STDIO always counts. In logs of DAOS programs, DFS counts, or DAOS if it has more bytes,
+    and MPI-IO, which calls DFS, does not. HDF5 (datasets), else PnetCDF (variables), count in
+    logs with none of these.
 
-    traced: rows with origin and record_id: files whose records of POSIX and MPI-IO are left out.
+    traced: origin and record_id of files whose records of POSIX and MPI-IO are left out.
     """
     frames = {name: of_run(dataset[layer.record_type], run) for name, layer in LAYERS.items()}
     jobs = of_run(dataset["darshan.job"], run)
@@ -209,7 +208,7 @@ def counted_records(
 
 
 def of_daos(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
-    """The ``origin`` of logs of programs that use DAOS."""
+    """Return the ``origin`` of logs with records of DFS or DAOS."""
     return _origins(*(of_run(dataset[LAYERS[name].record_type], run) for name in ("dfs", "daos")))
 
 
@@ -223,7 +222,7 @@ def _bytes(frame: pl.LazyFrame, layer: Layer, by: tuple[str, ...], name: str) ->
 
 
 def _cut_short(jobs: pl.LazyFrame, posix: pl.LazyFrame, mpiio: pl.LazyFrame) -> pl.DataFrame:
-    """Files with fewer bytes in POSIX, which Darshan cut off, than in MPI-IO."""
+    """Return the files that have fewer bytes in POSIX, which Darshan cut off, than in MPI-IO."""
     cut = jobs.filter(pl.col("partial_modules").list.contains("POSIX")).select("origin")
     below, upper = (
         _bytes(frame.join(cut, on="origin", how="semi"), LAYERS[name], FILE, name)
@@ -238,7 +237,7 @@ def _cut_short(jobs: pl.LazyFrame, posix: pl.LazyFrame, mpiio: pl.LazyFrame) -> 
 
 
 def _more_in_daos(dfs: pl.LazyFrame, daos: pl.LazyFrame) -> pl.DataFrame:
-    """Logs with more bytes in DAOS than in DFS, in which DAOS counts."""
+    """Return the logs with more bytes in DAOS than in DFS: there DAOS counts."""
     return (
         _bytes(daos, LAYERS["daos"], ("origin",), "daos")
         .join(_bytes(dfs, LAYERS["dfs"], ("origin",), "dfs"), on="origin", how="left")

@@ -1,4 +1,4 @@
-"""The view ``io.requests``: reads and writes of a job's processes."""
+"""Build the view ``io.requests``: reads and writes of each job."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COUNTS = ("requests", "bytes", "small", "random", "shared", "shared_small", "re
 
 @view_of_jobs(REQUEST_COLUMNS)
 def requests(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    """Two rows per job, or per log, one for reads and one for writes."""
+    """Return two rows per job, or per log: one for reads and one for writes."""
     files = by_file(dataset, logs).collect(engine="streaming")
     sure = certainty(dataset, logs, "POSIX", "MPI-IO")
     jobs = joined(process_seconds(logs), layer_states(dataset, logs), sure)
@@ -53,7 +53,7 @@ def _of_op(
         small_in_file=pl.col("small").max(),
         **{f"{what}_file": _file_with_most(column) for what, column in most},
     )
-    # what the logs of a job count together is not known where one of them could not be read
+    # a sum over logs is unknown if the module of one of them was not read
     of_posix = [name for name in sums.columns if name not in KEY]
     upper = _mpiio(dataset, logs, op, verb)
     of_mpiio = [name for name in upper.columns if name not in KEY]
@@ -72,7 +72,7 @@ def _of_op(
 
 
 def _file_with_most(column: str) -> pl.Expr:
-    """The file with the largest value; null where none is above 0."""
+    """Return the file with the largest value; null if none is above 0."""
     most = pl.col("file").sort_by(column, "file", descending=[True, False], nulls_last=True).first()
     return pl.when(pl.col(column).max() > 0).then(most)
 
