@@ -34,7 +34,7 @@ class Window:
         return self.span_us / self.columns
 
     def in_columns(self, pieces: pl.LazyFrame) -> pl.LazyFrame:
-        """Return a row per piece of time and column that it touches, and the microseconds ``inside``.
+        """Return a row per piece of time and column that it touches, with its time ``inside``.
 
         pieces: have ``start`` and ``end`` in microseconds since the epoch; in the result, since
             the start of the window.
