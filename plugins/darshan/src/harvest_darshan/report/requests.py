@@ -24,8 +24,8 @@ OPS: Final = ("reads", "writes")
 
 def sizes_sections(dataset: DatasetReader) -> list[Section]:
     """Show requests by size, as the counters have them, else the trace."""
-    traced = traced_files(dataset, None)
-    counted = counter_rows(dataset, None, traced.clear()).filter(pl.col("module") != "STDIO")
+    traced = traced_files(dataset)
+    counted = counter_rows(dataset, traced.clear()).filter(pl.col("module") != "STDIO")
     rows = counted if counted.height else traced
     sums = rows.group_by("op").agg(
         # a number beyond 64 bits is unknown

@@ -20,7 +20,6 @@ from .layers import (
     Layer,
     counted_records,
     of_daos,
-    of_run,
     run_of,
     spent_ns,
     traced_once,
@@ -48,13 +47,12 @@ def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     or PnetCDF variables are the rows of logs with none of these.
     """
     wanted = named_run(dataset, run)
-    return deferred(lambda: _files(dataset, wanted), types_of(FILE_COLUMNS))
+    return deferred(lambda: _files(once(dataset, wanted)), types_of(FILE_COLUMNS))
 
 
-def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    dataset = once(dataset, run)
-    traced = _above_daos(dataset, run, traced_files(dataset, run))
-    rows = pl.concat([traced, counter_rows(dataset, run, traced)])
+def _files(dataset: DatasetReader) -> pl.DataFrame:
+    traced = _above_daos(dataset, traced_files(dataset))
+    rows = pl.concat([traced, counter_rows(dataset, traced)])
     cut = dataset["darshan.job"].select("origin", unfinished(), "partial_modules").collect()
     used = rows.join(cut, on="origin", how="left").with_columns(
         run=run_of(),
@@ -70,8 +68,8 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
             sequential_share=fraction("sequential", "ordered"),
             sizes=pl.when("sized").then(_histogram()),
         )
-        .join(_count_untraced(dataset, run, traced), on=one, how="left")
-        .join(metadata_seconds(dataset, run), on=one, how="left")
+        .join(_count_untraced(dataset, traced), on=one, how="left")
+        .join(metadata_seconds(dataset), on=one, how="left")
         .join(_tasks(dataset, sums), on=one, how="left")
         .with_columns(certainty=pl.concat_list(pl.when(short).then(pl.lit("lower_bound"))))
         .with_columns(pl.col("certainty").list.drop_nulls())
@@ -121,9 +119,9 @@ def _figures() -> dict[str, pl.Expr]:
     }
 
 
-def _above_daos(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
+def _above_daos(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
     """Remove traced MPI-IO operations from logs with DAOS, whose counters include them."""
-    on_daos = of_daos(dataset, run).collect()["origin"].to_list()
+    on_daos = of_daos(dataset).collect()["origin"].to_list()
     upper = (pl.col("module") == "DXT_MPIIO") & ORIGIN.is_in(on_daos)
     return traced.filter(~upper)
 
@@ -135,7 +133,7 @@ def _histogram() -> pl.Expr:
     )
 
 
-def traced_files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
+def traced_files(dataset: DatasetReader) -> pl.DataFrame:
     """Sum the trace by log, process, file, module and op."""
     size = pl.col("length")
     end = pl.col("offset") + possible(size)
@@ -151,7 +149,7 @@ def traced_files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         name: size.is_between(least, most, closed="right")
         for name, (least, most) in zip(BINS, pairwise(_LIMITS), strict=True)
     }
-    trace = of_run(dataset[SEGMENTS], run).select(
+    trace = dataset[SEGMENTS].select(
         *("origin", "record_id", "rank", "module", "op", "path", "length"),
         spent=spent_ns(),
         sequential=(follows & (pl.col("offset") >= end.shift(1))).fill_null(value=False),
@@ -175,11 +173,11 @@ def traced_files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     )
 
 
-def _count_untraced(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
+def _count_untraced(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
     file = ["origin", "record_id"]
     posix = traced.filter(pl.col("module") == "DXT_POSIX")
     seen = posix.group_by(file).agg(seen=pl.col("count").sum())
-    counted = counter_rows(dataset, run, traced.clear()).filter(pl.col("module") == "POSIX")
+    counted = counter_rows(dataset, traced.clear()).filter(pl.col("module") == "POSIX")
     return (
         counted.group_by(file)
         .agg(counted=sum_or_none("count"))
@@ -219,7 +217,7 @@ def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def counter_rows(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
+def counter_rows(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
     """Return the counters that together count each byte once, in the columns of ``traced``.
 
     traced: the trace; its files are left out, except for their buffered I/O.
@@ -229,8 +227,8 @@ def counter_rows(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) 
     and a column per size bin (null: unknown).
     """
     rows = [
-        _of_op(layer, frame, op)
-        for layer, frame in counted_records(dataset, run, traced).values()
+        _of_op(LAYERS[name], frame, op)
+        for name, frame in counted_records(dataset, traced).items()
         for op in ("read", "write")
     ]
     return pl.concat(rows).select(traced.columns).collect()
@@ -262,14 +260,14 @@ def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
     )
 
 
-def metadata_seconds(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
+def metadata_seconds(dataset: DatasetReader) -> pl.DataFrame:
     """Sum the time in metadata operations by run and record_id, of records whose bytes count.
 
     meta_part: whether an impossible time is left out.
     """
     rows = [
-        frame.select(*("origin", "record_id"), spent=layer.spent("meta"))
-        for layer, frame in counted_records(dataset, run).values()
+        frame.select(*("origin", "record_id"), spent=LAYERS[name].spent("meta"))
+        for name, frame in counted_records(dataset).items()
     ]
     return (
         pl.concat(rows)

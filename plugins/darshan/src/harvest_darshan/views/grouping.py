@@ -15,7 +15,7 @@ from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import safe_sum
 from harvest_toolkit.kept import kept
 
-from .layers import BASE, LAYERS, ORIGIN, Layer, of_run, run_of
+from .layers import BASE, LAYERS, ORIGIN, Layer, run_of
 
 KEY = ("run", "job", "began", "log")
 """The key of a job or a log: ``log`` is null if all logs of a job count together."""
@@ -82,7 +82,7 @@ def logs_by_job(
     set back), log_version, metadata, modules, partial_modules, unread_modules, and unfinished.
     """
     spans = (
-        of_run(dataset["darshan.job"], run)
+        _jobs(dataset, run)
         .select(
             *("origin", "uid", "job_id", "pid", "exe", "nprocs", "hostname"),
             *("start_time", "end_time", "log_version", "metadata"),
@@ -148,11 +148,17 @@ def _without_copies(logs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _jobs(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
+    jobs = dataset["darshan.job"]
+    return jobs if run is None else jobs.filter(run_of() == run)
+
+
 def once(dataset: DatasetReader, run: str | None) -> DatasetReader:
-    """Narrow a dataset, or a run of it, to logs that are not copies of others."""
-    logs = of_run(dataset["darshan.job"], run).select("origin", "sha256").collect()
+    """Narrow a dataset to the logs of a run that are not copies of others."""
+    logs = _jobs(dataset, run).select("origin", "sha256").collect()
     kept = _without_copies(logs)
-    return dataset if kept.height == logs.height else OfLogs.among(dataset, kept)
+    whole = run is None and kept.height == logs.height
+    return dataset if whole else OfLogs.among(dataset, kept)
 
 
 def layer_states(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:

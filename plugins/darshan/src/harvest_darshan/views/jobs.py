@@ -21,7 +21,7 @@ from .grouping import (
     number_sessions,
     view_of_jobs,
 )
-from .layers import FILE, LAYERS, UNSUMMED, Counted, Layer, counted_records, nanoseconds, sum_of
+from .layers import FILE, LAYERS, UNSUMMED, Layer, counted_records, nanoseconds, sum_of
 from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
 
 OPS = ("read", "write")
@@ -37,7 +37,7 @@ def jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     process id, which differs from log to log. Then a job is the logs of one directory and user
     whose times overlap, directly or through others, for example those of a Dask run.
     """
-    counted = counted_records(dataset, None)
+    counted = counted_records(dataset)
     stdio = layer_sums(dataset, logs, "stdio")
     found = joined(
         _totals(logs),
@@ -79,16 +79,16 @@ _OF_LAYER = {
 """Columns of ``io.jobs`` that come from one layer."""
 
 
-def _counted(counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
+def _counted(counted: dict[str, pl.LazyFrame], logs: pl.DataFrame) -> pl.DataFrame:
     """Sum all layers by job, each byte counted once."""
     rows = [
         frame.join(logs.select("origin", *KEY).lazy(), on="origin").select(
             *KEY,
-            **{f"{op}_bytes": layer.moved(op) for op in OPS},
-            **{f"{op}s": layer.requests(op) for op in OPS},
-            **{f"{what}_s": layer.spent(what) for what in _TIMES},
+            **{f"{op}_bytes": LAYERS[name].moved(op) for op in OPS},
+            **{f"{op}s": LAYERS[name].requests(op) for op in OPS},
+            **{f"{what}_s": LAYERS[name].spent(what) for what in _TIMES},
         )
-        for layer, frame in counted.values()
+        for name, frame in counted.items()
     ]
     return (
         pl.concat(rows)
@@ -106,7 +106,9 @@ def _counted(counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
+def _beyond(
+    dataset: DatasetReader, counted: dict[str, pl.LazyFrame], logs: pl.DataFrame
+) -> pl.DataFrame:
     """Return the time in MPI-IO beyond that in the layer it calls: waiting for ranks, copying.
 
     This layer is POSIX, compared file by file, or DFS, compared for all files of a log together.
@@ -117,8 +119,8 @@ def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.
         return frame.group_by(by).agg(spent=sum_or_none(whole), below=pl.lit(value=True))
 
     mpiio = spent(dataset["darshan.mpiio"], "mpiio", FILE).drop("below")
-    posix = spent(counted["posix"][1], "posix", FILE)
-    dfs = spent(counted["dfs"][1], "dfs", ("origin",))
+    posix = spent(counted["posix"], "posix", FILE)
+    dfs = spent(counted["dfs"], "dfs", ("origin",))
     # if the time below is unknown, none is known to be beyond it
     own = (pl.col("spent") - pl.coalesce("spent_right", "spent")).clip(lower_bound=0)
     # without a layer below, the time is already counted

@@ -6,7 +6,7 @@ or POSIX, MPI-IO calls POSIX or DFS, and DFS calls DAOS. STDIO does not pass POS
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final
 
 import attrs
 import polars as pl
@@ -28,11 +28,6 @@ FILE: Final = ("origin", "record_id")
 def run_of(log: str = "origin") -> pl.Expr:
     """Return the run of a log: its directory."""
     return directory_of(pl.col(log))
-
-
-def of_run(frame: pl.LazyFrame, run: str | None) -> pl.LazyFrame:
-    """Keep the rows of one run; all rows without ``run``."""
-    return frame if run is None else frame.filter(run_of() == run)
 
 
 def spent_ns() -> pl.Expr:
@@ -163,13 +158,9 @@ def sum_of(*columns: str | pl.Expr) -> pl.Expr:
     return pl.sum_horizontal(*columns, ignore_nulls=False)
 
 
-Counted: TypeAlias = dict[str, tuple[Layer, pl.LazyFrame]]
-"""Layers by name, each with the records that count."""
-
-
 def counted_records(
-    dataset: DatasetReader, run: str | None, traced: pl.DataFrame | None = None
-) -> Counted:
+    dataset: DatasetReader, traced: pl.DataFrame | None = None
+) -> dict[str, pl.LazyFrame]:
     """Choose the records of each layer so that together they count each byte once.
 
     For a file, POSIX counts, else MPI-IO; if Darshan cut POSIX off in a log, the one with more
@@ -179,12 +170,12 @@ def counted_records(
 
     traced: origin and record_id of files whose records of POSIX and MPI-IO are left out.
     """
-    frames = {name: of_run(dataset[layer.record_type], run) for name, layer in LAYERS.items()}
-    jobs = of_run(dataset["darshan.job"], run)
+    frames = {name: dataset[layer.record_type] for name, layer in LAYERS.items()}
+    jobs = dataset["darshan.job"]
     posix, mpiio = frames["posix"], frames["mpiio"]
     short = _cut_short(jobs, posix, mpiio).lazy()
     known = posix.select(FILE).unique().join(short, on=FILE, how="anti")
-    on_daos = of_daos(dataset, run)
+    on_daos = of_daos(dataset)
     objects = _more_in_daos(frames["dfs"], frames["daos"]).lazy()
     posix = posix.join(short, on=FILE, how="anti")
     mpiio = mpiio.join(known, on=FILE, how="anti").join(on_daos, on="origin", how="anti")
@@ -195,7 +186,7 @@ def counted_records(
     below = _origins(*(frames[name] for name in BASE), jobs.filter(held.list.len() > 0))
     h5d = frames["h5d"].join(below, on="origin", how="anti")
     above = pl.concat([below, _origins(frames["h5d"])])
-    counted = {
+    return {
         "posix": posix,
         "mpiio": mpiio,
         "stdio": frames["stdio"],
@@ -204,12 +195,11 @@ def counted_records(
         "h5d": h5d,
         "pnetcdf_var": frames["pnetcdf_var"].join(above, on="origin", how="anti"),
     }
-    return {name: (LAYERS[name], frame) for name, frame in counted.items()}
 
 
-def of_daos(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
+def of_daos(dataset: DatasetReader) -> pl.LazyFrame:
     """Return the ``origin`` of logs with records of DFS or DAOS."""
-    return _origins(*(of_run(dataset[LAYERS[name].record_type], run) for name in ("dfs", "daos")))
+    return _origins(dataset["darshan.dfs"], dataset["darshan.daos"])
 
 
 def _origins(*frames: pl.LazyFrame) -> pl.LazyFrame:

@@ -22,7 +22,7 @@ from .grouping import (
     program_of,
     view_of_jobs,
 )
-from .layers import ORIGIN, SEGMENTS, of_run, run_of, spent_ns, traced_once
+from .layers import ORIGIN, SEGMENTS, run_of, spent_ns, traced_once
 
 OPS = ("read", "write")
 DXT = ("DXT_POSIX", "DXT_MPIIO")
@@ -34,18 +34,17 @@ def processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame
     A log has one process, or all processes of an MPI program (``nprocs``).
     """
     wanted = named_run(dataset, run)
-    return deferred(lambda: _processes(dataset, wanted), types_of(PROCESS_COLUMNS))
+    return deferred(lambda: _processes(once(dataset, wanted)), types_of(PROCESS_COLUMNS))
 
 
-def _processes(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    dataset = once(dataset, run)
-    logs = logs_by_job(dataset, run, per_log=True)
+def _processes(dataset: DatasetReader) -> pl.DataFrame:
+    logs = logs_by_job(dataset, per_log=True)
     states = layer_states(dataset, logs).select("log", "summed", "uses_stdio", "knows_stdio")
     sure = certainty(dataset, logs).select("log", "certainty")
-    traced = traced_files(dataset, run)
-    counted = counter_rows(dataset, run, traced.clear())
+    traced = traced_files(dataset)
+    counted = counter_rows(dataset, traced.clear())
     buffered = counted.filter(pl.col("module") == "STDIO")
-    jobs = of_run(dataset["darshan.job"], run).select(
+    jobs = dataset["darshan.job"].select(
         *("exe", "pid", "nprocs", "partial_modules", "modules", "unread_modules"),
         run=run_of(),
         log=ORIGIN,

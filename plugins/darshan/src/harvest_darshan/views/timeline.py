@@ -11,7 +11,7 @@ from harvest_toolkit.frames import known_sum, safe_sum
 
 from .declared.files import TIMELINE_COLUMNS
 from .grouping import named_run, number_sessions, once
-from .layers import SEGMENTS, of_run, run_of, traced_once
+from .layers import SEGMENTS, run_of, traced_once
 
 BINS = 200
 """Maximum number of intervals of a session by default."""
@@ -53,13 +53,13 @@ def timeline(
     micros = None if bin is None else _micros(bin)
     if micros is not None:
         # checked now, not when the rows are collected, so that the user gets this error
-        span = max(_logs(once(dataset, wanted), wanted)["span"].to_list(), default=0)
+        span = max(_logs(once(dataset, wanted))["span"].to_list(), default=0)
         if span / micros > MOST_BINS:
             raise UsageError(
                 f"a bin of {micros / 1e6:g} s cuts {span / 1e6:g} s into too many intervals",
                 remedy=f"use {span / MOST_BINS / 1e6:.2g} s or more",
             )
-    return deferred(lambda: _timeline(dataset, wanted, micros), types_of(TIMELINE_COLUMNS))
+    return deferred(lambda: _timeline(once(dataset, wanted), micros), types_of(TIMELINE_COLUMNS))
 
 
 def _micros(text: float | str) -> int:
@@ -75,9 +75,9 @@ def _micros(text: float | str) -> int:
     return micros
 
 
-def _trace(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
+def _trace(dataset: DatasetReader) -> pl.LazyFrame:
     return traced_once(
-        of_run(dataset[SEGMENTS], run).select(
+        dataset[SEGMENTS].select(
             *("origin", "record_id", "module", "op"),
             length=pl.when(pl.col("length") >= 0).then("length"),
             host="hostname",
@@ -87,7 +87,7 @@ def _trace(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
     )
 
 
-def _logs(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
+def _logs(dataset: DatasetReader) -> pl.DataFrame:
     """Return a row per traced log: origin, run, uid, and began and span (us) of its session."""
     jobs = dataset["darshan.job"].select(
         "origin",
@@ -96,7 +96,7 @@ def _logs(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         job_end=pl.col("end_time").dt.epoch("us"),
     )
     spans = (
-        _trace(dataset, run)
+        _trace(dataset)
         .group_by("origin")
         .agg(pl.col("start").min(), pl.col("end").max())
         .join(jobs, on="origin", how="left")
@@ -120,15 +120,14 @@ def _logs(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     )
 
 
-def _timeline(dataset: DatasetReader, run: str | None, micros: int | None) -> pl.DataFrame:
-    dataset = once(dataset, run)
-    logs = _logs(dataset, run)
+def _timeline(dataset: DatasetReader, micros: int | None) -> pl.DataFrame:
+    logs = _logs(dataset)
     if micros is None:
         logs = logs.with_columns(width=_STEPS.gather(_LONGEST.search_sorted(logs["span"], "left")))
     else:
         logs = logs.with_columns(width=pl.lit(micros, pl.Int64))
     sums = (
-        _spread(_trace(dataset, run).join(logs.select("origin", "width").lazy(), on="origin"))
+        _spread(_trace(dataset).join(logs.select("origin", "width").lazy(), on="origin"))
         .group_by("origin", "host", "op", "bin")
         .agg(known_sum("bytes"), operations=pl.col("begins").sum().cast(pl.Int64))
         .collect(engine="streaming")
