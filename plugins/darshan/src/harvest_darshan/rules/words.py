@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import attrs
+
 from harvest import Finding
 from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest.toolkit.layout import shorten
@@ -35,7 +37,6 @@ NO_END: Final = "a log has no end, because its program was killed before Darshan
 Row: TypeAlias = Mapping[str, Any]
 Words: TypeAlias = Callable[[Row], str]
 Advice: TypeAlias = Callable[[Sequence[Row]], str]
-Judge: TypeAlias = Callable[..., Iterator[Finding]]
 
 
 def cost(share: float | None, most: Severity = "high") -> Severity:
@@ -77,122 +78,83 @@ def is_mpi(row: Row) -> bool:
 
 def certainty(rows: Iterable[Row]) -> tuple[str, ...]:
     """Return the words of certainty of any row; ``one_process`` only if all rows have it."""
-    sets = [set(row["certainty"] or ()) for row in rows]
+    sets = [set(row.get("certainty") or ()) for row in rows]
     some, every = set.union(*sets), set.intersection(*sets)
     return tuple(sorted((some - {"one_process"}) | (every & {"one_process"})))
 
 
-def on_jobs(
-    measure: str,
-    headline: Words,
-    detail: Words,
-    takes: str,
-    *,
-    share: str = "time_share",
-    most: Severity = "high",
-    each: tuple[str, ...] = (),
-    watched: str | None = None,
-    advice: Advice | None = None,
-) -> Judge:
-    """Return a rule's ``judge`` for rows on jobs; it names the costliest one.
+@attrs.frozen
+class NamesWorst:
+    """A rule's ``judge``: its finding names the costliest row and counts the others.
 
-    measure: column that decides between jobs of the same cost.
-    headline, detail: texts on the job that is named.
-    takes: subject and verb for the time, ``{op}s take``. share: its share of process time.
-    most: the highest severity.
+    measure: column that decides between rows of the same severity; by default the first is named.
+    headline, detail: texts on the row that is named.
+    takes: subject and verb (``{op}s take``) for the share of process time in the detail.
+    share: column with this share, which decides the severity. most: the highest severity.
+    severity: decides the severity instead of the share.
     each: columns whose values have a finding each.
+    name: formats the subject of a row, which is a job or a file (``of``).
     watched: column with the number of requests that were checked, if this may be only a part.
+    at_least: column that is true if only a lower bound is known.
     advice: replaces the rule's advice unless empty.
     """
 
-    def severity(row: Row) -> Severity:
-        return cost(row[share], most)
+    measure: str | None
+    headline: Words
+    detail: Words
+    takes: str = ""
+    share: str = "time_share"
+    most: Severity = "high"
+    severity: Callable[[Row], Severity] | None = None
+    each: tuple[str, ...] = ()
+    name: Words = job_name
+    of: str = "job"
+    watched: str | None = None
+    at_least: str | None = None
+    advice: Advice | None = None
 
-    def weight(row: Row) -> tuple[int, float]:
-        return -_WORST_FIRST.index(severity(row)), row[measure] or 0
-
-    def details(row: Row) -> str:
-        return f"{detail(row)}; {taken(takes.format_map(row), row[share])}"
-
-    def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
-        for some in rows.partition_by(each, maintain_order=True) if each else [rows]:
-            ordered = sorted(some.iter_rows(named=True), key=weight, reverse=True)
+    def __call__(self, rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
+        """Return the findings on the rows that a rule selects."""
+        for some in rows.partition_by(self.each, maintain_order=True) if self.each else [rows]:
+            ordered = sorted(some.iter_rows(named=True), key=self._order)
+            sure = list(certainty(ordered))
             # compared as columns, so that unknown numbers do not count
-            partly = watched and (some[watched] - some["reads"] < some["writes"]).any()
-            yield named_first(
-                ordered,
-                job_name,
-                headline,
-                details,
-                severity,
-                where={name: str(ordered[0][name]) for name in each},
-                sure=(*certainty(ordered), *(("part",) if partly else ())),
-                advice=advice,
-            )
+            if self.watched and (some[self.watched] - some["reads"] < some["writes"]).any():
+                sure.append("part")
+            if self.at_least and any(row[self.at_least] for row in ordered):
+                sure.append("lower_bound")
+            yield self.finding(ordered, sure)
 
-    return judge
+    def finding(self, ordered: Sequence[Row], sure: Iterable[str]) -> Finding:
+        """Return the finding on rows, the costliest first; sure: its words of certainty."""
+        worst, *others = ordered
+        whole, what = self.name(worst), self.headline(worst)
+        subject = fitting(whole, what)
+        detail = self.detail(worst)
+        if self.takes:
+            detail += f"; {taken(self.takes.format_map(worst), worst[self.share])}"
+        sentences = [detail]
+        if others:
+            found = severities([self._severity(row) for row in others])
+            like = f"Also {count_in_words(len(others), f'other {self.of}')}: {found}"
+            sentences.append(f"{like}{less_sure(worst, others)}")
+        if subject != whole:
+            sentences.append(f"Full name: {whole}")
+        return Finding(
+            self._severity(worst),
+            f"{'J' if subject.startswith('job ') else subject[0]}{subject[1:]}: {what}",
+            " ".join(f"{sentence}." for sentence in sentences),
+            where={name: str(worst[name]) for name in self.each},
+            certainty=tuple(dict.fromkeys(sure)),
+            advice=self.advice(ordered) if self.advice else "",
+        )
 
+    def _severity(self, row: Row) -> Severity:
+        return self.severity(row) if self.severity else cost(row[self.share], self.most)
 
-def ranked(
-    by: str | None,
-    headline: Words,
-    detail: Words,
-    severity: Callable[[Row], Severity],
-    *,
-    sure: bool = False,
-    advice: Advice | None = None,
-) -> Judge:
-    """Return a rule's ``judge`` for jobs whose severity does not depend on time.
-
-    by: names the job with the largest value of this column; by default the first job.
-    sure: whether the finding has the rows' words of certainty.
-    """
-
-    def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
-        if by is not None:
-            rows = rows.sort(by, descending=True, maintain_order=True, nulls_last=True)
-        ordered = rows.to_dicts()
-        words = certainty(ordered) if sure else ()
-        yield named_first(ordered, job_name, headline, detail, severity, sure=words, advice=advice)
-
-    return judge
-
-
-def named_first(
-    ordered: Sequence[Row],
-    name: Words,
-    headline: Words,
-    detail: Words,
-    severity: Callable[[Row], Severity],
-    *,
-    of: str = "job",
-    where: Mapping[str, str] | None = None,
-    sure: tuple[str, ...] = (),
-    advice: Advice | None = None,
-) -> Finding:
-    """Return a finding that names the first row and counts the others.
-
-    name: formats the subject of a row, which is a job or a file (``of``).
-    sure: the finding's words of certainty.
-    """
-    worst, *others = ordered
-    whole, what = name(worst), headline(worst)
-    subject = fitting(whole, what)
-    sentences = [detail(worst)]
-    if others:
-        found = severities([severity(row) for row in others])
-        like = f"Also {count_in_words(len(others), f'other {of}')}: {found}"
-        sentences.append(f"{like}{less_sure(worst, others)}" if sure else like)
-    if subject != whole:
-        sentences.append(f"Full name: {whole}")
-    return Finding(
-        severity(worst),
-        f"{'J' if subject.startswith('job ') else subject[0]}{subject[1:]}: {what}",
-        " ".join(f"{sentence}." for sentence in sentences),
-        where=where or {},
-        certainty=tuple(dict.fromkeys(sure)),
-        advice=advice(ordered) if advice else "",
-    )
+    def _order(self, row: Row) -> tuple[int, float, str]:
+        measured = row[self.measure] if self.measure else None
+        return _WORST_FIRST.index(self._severity(row)), -(measured or 0), row.get("file") or ""
 
 
 def fitting(name: str, what: str) -> str:
@@ -210,7 +172,7 @@ def less_sure(worst: Row, others: Sequence[Row]) -> str:
     """Format ``; coarse clock in 36``: how many others are less certain than the first."""
     said = ""
     for word in ("lower_bound", "coarse_clock"):
-        so = sum(word in (row["certainty"] or ()) for row in others)
-        if so and word not in (worst["certainty"] or ()):
+        so = sum(word in (row.get("certainty") or ()) for row in others)
+        if so and word not in (worst.get("certainty") or ()):
             said += f"; {word.replace('_', ' ')} in {so:,}"
     return said
