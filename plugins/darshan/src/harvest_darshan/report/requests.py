@@ -27,19 +27,10 @@ def sizes_sections(dataset: DatasetReader) -> list[Section]:
     traced = traced_files(dataset)
     counted = counter_rows(dataset, traced.clear()).filter(pl.col("module") != "STDIO")
     rows = counted if counted.height else traced
-    sums = rows.group_by("op").agg(
-        # a number beyond 64 bits is unknown
-        sum_or_none(name).cast(pl.Int64, strict=False).alias(name)
-        for name in BINS
-    )
-    by_op = {row["op"]: row for row in sums.iter_rows(named=True)}
-    table = pl.DataFrame(
-        {
-            "size": LABELS,
-            **{op: [by_op.get(op[:-1], {}).get(name, 0) for name in BINS] for op in OPS},
-        },
-        schema_overrides=dict.fromkeys(OPS, pl.Int64),
-    )
+    # a number beyond 64 bits is unknown
+    sums = [sum_or_none(name).cast(pl.Int64, strict=False).alias(name) for name in BINS]
+    counts = {op: rows.filter(op=op[:-1]).select(sums).row(0) for op in OPS}
+    table = pl.DataFrame({"size": LABELS, **counts}, schema_overrides=dict.fromkeys(OPS, pl.Int64))
     totals = {op: int(table[op].sum()) for op in OPS}
     if not any(totals.values()):
         text = "No request has a size. Darshan does not count buffered I/O (STDIO) by size."
@@ -83,13 +74,13 @@ def _plot(table: pl.DataFrame, said: str) -> Plot:
         axes.grid(visible=False, axis="x")
         legend(figure)
 
-    most = max(((op, row) for op in OPS for row in range(len(labels))),
-               key=lambda place: table[place[0]][place[1]] or 0)  # fmt: skip
+    cells = table.unpivot(index="size", variable_name="op").fill_null(0)
+    most = cells.row(cells["value"].arg_max() or 0, named=True)
     return Plot(
         "sizes-plot",
         draw,
         "Requests by size",
-        f"{said} by size, on a logarithmic scale. Most are {most[0]} of a size {labels[most[1]]}.",
+        f"{said} by size, on a logarithmic scale. Most are {most['op']} of a size {most['size']}.",
         size=(7.5, 3.4),
     )
 
@@ -124,23 +115,18 @@ def use_table(files: pl.DataFrame) -> Table:
         (pl.lit(value=True), kinds[3]),
     )
     spent = sum_of("read_s", "write_s") + pl.col("meta_s").fill_null(0)
-    sums = (
-        files.with_columns(kind=kind, spent=spent)
-        .group_by("kind")
-        .agg(
-            *(sum_or_none(name).alias(name) for name in ("read_bytes", "write_bytes", "spent")),
+    rows = pl.concat(
+        files.filter(kind == name).select(
+            sum_or_none(spent).alias("spent"),
+            *(sum_or_none(column).alias(column) for column in ("read_bytes", "write_bytes")),
+            kind=pl.lit(name),
             files=pl.len().cast(pl.Int64),
         )
-    )
-    some = [*kinds, UNKNOWN] if UNKNOWN in sums["kind"] else kinds
-    order = pl.DataFrame({"kind": some})
-    rows = order.join(sums, on="kind", how="left", maintain_order="left").with_columns(
-        # a kind without files
-        pl.when(pl.col("files").is_null()).then(0).otherwise(pl.exclude("kind")).name.keep()
+        for name in (*kinds, UNKNOWN)
     )
     return Table(
         "use",
-        rows,
+        rows.filter((pl.col("files") > 0) | (pl.col("kind") != UNKNOWN)),
         (
             Column("kind", "use"),
             "files",

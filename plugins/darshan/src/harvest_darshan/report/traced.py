@@ -16,6 +16,7 @@ from harvest_toolkit.frames import safe_sum
 from ..views.layers import SEGMENTS, traced_once
 from .processes import Window, label_lines, named, part_of_logs, window
 
+ONE: Final = ("origin", "rank", "thread")
 COLUMNS: Final = 600
 LINES: Final = 60
 TITLE: Final = "Traced operations"
@@ -48,13 +49,13 @@ def _plot(name: str, title: str, trace: pl.LazyFrame, logs: pl.DataFrame) -> Plo
     if totals.is_empty():
         return None
     extent = window(logs, last.item(), COLUMNS)
-    one = ["origin", "rank", "thread"]
     # sorted by rank; processes of several logs by their start
     first = pl.col("begin").min().over("origin", "rank")
     order = ["rank"] if logs.height == 1 else [first, "origin", "rank"]
     kept = totals.head(LINES).sort(*order, "begin", "thread", nulls_last=True)
-    shown = _with_threads(named(kept, logs), totals).with_row_index("line")
-    cells = _cells(trace, shown.select(*one, "line"), extent)
+    several = pl.when(pl.col("threads") > 1).then(pl.format("{} thread {}", "label", "number"))
+    shown = named(kept, logs).with_columns(label=several.otherwise("label")).with_row_index("line")
+    cells = _cells(trace, shown.select(*ONE, "line"), extent)
     picture = _picture(cells, shown.height, extent)
     labels = shown["label"].to_list()
 
@@ -82,9 +83,8 @@ def _plot(name: str, title: str, trace: pl.LazyFrame, logs: pl.DataFrame) -> Plo
 
 def _marks(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> Marks:
     """Return a mark per operation, with its process, op, bytes and time."""
-    one = ["origin", "rank", "thread"]
     rows = (
-        trace.join(lines.lazy().select(*one, "line", "label"), on=one, nulls_equal=True)
+        trace.join(lines.lazy().select(*ONE, "line", "label"), on=ONE, nulls_equal=True)
         .select(
             *("label", "op", "length"),
             took=(pl.col("end") - pl.col("start")) / 1e6,
@@ -115,40 +115,30 @@ def _trace(segments: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _lines(trace: pl.LazyFrame) -> pl.LazyFrame:
-    """Return a row per process and thread, the longest time in operations first."""
+    """Return a row per process and thread, the longest time in operations first.
+
+    threads: number of threads of the process. number: which of them this is, by their start.
+    """
+    process = ["origin", "rank"]
     return (
-        trace.group_by("origin", "rank", "thread")
+        trace.group_by(ONE)
         .agg(
             pl.col("pid").max(),
             begin=pl.col("start").min(),
             operations=pl.len(),
             spent=safe_sum(pl.col("end") - pl.col("start")),
         )
-        .sort("spent", "begin", "origin", "rank", "thread",
-              descending=[True, *[False] * 4], nulls_last=True)
-    )  # fmt: skip
-
-
-def _with_threads(shown: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
-    """Number the threads in the labels of processes with several threads."""
-    process = ["origin", "rank"]
-    numbers = totals.sort("begin", "thread").with_columns(
-        number=pl.int_range(1, pl.len() + 1).over(process), of=pl.len().over(process)
+        .sort("begin", "thread")
+        .with_columns(
+            number=pl.int_range(1, pl.len() + 1).over(process), threads=pl.len().over(process)
+        )
+        .sort("spent", "begin", *ONE, descending=[True, *[False] * 4], nulls_last=True)
     )
-    found = shown.join(
-        numbers.select(*process, "thread", "number", "of"),
-        on=[*process, "thread"],
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
-    )
-    several = pl.format("{} thread {}", "label", "number")
-    return found.with_columns(label=pl.when(pl.col("of") > 1).then(several).otherwise("label"))
 
 
 def _cells(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> pl.DataFrame:
     """Return the part of a column's time that a line spends in an op."""
-    shown = trace.join(lines.lazy(), on=["origin", "rank", "thread"], nulls_equal=True)
+    shown = trace.join(lines.lazy(), on=ONE, nulls_equal=True)
     return (
         extent.in_columns(shown.select("line", "op", "start", "end"))
         .group_by("line", "op", "column")
