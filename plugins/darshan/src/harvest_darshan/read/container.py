@@ -139,7 +139,6 @@ def parse_header(head: bytes, size: int) -> Header:
 
 
 def _order_and_version(head: bytes, size: int) -> tuple[ByteOrder, str]:
-    """Return the byte order and the format version of a log."""
     if size == 0:
         raise DamagedError("the file is empty")
     if not any(head):
@@ -164,7 +163,6 @@ def _order_and_version(head: bytes, size: int) -> tuple[ByteOrder, str]:
 
 
 def _module_names(version: str) -> list[str]:
-    """Return the names of a log version's modules, in the order of their numbers."""
     names = list(_NEWEST)
     for name, since in _INSERTED:
         if version < since:

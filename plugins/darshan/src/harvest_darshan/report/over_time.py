@@ -13,13 +13,12 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_wor
 from harvest_report import Notes, Plot, bytes_axis, seconds_axis
 from harvest_toolkit.frames import LONGEST_S, known_sum, possible, safe_sum
 
-from ..views.layers import SEGMENTS, traced_once
+from ..views.layers import OPS, SEGMENTS, traced_once
 from .processes import Window, label_lines, named, part_of_logs, shades, window
 
 COLUMNS: Final = 200
 LINES: Final = 300
 TITLE: Final = "Bytes over time by process"
-OPS: Final = ("read", "write")
 
 _Bytes: TypeAlias = "tuple[pl.DataFrame, str]"
 """Bytes per piece of time, and their source in words.

@@ -32,6 +32,8 @@ from .traced import traced_plots
 SHOWN = 12
 """Maximum number of values that a fact shows."""
 
+_CHOSEN = "which spends the most time in I/O. Use --set job=NUMBER for another, by its job or pid."
+
 
 def io_report(
     dataset: DatasetReader,
@@ -65,11 +67,12 @@ def io_report(
     number = shown["pid"] if shown["job"] is None else shown["job"]
     of_job = logs.filter(run=shown["run"], job=number, began=shown["began"])
     narrow = OfLogs.among(dataset, of_job)
-    which = "" if jobs.height == 1 else f" of {job_name(shown)}"
+    several, name = jobs.height > 1, job_name(shown)
+    which = f" of {name}" if several else ""
     sections: list[Section | LazySection] = [
         LazySection("gains", lambda: gains_table(gains(), top)),
         LazySection("layers", lambda: layers_table(chosen, logs, jobs)),
-        *([jobs_table(jobs, top)] if jobs.height > 1 else []),
+        *([jobs_table(jobs, top)] if several else []),
         LazySection("bandwidth", lambda: bandwidth_table(chosen, jobs, top)),
         LazySection("files", lambda: files_table(files(), top, by)),
         LazySection("use", lambda: use_table(files())),
@@ -82,20 +85,13 @@ def io_report(
         reading_notes(),
     ]
     return Report(
-        _title(jobs),
-        intro=_intro(jobs),
+        f"I/O of {f'{jobs.height:,} jobs' if several else name}",
+        intro=[f"Plots over time show {name}, {_CHOSEN}"] if several else [],
         sections=sections,
         facts=_facts(logs),
         tiles=lambda: _tiles(jobs, gains()),
-        picture="heat-map" if jobs.height == 1 else "cost",
+        picture="cost" if several else "heat-map",
     )
-
-
-def _title(jobs: pl.DataFrame) -> str:
-    first = jobs.row(0, named=True)
-    if jobs.height > 1:
-        return f"I/O of {jobs.height:,} jobs"
-    return f"I/O of {job_name(first)}"
 
 
 def _facts(logs: pl.DataFrame) -> tuple[tuple[str, str], ...]:
@@ -118,15 +114,6 @@ def _facts(logs: pl.DataFrame) -> tuple[tuple[str, str], ...]:
             more = f" and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
             facts.append((name, ", ".join(found[:SHOWN]) + more))
     return tuple(facts)
-
-
-def _intro(jobs: pl.DataFrame) -> list[str]:
-    if jobs.height == 1:
-        return []
-    return [
-        f"Plots over time show {job_name(jobs.row(0, named=True))}, which spends the most time in "
-        "I/O. Use --set job=NUMBER for another, by its job or pid."
-    ]
 
 
 def _tiles(jobs: pl.DataFrame, gains: pl.DataFrame) -> list[Tile]:

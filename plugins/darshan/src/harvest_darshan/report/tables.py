@@ -82,7 +82,6 @@ def _traced(dataset: DatasetReader) -> pl.DataFrame:
 
 
 def _cost(rows: pl.DataFrame, whole: float) -> Plot:
-    """Plot the time in each layer, by kind of operation."""
     names = rows["layer"].to_list()
     scale = 100 / whole if whole else 1.0
 

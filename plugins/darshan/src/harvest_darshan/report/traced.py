@@ -137,7 +137,6 @@ def _lines(trace: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _cells(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> pl.DataFrame:
-    """Return the part of a column's time that a line spends in an op."""
     shown = trace.join(lines.lazy(), on=ONE, nulls_equal=True)
     return (
         extent.in_columns(shown.select("line", "op", "start", "end"))

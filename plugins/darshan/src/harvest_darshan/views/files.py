@@ -14,6 +14,7 @@ from harvest_toolkit.frames import fraction, known_sum, possible, safe_sum, sum_
 from .declared.files import FILE_COLUMNS
 from .grouping import named_run, once, unfinished
 from .layers import (
+    FILE,
     LAYERS,
     ORIGIN,
     SEGMENTS,
@@ -174,14 +175,12 @@ def traced_files(dataset: DatasetReader) -> pl.DataFrame:
 
 
 def _count_untraced(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
-    file = ["origin", "record_id"]
-    posix = traced.filter(pl.col("module") == "DXT_POSIX")
-    seen = posix.group_by(file).agg(seen=pl.col("count").sum())
-    counted = counter_rows(dataset, traced.clear()).filter(pl.col("module") == "POSIX")
+    seen = traced.filter(module="DXT_POSIX").group_by(FILE).agg(seen=pl.col("count").sum())
+    counted = counter_rows(dataset, traced.clear()).filter(module="POSIX")
     return (
-        counted.group_by(file)
+        counted.group_by(FILE)
         .agg(counted=sum_or_none("count"))
-        .join(seen, on=file)
+        .join(seen, on=FILE)
         .with_columns(untraced=(pl.col("counted") - pl.col("seen")).clip(lower_bound=0))
         .group_by("record_id", run=run_of())
         .agg(untraced_operations=sum_or_none("untraced"))

@@ -131,7 +131,6 @@ def _summed(parts: pl.DataFrame, by: list[str]) -> pl.DataFrame:
 
 
 def _words() -> pl.Expr:
-    """Return all words of certainty of some rows."""
     return pl.col("certainty").explode().drop_nulls().unique().sort()
 
 

@@ -79,7 +79,8 @@ def logs_by_job(
     (whether a scheduler gave the id), began (start of the first log), log, copies, moved (bytes
     that the log counts, if its job has several logs), and origin, uid, exe, nprocs, hostname,
     start_time, end_time, run_time_s (null if a log ends before it begins, because its clock was
-    set back), log_version, metadata, modules, partial_modules, unread_modules, and unfinished.
+    set back), from_us and to_us (start and end in microseconds), log_version, metadata, modules,
+    partial_modules, unread_modules, and unfinished.
     """
     spans = (
         _jobs(dataset, run)
@@ -110,7 +111,7 @@ def logs_by_job(
             log=ORIGIN if per_log else pl.lit(None, pl.String),
         )
         .with_columns(scheduled=pl.col("scheduled").is_not_null())
-        .drop("pid", "job_id", "from_us", "to_us", "session")
+        .drop("pid", "job_id", "session")
     )
     return _with_moved(dataset, found if job is None else found.filter(pl.col("job") == job))
 

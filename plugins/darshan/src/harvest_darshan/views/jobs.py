@@ -21,10 +21,9 @@ from .grouping import (
     number_sessions,
     view_of_jobs,
 )
-from .layers import FILE, LAYERS, UNSUMMED, Layer, counted_records, nanoseconds, sum_of
+from .layers import FILE, LAYERS, OPS, UNSUMMED, Layer, counted_records, nanoseconds, sum_of
 from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
 
-OPS = ("read", "write")
 _COUNTS = ("reads", "writes", "read_bytes", "write_bytes")
 _TIMES = ("read", "write", "meta")
 
@@ -143,8 +142,6 @@ def _beyond(
 
 
 def _totals(logs: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns that come from the job records."""
-
     def modules(column: str) -> pl.Expr:
         return pl.col(column).explode().drop_nulls().unique().sort()
 
@@ -267,11 +264,7 @@ def _slowest(dataset: DatasetReader, logs: pl.DataFrame, layer: Layer) -> pl.Dat
     This is the slowest rank of each shared file, whose record has no other rank's time, plus the
     slowest process in all other files. So it is at least the time of any process.
     """
-    spans = logs.with_columns(
-        from_us=pl.col("start_time").dt.epoch("us"),
-        to_us=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
-    )
-    sessions = number_sessions(spans, KEY).select("origin", "nprocs", "session", *KEY)
+    sessions = number_sessions(logs, KEY).select("origin", "nprocs", "session", *KEY)
     shared = (pl.col("rank") < 0) & (pl.col("nprocs") > 1)
     slowest = nanoseconds(f"{layer.prefix}_F_SLOWEST_RANK_TIME")
     own = layer.spent("read", "write", "meta")

@@ -17,6 +17,7 @@ from harvest_toolkit.frames import directory_of, possible, safe_sum, whole_nanos
 from ..counters import COUNTS, TIMES, words
 
 SEGMENTS: Final = "darshan.dxt_segment"
+OPS: Final = ("read", "write")
 
 ORIGIN: Final = pl.col("origin").cast(pl.String)
 """The path of a log, as text: comparable across frames."""

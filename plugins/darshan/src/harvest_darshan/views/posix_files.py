@@ -63,12 +63,8 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
     shared = (pl.col("rank") < 0) & (pl.col("nprocs") > 1)
     alone = ~pl.col("shared")
     latest = pl.col("late_s").arg_max()
-    sums = (
-        *(f"{what}{op}s" for op, *_ in OPS for what in ("", "small_", "random_")),
-        *(f"{what}{op}s" for op, *_ in OPS for what in ("shared_", "shared_small_")),
-        *(f"{op}_bytes" for op, *_ in OPS),
-    )
-    times = (*(f"{op}_s" for op, *_ in OPS), "meta_s")
+    kinds = ("", "small_", "random_", "shared_", "shared_small_")
+    sums = [f"{kind}{op}s" for op, *_ in OPS for kind in kinds] + ["read_bytes", "write_bytes"]
     return (
         records.with_columns(shared=shared)
         .select(
@@ -82,7 +78,7 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
         .group_by(*KEY, "record_id")
         .agg(
             *(sum_or_none(name).alias(name) for name in sums),
-            *((sum_or_none(name) / 1e9).alias(name) for name in times),
+            *(sum_or_none(name).alias(name) / 1e9 for name in ("read_s", "write_s", "meta_s")),
             *(known_sum(name).alias(name) for name in ALIGNMENTS),
             *(pl.col(f"{op}_extent").max() for op, *_ in OPS),
             *(_spread(pl.col(f"{op}_bytes").filter(alone)).alias(f"{op}_spread") for op, *_ in OPS),

@@ -22,9 +22,8 @@ from .grouping import (
     program_of,
     view_of_jobs,
 )
-from .layers import ORIGIN, SEGMENTS, run_of, spent_ns, traced_once
+from .layers import OPS, ORIGIN, SEGMENTS, run_of, spent_ns, traced_once
 
-OPS = ("read", "write")
 DXT = ("DXT_POSIX", "DXT_MPIIO")
 
 
