@@ -233,14 +233,8 @@ Apmpi = _of_module(
     "APMPI",
     "MPI calls of one process (AutoPerf): counts, bytes, message sizes and times by name.",
     {
-        "counters": (
-            dict[str, UInt64],
-            field(doc="For example MPI_SEND_CALL_COUNT."),
-        ),
-        "timers": (
-            dict[str, float],
-            field(unit="s", doc="For example MPI_SEND_TOTAL_TIME."),
-        ),
+        "counters": (dict[str, UInt64], field(doc="For example MPI_SEND_CALL_COUNT.")),
+        "timers": (dict[str, float], field(unit="s", doc="For example MPI_SEND_TOTAL_TIME.")),
         "sync_flag": (int, field(doc="Whether synchronisation times were recorded.")),
         "MPI_TOTAL_COMM_TIME_VARIANCE": (float, field(doc="Variance among all processes.")),
         "MPI_TOTAL_COMM_SYNC_TIME_VARIANCE": (float, field(doc="Variance among all processes.")),

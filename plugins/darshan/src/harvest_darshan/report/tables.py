@@ -219,17 +219,11 @@ def gaps_notes(logs: pl.DataFrame, copies: int) -> Notes:
         f"{name}: impossible values of {counters}, which are left out."
         for name, counters in wrong.iter_rows()
     ]
-    unsummed = (
-        logs.explode("unsummed_modules")
-        .drop_nulls("unsummed_modules")
-        .group_by("unsummed_modules")
-        .agg(count=pl.len())
-        .sort("unsummed_modules")
-    )
+    unsummed = logs["unsummed_modules"].explode().drop_nulls().value_counts()
     items += [
         f"{module} in {count_in_words(count, 'log')}: no sum has its bytes, unless another module "
         "counts them."
-        for module, count in unsummed.iter_rows()
+        for module, count in unsummed.sort("unsummed_modules").iter_rows()
     ]
     blank = logs.filter(pl.col("bytes").is_null())
     empty = blank.filter(~pl.col("has_counters")).height
@@ -303,14 +297,9 @@ def gains_table(found: pl.DataFrame, top: int) -> Iterator[Table]:
 def bandwidth_table(dataset: DatasetReader, jobs: pl.DataFrame, top: int) -> Iterator[Table]:
     """Show the bandwidth of the first jobs, by layer."""
     key = ("run", "job", "pid", "began")
-    shown = jobs.head(top).select(*key).with_row_index("place")
-    rows = (
-        bandwidth(dataset)
-        .filter(pl.col("bytes") > 0)
-        .collect()
-        .join(shown, on=key, nulls_equal=True, maintain_order="left")
-        .sort("place", maintain_order=True)
-    )
+    moved = bandwidth(dataset).filter(pl.col("bytes") > 0).collect()
+    shown = jobs.head(top).select(key)
+    rows = shown.join(moved, on=key, nulls_equal=True, maintain_order="left_right")
     if rows.is_empty():
         return
     listed = some(jobs.height, top, "jobs")

@@ -38,9 +38,8 @@ def _metadata(row: Row) -> str:
 def _sides(row: Row) -> list[tuple[float, str, float]]:
     """Return, for bytes and for requests, the share of reads, the word, and the total."""
     sides = []
-    for what in ("bytes", "requests"):
-        names = ("read_bytes", "write_bytes") if what == "bytes" else ("reads", "writes")
-        reads, writes = row[names[0]], row[names[1]]
+    for what, *names in (("bytes", "read_bytes", "write_bytes"), ("requests", "reads", "writes")):
+        reads, writes = (row[name] for name in names)
         # there may be bytes without requests, for example of files mapped into memory
         if None not in (reads, writes) and reads + writes:
             sides.append((reads / (reads + writes), what, reads + writes))

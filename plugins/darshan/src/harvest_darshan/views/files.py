@@ -84,40 +84,29 @@ def _files(dataset: DatasetReader) -> pl.DataFrame:
 
 def _figures() -> dict[str, pl.Expr]:
     """Return sums over the rows of a file, separately for reads and writes."""
-
-    def total(column: str, op: str) -> pl.Expr:
-        return sum_or_none(pl.col(column).filter(pl.col("op") == op))
-
-    def processes(op: str) -> pl.Expr:
-        mine = pl.col("op") == op
-        did = mine & (pl.col("count") > 0)
-        hidden = (did & (pl.col("rank") < 0)).any() | (mine & pl.col("count").is_null()).any()
-        return pl.when(~hidden).then(pl.struct("origin", "rank").filter(did).n_unique())
-
-    # buffered I/O is never counted by size
-    sized = pl.col("module") != LAYERS["stdio"].module
-    return {
-        **{
-            f"{op[0]}_{name}": sum_or_none(pl.col(name).filter(sized & (pl.col("op") == op)))
-            for op in ("read", "write")
-            for name in BINS
-        },
+    figures = {
         "file": pl.col("path").max(),
         "basis": pl.col("module").unique().sort(),
-        "readers": processes("read"),
-        "writers": processes("write"),
-        "read_bytes": total("bytes", "read"),
-        "write_bytes": total("bytes", "write"),
-        "reads": total("count", "read"),
-        "writes": total("count", "write"),
         "operations": sum_or_none("count"),
-        "read_s": total("nanoseconds", "read") / 1e9,
-        "write_s": total("nanoseconds", "write") / 1e9,
         "sequential": safe_sum("sequential"),
         "ordered": safe_sum(pl.col("count").filter(pl.col("sequential").is_not_null())),
         "sized": pl.col(BINS[0]).is_not_null().any(),
         "part": pl.col("part").any(),
     }
+    # buffered I/O is never counted by size
+    sized = pl.col("module") != LAYERS["stdio"].module
+    for op, users in (("read", "readers"), ("write", "writers")):
+        mine = pl.col("op") == op
+        did = mine & (pl.col("count") > 0)
+        hidden = (did & (pl.col("rank") < 0)).any() | (mine & pl.col("count").is_null()).any()
+        figures |= {
+            users: pl.when(~hidden).then(pl.struct("origin", "rank").filter(did).n_unique()),
+            f"{op}_bytes": sum_or_none(pl.col("bytes").filter(mine)),
+            f"{op}s": sum_or_none(pl.col("count").filter(mine)),
+            f"{op}_s": sum_or_none(pl.col("nanoseconds").filter(mine)) / 1e9,
+            **{f"{op[0]}_{name}": sum_or_none(pl.col(name).filter(sized & mine)) for name in BINS},
+        }
+    return figures
 
 
 def _above_daos(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:

@@ -6,6 +6,7 @@ or POSIX, MPI-IO calls POSIX or DFS, and DFS calls DAOS. STDIO does not pass POS
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import attrs
@@ -174,10 +175,12 @@ def counted_records(
     frames = {name: dataset[layer.record_type] for name, layer in LAYERS.items()}
     jobs = dataset["darshan.job"]
     posix, mpiio = frames["posix"], frames["mpiio"]
-    short = _cut_short(jobs, posix, mpiio).lazy()
+    cut = jobs.filter(pl.col("partial_modules").list.contains("POSIX")).select("origin")
+    both = {name: frames[name].join(cut, on="origin", how="semi") for name in ("posix", "mpiio")}
+    short = _with_more("mpiio", "posix", both, FILE)
     known = posix.select(FILE).unique().join(short, on=FILE, how="anti")
     on_daos = of_daos(dataset)
-    objects = _more_in_daos(frames["dfs"], frames["daos"]).lazy()
+    objects = _with_more("daos", "dfs", frames, ("origin",))
     posix = posix.join(short, on=FILE, how="anti")
     mpiio = mpiio.join(known, on=FILE, how="anti").join(on_daos, on="origin", how="anti")
     if traced is not None:
@@ -207,32 +210,20 @@ def _origins(*frames: pl.LazyFrame) -> pl.LazyFrame:
     return pl.concat([frame.select(ORIGIN) for frame in frames]).unique()
 
 
-def _bytes(frame: pl.LazyFrame, layer: Layer, by: tuple[str, ...], name: str) -> pl.LazyFrame:
-    moved = layer.moved("read") + layer.moved("write")
-    return frame.group_by(by).agg(safe_sum(moved).alias(name))
-
-
-def _cut_short(jobs: pl.LazyFrame, posix: pl.LazyFrame, mpiio: pl.LazyFrame) -> pl.DataFrame:
-    """Return the files that have fewer bytes in POSIX, which Darshan cut off, than in MPI-IO."""
-    cut = jobs.filter(pl.col("partial_modules").list.contains("POSIX")).select("origin")
-    below, upper = (
-        _bytes(frame.join(cut, on="origin", how="semi"), LAYERS[name], FILE, name)
-        for name, frame in (("posix", posix), ("mpiio", mpiio))
+def _with_more(
+    upper: str, below: str, frames: Mapping[str, pl.LazyFrame], by: tuple[str, ...]
+) -> pl.LazyFrame:
+    """Return the keys that have more bytes in a layer than in the one below it."""
+    above, under = (
+        frames[name]
+        .group_by(by)
+        .agg(bytes=safe_sum(LAYERS[name].moved("read") + LAYERS[name].moved("write")))
+        for name in (upper, below)
     )
     return (
-        below.join(upper, on=FILE)
-        .filter(pl.col("mpiio") > pl.col("posix"))
-        .select(FILE)
+        above.join(under, on=by, how="left")
+        .filter(pl.col("bytes_right").is_null() | (pl.col("bytes") > pl.col("bytes_right")))
+        .select(by)
         .collect(engine="streaming")
-    )
-
-
-def _more_in_daos(dfs: pl.LazyFrame, daos: pl.LazyFrame) -> pl.DataFrame:
-    """Return the logs with more bytes in DAOS than in DFS: there DAOS counts."""
-    return (
-        _bytes(daos, LAYERS["daos"], ("origin",), "daos")
-        .join(_bytes(dfs, LAYERS["dfs"], ("origin",), "dfs"), on="origin", how="left")
-        .filter(pl.col("dfs").is_null() | (pl.col("daos") > pl.col("dfs")))
-        .select("origin")
-        .collect(engine="streaming")
+        .lazy()
     )

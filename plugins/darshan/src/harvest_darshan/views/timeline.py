@@ -122,10 +122,8 @@ def _logs(dataset: DatasetReader) -> pl.DataFrame:
 
 def _timeline(dataset: DatasetReader, micros: int | None) -> pl.DataFrame:
     logs = _logs(dataset)
-    if micros is None:
-        logs = logs.with_columns(width=_STEPS.gather(_LONGEST.search_sorted(logs["span"], "left")))
-    else:
-        logs = logs.with_columns(width=pl.lit(micros, pl.Int64))
+    shortest = _STEPS.gather(_LONGEST.search_sorted(logs["span"], "left"))
+    logs = logs.with_columns(width=shortest if micros is None else pl.lit(micros, pl.Int64))
     sums = (
         _spread(_trace(dataset).join(logs.select("origin", "width").lazy(), on="origin"))
         .group_by("origin", "host", "op", "bin")
