@@ -45,18 +45,17 @@ class DarshanSource(Source):
         if not path.is_dir():
             yield file_partition(path, id=path.name)
             return
-        found = False
         listed = ((folder.rstrip("/"), names) for folder, names in walk_names(path))
-        files = (f"{folder}/{name}" for folder, names in listed for name in names)
-        for log in _logs(path, files):
-            found = True
-            yield log
-        if not found:
+        logs = _logs(path, (f"{folder}/{name}" for folder, names in listed for name in names))
+        first = next(logs, None)
+        if first is None:
             raise SourceError(
                 "the directory has no Darshan log",
                 where=str(path),
                 remedy="name a directory with *.darshan files, or a log",
             )
+        yield first
+        yield from logs
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
         """Plan one partition per log among some files."""

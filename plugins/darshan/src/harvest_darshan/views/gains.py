@@ -13,6 +13,7 @@ from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum
 
 from ..rules import RULES
+from ..rules.words import NamesWorst
 from .declared.jobs import GAIN_COLUMNS
 from .jobs import jobs as jobs_of
 from .posix_files import posix_files
@@ -54,12 +55,6 @@ overlap them. Other rules concern no time.
 """
 
 _REQUESTS = pl.col("reads").cast(pl.Int128) + pl.col("writes")
-_UNSURE: Final = {
-    "io.misaligned_file": (pl.when(pl.col("watched_file") < _REQUESTS).then(pl.lit("part")),),
-    "io.misaligned_memory": (pl.when(pl.col("watched_memory") < _REQUESTS).then(pl.lit("part")),),
-    "io.long_metadata": (pl.when("shared").then(pl.lit("lower_bound")),),
-}
-"""By rule: words of certainty that a finding has in addition to those of its row."""
 
 
 def gains(
@@ -106,12 +101,17 @@ def _chosen(rule: Rule, rows: pl.DataFrame) -> pl.DataFrame:
     numbers = {name: threshold.value for name, threshold in rule.thresholds.items()}
     seconds, part = CONCERNED.get(rule.name, (pl.lit(None, pl.Float64), "all"))
     spent = pl.col(seconds) if isinstance(seconds, str) else seconds
+    unsure = []
+    if isinstance(rule.judge, NamesWorst) and rule.judge.watched:
+        unsure.append(pl.when(pl.col(rule.judge.watched) < _REQUESTS).then(pl.lit("part")))
+    if isinstance(rule.judge, NamesWorst) and rule.judge.at_least:
+        unsure.append(pl.when(rule.judge.at_least).then(pl.lit("lower_bound")))
     return rows.filter(condition(rule.condition(numbers), rows)).select(
         *JOB,
         finding=pl.lit(rule.name),
         part=pl.col("op") if part == "op" else pl.lit(part),
         seconds=spent.cast(pl.Float64),
-        certainty=pl.concat_list("certainty", *_UNSURE.get(rule.name, ())).list.drop_nulls(),
+        certainty=pl.concat_list("certainty", *unsure).list.drop_nulls(),
     )
 
 

@@ -15,7 +15,7 @@ from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import safe_sum
 from harvest_toolkit.kept import kept
 
-from .layers import BASE, LAYERS, ORIGIN, Layer, run_of
+from .layers import BASE, LAYERS, ORIGIN, run_of
 
 KEY = ("run", "job", "began", "log")
 """The key of a job or a log: ``log`` is null if all logs of a job count together."""
@@ -187,9 +187,9 @@ def layer_states(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _impossible(dataset: DatasetReader, layer: Layer) -> pl.DataFrame:
-    key = ("darshan.impossible", layer.record_type)
-    return kept(dataset, key, lambda: layer.impossible(dataset[layer.record_type]).collect())
+def _impossible(dataset: DatasetReader) -> pl.DataFrame:
+    layers = (layer.impossible(dataset[layer.record_type]) for layer in LAYERS.values())
+    return kept(dataset, "darshan.impossible", lambda: pl.concat(layers).collect())
 
 
 def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.DataFrame:
@@ -200,17 +200,8 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
 
     modules: modules that the numbers come from; by default all but traces (DXT).
     """
-    found = pl.concat(
-        [
-            pl.DataFrame(schema={"origin": pl.String, "counter": pl.String}),
-            *(
-                _impossible(dataset, layer)
-                for layer in LAYERS.values()
-                if not modules or layer.module in modules
-            ),
-        ]
-    )
-    wrong = found.group_by(name="origin").agg("counter")
+    of_modules = pl.lit(not modules) | pl.col("module").is_in(modules)
+    wrong = _impossible(dataset).filter(of_modules).group_by(name="origin").agg("counter")
     cut = pl.concat_list("partial_modules", "unread_modules").list.eval(
         pl.element().filter(
             pl.element().is_in(modules) if modules else ~pl.element().str.starts_with("DXT")

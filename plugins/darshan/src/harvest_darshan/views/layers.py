@@ -90,7 +90,7 @@ class Layer:
         return sum_of(*(nanoseconds(f"{self.prefix}_F_{word.upper()}_TIME") for word in what))
 
     def impossible(self, records: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the logs (origin) and counters with impossible values.
+        """Return the logs (origin), module and counters with impossible values.
 
         The counter ``below_zero`` stands for any time below 0, which counts as 0.
         """
@@ -104,7 +104,7 @@ class Layer:
             .select(ORIGIN, **wrong)
             .unpivot(index="origin", variable_name="counter")
             .filter("value")
-            .select("origin", "counter")
+            .select("origin", "counter", module=pl.lit(self.module))
             .unique()
         )
 
