@@ -98,19 +98,15 @@ def logs_by_job(
         .pipe(_without_copies)
     )
     unscheduled = pl.col("job_id").eq_missing(pl.col("pid"))
-    one = ["run", "uid", "session", "scheduled"]
+    one = ["run", "uid", unscheduled, pl.when(unscheduled).then("session").otherwise("job_id")]
     found = (
         number_sessions(spans)
         .with_columns(
-            scheduled=pl.when(~unscheduled).then("job_id"),
-            session=pl.when(unscheduled).then("session"),
-        )
-        .with_columns(
+            scheduled=~unscheduled,
             job=pl.col("job_id").sort_by("from_us", "origin").first().over(one),
             began=pl.col("start_time").min().over(one),
             log=ORIGIN if per_log else pl.lit(None, pl.String),
         )
-        .with_columns(scheduled=pl.col("scheduled").is_not_null())
         .drop("pid", "job_id", "session")
     )
     return _with_moved(dataset, found if job is None else found.filter(pl.col("job") == job))
@@ -278,6 +274,15 @@ def joined(rows: pl.DataFrame, *parts: pl.DataFrame) -> pl.DataFrame:
     for part in parts:
         rows = rows.join(part, on=KEY, how="left", nulls_equal=True, maintain_order="left")
     return rows
+
+
+def known(sums: pl.DataFrame, states: pl.DataFrame, layer: str) -> pl.DataFrame:
+    """Keep the sums of jobs of which each log with a layer has records of it.
+
+    states: from ``layer_states``.
+    """
+    jobs = states.filter(f"knows_{layer}").select(KEY)
+    return sums.join(jobs, on=KEY, how="semi", nulls_equal=True)
 
 
 def program_of(exe: pl.Expr) -> pl.Expr:

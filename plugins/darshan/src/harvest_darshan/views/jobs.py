@@ -17,6 +17,7 @@ from .grouping import (
     certainty,
     exe_of_job,
     joined,
+    known,
     layer_states,
     number_sessions,
     view_of_jobs,
@@ -37,15 +38,16 @@ def jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     whose times overlap, directly or through others, for example those of a Dask run.
     """
     counted = counted_records(dataset)
-    stdio = layer_sums(dataset, logs, "stdio")
+    states = layer_states(dataset, logs)
+    mpiio, stdio = (known(layer_sums(dataset, logs, on), states, on) for on in ("mpiio", "stdio"))
     found = joined(
         _totals(logs),
-        layer_states(dataset, logs),
+        states,
         certainty(dataset, logs),
         _counted(counted, logs),
         _beyond(dataset, counted, logs),
-        _posix(dataset, logs),
-        layer_sums(dataset, logs, "mpiio").select(*KEY, mpiio_bytes="bytes"),
+        known(_posix(dataset, logs), states, "posix"),
+        mpiio.select(*KEY, mpiio_bytes="bytes"),
         stdio.select(*KEY, pl.col("bytes", "requests", "seconds").name.prefix("stdio_")),
     )
     summed = ("bytes", "requests", "counted_s", "meta_s")
@@ -53,7 +55,6 @@ def jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
         found.with_columns(
             # an incomplete sum is unknown
             pl.when("summed").then(pl.col(summed)),
-            *(pl.when(f"knows_{layer}").then(pl.col(own)) for layer, own in _OF_LAYER.items()),
             beyond_s=pl.when("uses_mpiio").then("beyond_s").otherwise(0),
         )
         .with_columns(io_s=pl.col("counted_s") + pl.col("beyond_s"), stdio_s="stdio_seconds")
@@ -65,17 +66,6 @@ def jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
             )
         )
     )  # fmt: skip
-
-
-_OF_LAYER = {
-    "posix": (
-        *("files", *_COUNTS, *ALIGNMENTS, "posix_s"),
-        *("slowest_meta_s", "slowest_meta_file"),
-    ),
-    "mpiio": ("mpiio_bytes",),
-    "stdio": ("stdio_bytes", "stdio_requests", "stdio_seconds"),
-}
-"""Columns of ``io.jobs`` that come from one layer."""
 
 
 def _counted(counted: dict[str, pl.LazyFrame], logs: pl.DataFrame) -> pl.DataFrame:
@@ -160,25 +150,27 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
         unread_modules=modules("unread_modules"),
     )
     lacking = pl.concat_list("partial_modules", "unread_modules")
-    known = sums.with_columns(
-        gaps=_in_words("partial_modules", "cut off")
-        + _in_words("unread_modules", "not read")
-        + pl.when(pl.col("unfinished_logs") > 0)
-        .then(pl.format("{} of {} logs not finished; ", "unfinished_logs", "logs"))
-        .otherwise(pl.lit("")),
-        missing_counters=(pl.col("unfinished_logs") > 0)
+    unfinished = pl.col("unfinished_logs") > 0
+    gaps = (
+        _in_words("partial_modules", "cut off"),
+        _in_words("unread_modules", "not read"),
+        pl.when(unfinished).then(
+            pl.format("{} of {} logs not finished", "unfinished_logs", "logs")
+        ),
+    )
+    found = sums.with_columns(
+        gaps=pl.concat_str(gaps, separator="; ", ignore_nulls=True).replace("", None),
+        missing_counters=unfinished
         | lacking.list.eval(~pl.element().str.starts_with("DXT")).list.any(),
-    ).with_columns(
-        gaps=pl.col("gaps").str.strip_suffix("; ").replace("", None),
         unsummed_modules=pl.col("modules").list.set_intersection(list(UNSUMMED)).list.sort(),
     )
-    return joined(known, process_seconds(logs)).rename({"nprocs": "processes"})
+    return joined(found, process_seconds(logs)).rename({"nprocs": "processes"})
 
 
 def _in_words(modules: str, what: str) -> pl.Expr:
-    """Format ``POSIX, STDIO cut off; ``; empty without modules."""
-    named = pl.format("{} {}; ", pl.col(modules).list.join(", "), pl.lit(what))
-    return pl.when(pl.col(modules).list.len() > 0).then(named).otherwise(pl.lit(""))
+    """Format ``POSIX, STDIO cut off``; null without modules."""
+    named = pl.format("{} {}", pl.col(modules).list.join(", "), pl.lit(what))
+    return pl.when(pl.col(modules).list.len() > 0).then(named)
 
 
 def _posix(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
@@ -247,15 +239,9 @@ def _of_layer(
 ) -> pl.DataFrame:
     """Return the jobs that use a layer, with its sums; null if a log's records were not read."""
     layer = LAYERS[name]
-    used = states.filter(f"uses_{name}").select(*KEY, known=f"knows_{name}")
+    used = states.filter(f"uses_{name}").select(*KEY, layer=pl.lit(layer.module))
     sums = joined(layer_sums(dataset, logs, name), _slowest(dataset, logs, layer))
-    figures = [column for column in sums.columns if column not in KEY]
-    return joined(used, sums, certainty(dataset, logs, layer.module)).select(
-        *KEY,
-        pl.lit(layer.module).alias("layer"),
-        pl.when("known").then(pl.col(figures)),
-        "certainty",
-    )
+    return joined(used, known(sums, states, name), certainty(dataset, logs, layer.module))
 
 
 def _slowest(dataset: DatasetReader, logs: pl.DataFrame, layer: Layer) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import possible, sum_or_none
 
 from .declared.jobs import REQUEST_COLUMNS
-from .grouping import KEY, certainty, joined, layer_states, view_of_jobs
+from .grouping import KEY, certainty, joined, known, layer_states, view_of_jobs
 from .layers import nanoseconds
 from .posix_files import OPS, by_file, process_seconds, share_of
 
@@ -23,7 +23,7 @@ def requests(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     files = by_file(dataset, logs).collect(engine="streaming")
     sure = certainty(dataset, logs, "POSIX", "MPI-IO")
     jobs = joined(process_seconds(logs), layer_states(dataset, logs), sure)
-    return pl.concat(_of_op(dataset, logs, jobs, files, *names) for names in OPS)
+    return pl.concat(_of_op(dataset, logs, jobs, files, op, verb) for op, verb, _ in OPS)
 
 
 def _of_op(
@@ -33,7 +33,6 @@ def _of_op(
     files: pl.DataFrame,
     op: str,
     verb: str,
-    done: str,
 ) -> pl.DataFrame:
     again = (pl.col(f"{op}_bytes") - pl.col(f"{op}_extent")).clip(lower_bound=0)
     mine = files.select(
@@ -53,19 +52,13 @@ def _of_op(
         small_in_file=pl.col("small").max(),
         **{f"{what}_file": _file_with_most(column) for what, column in most},
     )
-    # a sum over logs is unknown if the module of one of them was not read
-    of_posix = [name for name in sums.columns if name not in KEY]
-    upper = _mpiio(dataset, logs, op, verb)
-    of_mpiio = [name for name in upper.columns if name not in KEY]
+    upper = known(_mpiio(dataset, logs, op, verb), jobs, "mpiio")
     return (
-        joined(jobs, sums, upper)
+        joined(jobs, known(sums, jobs, "posix"), upper)
         .with_columns(
-            pl.when("knows_posix").then(pl.col(of_posix)),
-            pl.when("knows_mpiio").then(pl.col(of_mpiio)),
             op=pl.lit(op),
-        )
-        .with_columns(
-            time_share=share_of(pl.col("seconds")), mpiio_share=share_of(pl.col("mpiio_s"))
+            time_share=share_of(pl.col("seconds")),
+            mpiio_share=share_of(pl.col("mpiio_s")),
         )
         .select("scheduled", *(c.name for c in REQUEST_COLUMNS if c.name != "pid"))
     )
