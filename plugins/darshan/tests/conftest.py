@@ -11,30 +11,15 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from darshan_logs import LogWriter, counter_record, dxt_record
+from darshan_logs import LogWriter
 
 import harvest
 from harvest import collect
 from harvest_darshan.source import DarshanSource
 
 
-@pytest.fixture(scope="session")
-def make_record() -> Callable[..., bytes]:
-    return counter_record
-
-
-@pytest.fixture(scope="session")
-def log_writer() -> type[LogWriter]:
-    return LogWriter
-
-
-@pytest.fixture(scope="session")
-def make_dxt() -> Callable[..., bytes]:
-    return dxt_record
-
-
 @pytest.fixture
-def opened(tmp_path: Path, log_writer: Any) -> Any:
+def opened(tmp_path: Path) -> Any:
     """A dataset of logs, each given by its name below the run and what the writer takes."""
 
     def build(*logs: tuple[str, dict[str, Any]]) -> Any:
@@ -42,7 +27,7 @@ def opened(tmp_path: Path, log_writer: Any) -> Any:
             path = tmp_path / "runs" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(
-                log_writer(**{"names": [(7, "/scratch/x"), (9, "/scratch/y")], **given}).build()
+                LogWriter(**{"names": [(7, "/scratch/x"), (9, "/scratch/y")], **given}).build()
             )
         out = tmp_path / "out"
         harvest.run(f"darshan:{tmp_path / 'runs'}", f"parquet:{out}", workers=1)

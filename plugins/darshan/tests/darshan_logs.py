@@ -142,6 +142,9 @@ def counter_record(module: str, record_id: int, rank: int = 0, **counters: float
     return struct.pack("<Qq", record_id, rank) + before + packed + after
 
 
+STDIO = struct.pack("<Qq14q15d", 7, 0, *[1] * 14, *[0.0] * 15)
+"""A record of STDIO on file 7: all counters are 1."""
+
 VERSIONS = {"POSIX": 4, "MPI-IO": 3, "STDIO": 2, "DFS": 1, "DAOS": 1, "H5D": 2, "PNETCDF_VAR": 1}
 """The newest version of records, by module."""
 
@@ -163,6 +166,11 @@ def log(name: str, job_id: int, start: int, end: int, **more: Any) -> tuple[str,
 
 
 TYPES = {kind.name: kind for kind in map(record_type, ALL)}
+
+
+def zeros(word: str) -> dict[str, int]:
+    """All counters of a record type, as 0."""
+    return {name: 0 for name in polars_schema(TYPES[f"darshan.{word}"]) if name.isupper()}
 
 
 class Reader:

@@ -7,24 +7,24 @@ import struct
 from datetime import UTC, datetime
 
 import pytest
+from darshan_logs import STDIO, LogWriter
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest_darshan.read.container import HEADER_BYTES, DamagedError, parse_header
 
+POSIX = struct.pack("<Qq69q17d", 7, 0, *[1] * 69, *[0.0] * 17)
 VERSIONS = ["3.00", "3.10", "3.20", "3.21", "3.41"]
 
 
 @pytest.mark.parametrize("compression", ["zlib", "bzip2", "none"])
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_order_and_compression(
-    log_writer, harvest_bytes, version, order, compression
-):
+def test_every_version_order_and_compression(harvest_bytes, version, order, compression):
     # given a log with a job, mounts, names and one module
     stdio = struct.pack(order + "Qq14q15d", 7, 0, *range(14), *[0.0] * 15)
     modules = {"STDIO": (2, stdio)}
-    log = log_writer(version=version, order=order, compression=compression, modules=modules)
+    log = LogWriter(version=version, order=order, compression=compression, modules=modules)
 
     found = harvest_bytes(log.build())
 
@@ -49,11 +49,10 @@ def test_every_version_order_and_compression(
 
 
 @pytest.mark.parametrize("version", ["3.10", "3.21", "3.41"])
-def test_modules_keep_their_names_and_flags_over_renumberings(log_writer, harvest_bytes, version):
-    stdio = struct.pack("<Qq14q15d", 7, 0, *[1] * 14, *[0.0] * 15)
+def test_modules_keep_their_names_and_flags_over_renumberings(harvest_bytes, version):
     bgq = struct.pack("<Qq11qd", 7, 0, *range(11), 0.5)
-    log = log_writer(
-        version=version, modules={"BG/Q": (2, bgq), "STDIO": (2, stdio)}, partial=["STDIO"]
+    log = LogWriter(
+        version=version, modules={"BG/Q": (2, bgq), "STDIO": (2, STDIO)}, partial=["STDIO"]
     )
 
     found = harvest_bytes(log.build())
@@ -65,8 +64,8 @@ def test_modules_keep_their_names_and_flags_over_renumberings(log_writer, harves
     assert "incomplete" in found.notes[0]
 
 
-def test_one_line_for_each_kind_of_file_that_is_no_log(log_writer, harvest_bytes):
-    whole = log_writer().build()
+def test_one_line_for_each_kind_of_file_that_is_no_log(harvest_bytes):
+    whole = LogWriter().build()
     cases = {
         b"": "the file is empty",
         b"\0" * 4096: "all zero",
@@ -87,21 +86,19 @@ def test_one_line_for_each_kind_of_file_that_is_no_log(log_writer, harvest_bytes
         assert found.units == found.accounted == 1
 
 
-def test_garbage_in_the_job_record_is_a_reject(log_writer, harvest_bytes):
+def test_garbage_in_the_job_record_is_a_reject(harvest_bytes):
     for change, word in (
         ({"start": (2**62, 0)}, "start time"),
         ({"start": (1, 10**9)}, "start nanoseconds"),
         ({"nprocs": 0}, "number of processes"),
     ):
-        found = harvest_bytes(log_writer(**change).build())
+        found = harvest_bytes(LogWriter(**change).build())
         assert "is damaged: its" in found.rejects[0].reason
         assert word in found.rejects[0].reason
 
 
-def test_a_damaged_module_costs_that_module_alone(log_writer, harvest_bytes):
-    stdio = struct.pack("<Qq14q15d", 7, 0, *[1] * 14, *[0.0] * 15)
-    posix = struct.pack("<Qq69q17d", 7, 0, *[1] * 69, *[0.0] * 17)
-    data = log_writer(modules={"POSIX": (4, posix), "STDIO": (2, stdio)}).build()
+def test_a_damaged_module_costs_that_module_alone(harvest_bytes):
+    data = LogWriter(modules={"POSIX": (4, POSIX), "STDIO": (2, STDIO)}).build()
     posix_at = struct.unpack_from("<Q", data, 48 + 16)[0]
     # given one flipped bit in the compressed POSIX records
     damaged = bytearray(data)
@@ -117,9 +114,8 @@ def test_a_damaged_module_costs_that_module_alone(log_writer, harvest_bytes):
     assert found.units == found.accounted
 
 
-def test_a_truncated_log_names_what_is_lost(log_writer, harvest_bytes):
-    posix = struct.pack("<Qq69q17d", 7, 0, *[1] * 69, *[0.0] * 17)
-    data = log_writer(modules={"POSIX": (4, posix)}).build()
+def test_a_truncated_log_names_what_is_lost(harvest_bytes):
+    data = LogWriter(modules={"POSIX": (4, POSIX)}).build()
 
     found = harvest_bytes(data[:-9])
 
@@ -127,8 +123,8 @@ def test_a_truncated_log_names_what_is_lost(log_writer, harvest_bytes):
     assert "truncated" in found.rejects[0].reason
 
 
-def test_unknown_modules_and_versions_are_named(log_writer, harvest_bytes):
-    data = log_writer(modules={"40": (1, b"?" * 50), "POSIX": (9, b"!" * 704)}).build()
+def test_unknown_modules_and_versions_are_named(harvest_bytes):
+    data = LogWriter(modules={"40": (1, b"?" * 50), "POSIX": (9, b"!" * 704)}).build()
 
     found = harvest_bytes(data)
 
@@ -139,8 +135,8 @@ def test_unknown_modules_and_versions_are_named(log_writer, harvest_bytes):
     }
 
 
-def test_names_that_repeat_collide_or_are_no_utf8(log_writer, harvest_bytes):
-    log = log_writer(names=[(1, "/a"), (1, "/a"), (1, "/b"), (2, "")])
+def test_names_that_repeat_collide_or_are_no_utf8(harvest_bytes):
+    log = LogWriter(names=[(1, "/a"), (1, "/a"), (1, "/b"), (2, "")])
 
     found = harvest_bytes(log.build())
 
@@ -150,10 +146,9 @@ def test_names_that_repeat_collide_or_are_no_utf8(log_writer, harvest_bytes):
     assert found.units == found.accounted
 
 
-def test_too_many_names_cost_the_names_alone(log_writer, harvest_bytes, monkeypatch):
+def test_too_many_names_cost_the_names_alone(harvest_bytes, monkeypatch):
     monkeypatch.setattr("harvest_darshan.read.names.MOST", 3)
-    stdio = struct.pack("<Qq14q15d", 7, 0, *[1] * 14, *[0.0] * 15)
-    log = log_writer(names=[(i, f"/{i}") for i in range(4)], modules={"STDIO": (2, stdio)})
+    log = LogWriter(names=[(i, f"/{i}") for i in range(4)], modules={"STDIO": (2, STDIO)})
 
     found = harvest_bytes(log.build())
 
@@ -162,10 +157,10 @@ def test_too_many_names_cost_the_names_alone(log_writer, harvest_bytes, monkeypa
     assert found.units == found.accounted
 
 
-def test_a_mount_is_the_longest_that_leads_to_the_path(log_writer, harvest_bytes):
+def test_a_mount_is_the_longest_that_leads_to_the_path(harvest_bytes):
     mounts = [("ext4", "/"), ("nfs", "/home"), ("lustre", "/home/big")]
     paths = ["/home/big/x", "/home/bigger", "/homework", "<STDIN>", "/home"]
-    log = log_writer(mounts=mounts, names=list(enumerate(paths)))
+    log = LogWriter(mounts=mounts, names=list(enumerate(paths)))
 
     found = harvest_bytes(log.build())
 
@@ -173,8 +168,8 @@ def test_a_mount_is_the_longest_that_leads_to_the_path(log_writer, harvest_bytes
     assert points == ["/home/big", "/home", "/", None, "/home"]
 
 
-def test_lines_that_are_no_mount_are_rejects(log_writer, harvest_bytes):
-    found = harvest_bytes(log_writer(mounts=[("ext4", "/"), ("", "/cut")]).build())
+def test_lines_that_are_no_mount_are_rejects(harvest_bytes):
+    found = harvest_bytes(LogWriter(mounts=[("ext4", "/"), ("", "/cut")]).build())
 
     assert [(r.position, r.raw) for r in found.rejects] == [(2, b"\t/cut")]
     assert found.units == found.accounted

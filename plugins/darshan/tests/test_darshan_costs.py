@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from darshan_logs import log
+from darshan_logs import counter_record, log
 from reporting import page_of
 
 from harvest_darshan.rules import RULES
@@ -22,14 +22,14 @@ def rates(data: Any, **settings: Any) -> dict[str, tuple[Any, ...]]:
     return {row["layer"]: tuple(row[name] for name in names) for row in rows}
 
 
-def test_the_slowest_process_decides_the_bandwidth_of_a_job(opened, make_record):
+def test_the_slowest_process_decides_the_bandwidth_of_a_job(opened):
     """Given a file of all ranks, and files of two ranks, then what a rank spends adds up."""
     posix = (
-        make_record("POSIX", X, ALL, BYTES_READ=600, F_READ_TIME=4.0, F_SLOWEST_RANK_TIME=3.0)
-        + make_record("POSIX", Y, 0, BYTES_WRITTEN=100, F_WRITE_TIME=1.0, F_META_TIME=0.5)
-        + make_record("POSIX", Y, 1, BYTES_WRITTEN=100, F_WRITE_TIME=2.0, F_META_TIME=0.5)
+        counter_record("POSIX", X, ALL, BYTES_READ=600, F_READ_TIME=4.0, F_SLOWEST_RANK_TIME=3.0)
+        + counter_record("POSIX", Y, 0, BYTES_WRITTEN=100, F_WRITE_TIME=1.0, F_META_TIME=0.5)
+        + counter_record("POSIX", Y, 1, BYTES_WRITTEN=100, F_WRITE_TIME=2.0, F_META_TIME=0.5)
     )
-    stdio = make_record("STDIO", Y, 1, BYTES_WRITTEN=30, F_WRITE_TIME=0.5)
+    stdio = counter_record("STDIO", Y, 1, BYTES_WRITTEN=30, F_WRITE_TIME=0.5)
     modules = {"POSIX": (4, posix), "STDIO": (2, stdio)}
     data = opened(log("r/u_a_id50-1", 50, 0, 10, nprocs=2, modules=modules))
     # 3 s of the slowest rank of the shared file, and 2.5 s of rank 1 alone
@@ -39,9 +39,9 @@ def test_the_slowest_process_decides_the_bandwidth_of_a_job(opened, make_record)
     }
 
 
-def test_logs_that_ran_together_wait_for_the_slowest_and_others_add_up(opened, make_record):
+def test_logs_that_ran_together_wait_for_the_slowest_and_others_add_up(opened):
     def moved(seconds: float) -> dict[str, Any]:
-        record = make_record("POSIX", X, 0, BYTES_READ=100, F_READ_TIME=seconds)
+        record = counter_record("POSIX", X, 0, BYTES_READ=100, F_READ_TIME=seconds)
         return {"modules": {"POSIX": (4, record)}}
 
     data = opened(
@@ -53,9 +53,9 @@ def test_logs_that_ran_together_wait_for_the_slowest_and_others_add_up(opened, m
     assert set(data.view("io.bandwidth", per="log").collect()["slowest_s"]) == {2.0, 4.0, 1.0}
 
 
-def test_what_could_not_be_read_is_not_slow(opened, make_record):
+def test_what_could_not_be_read_is_not_slow(opened):
     """Given a damaged module, then its layer has a row without numbers."""
-    record = make_record("POSIX", X, 0, BYTES_READ=100, F_READ_TIME=1.0)
+    record = counter_record("POSIX", X, 0, BYTES_READ=100, F_READ_TIME=1.0)
     data = opened(log("r/u_a_id50-1", 50, 0, 10, modules={"POSIX": (4, record[:-9])}))
     assert rates(data) == {"POSIX": (None,) * 5}
     assert data.view("io.bandwidth").collect()["certainty"].to_list() == [
@@ -72,13 +72,13 @@ def ranked(data: Any, **settings: Any) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture
-def two_jobs(opened: Any, make_record: Any) -> Any:
+def two_jobs(opened: Any) -> Any:
     """Job 51 with 2,000 small reads of 3 s and as many writes of 2 s; 52 with reads of 9 s."""
 
     def posix(**more: float) -> dict[str, Any]:
         sizes = {f"SIZE_{op}_1K_10K": 2000 for op in ("READ", "WRITE") if f"{op}S" in more}
         files = {"FILE_ALIGNMENT": 4096, "MAX_BYTE_READ": 9_999_999, "MAX_BYTE_WRITTEN": 9_999_999}
-        return {"modules": {"POSIX": (4, make_record("POSIX", X, 0, **files, **sizes, **more))}}
+        return {"modules": {"POSIX": (4, counter_record("POSIX", X, 0, **files, **sizes, **more))}}
 
     reads = {"READS": 2000, "BYTES_READ": 10_000_000, "SEQ_READS": 2000}
     writes = {"WRITES": 2000, "BYTES_WRITTEN": 10_000_000, "SEQ_WRITES": 2000}
@@ -108,11 +108,11 @@ def test_a_finding_that_costs_no_time_has_no_hours(two_jobs):
     ]
 
 
-def test_findings_on_the_same_time_count_once(opened, make_record):
+def test_findings_on_the_same_time_count_once(opened):
     """Given reads that are small and random, then their time counts once; STDIO's is not added."""
     counts = {"READS": 2000, "SIZE_READ_1K_10K": 2000, "BYTES_READ": 10**7, "MAX_BYTE_READ": 10**7}
-    posix = make_record("POSIX", X, 0, **counts, F_READ_TIME=4.0, F_META_TIME=20.0)
-    stdio = make_record("STDIO", Y, 0, BYTES_READ=10**8, READS=5, F_READ_TIME=7.0)
+    posix = counter_record("POSIX", X, 0, **counts, F_READ_TIME=4.0, F_META_TIME=20.0)
+    stdio = counter_record("STDIO", Y, 0, BYTES_READ=10**8, READS=5, F_READ_TIME=7.0)
     data = opened(
         log("r/u_a_id50-1", 50, 0, 100, modules={"POSIX": (4, posix), "STDIO": (2, stdio)})
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from darshan_logs import LogWriter, dxt_record
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,10 +16,10 @@ START = datetime(2023, 11, 14, 22, 13, 20, 250_000, UTC)
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("compression", ["zlib", "bzip2"])
-def test_stock_segments(log_writer, make_dxt, harvest_bytes, order, compression):
-    records = make_dxt(order, 7, [(0, 10, 0.5, 0.75)], [(10, 5, 1.0, 1.5), (15, 5, 2.0, 2.5)])
-    records += make_dxt(order, 2**64 - 1, [], [(0, 1, 3.0, 4.0)], rank=3, host="node2")
-    log = log_writer(order=order, compression=compression, modules={"DXT_POSIX": (1, records)})
+def test_stock_segments(harvest_bytes, order, compression):
+    records = dxt_record(order, 7, [(0, 10, 0.5, 0.75)], [(10, 5, 1.0, 1.5), (15, 5, 2.0, 2.5)])
+    records += dxt_record(order, 2**64 - 1, [], [(0, 1, 3.0, 4.0)], rank=3, host="node2")
+    log = LogWriter(order=order, compression=compression, modules={"DXT_POSIX": (1, records)})
 
     found = harvest_bytes(log.build())
 
@@ -37,10 +38,10 @@ def test_stock_segments(log_writer, make_dxt, harvest_bytes, order, compression)
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_segments_with_a_thread(log_writer, make_dxt, harvest_bytes, order):
+def test_segments_with_a_thread(harvest_bytes, order):
     threads = [22_505_133_057_792, 1, 2**59]
     reads = [(i, 1, float(i), i + 0.5, f"pthread_id={t}") for i, t in enumerate(threads)]
-    log = log_writer(order=order, modules={"DXT_POSIX": (1, make_dxt(order, 7, [], reads))})
+    log = LogWriter(order=order, modules={"DXT_POSIX": (1, dxt_record(order, 7, [], reads))})
 
     found = harvest_bytes(log.build())
 
@@ -49,11 +50,11 @@ def test_segments_with_a_thread(log_writer, make_dxt, harvest_bytes, order):
     assert found.rows("darshan.job")[0]["hostname"] == "node1"
 
 
-def test_a_text_that_is_no_thread_is_kept(log_writer, make_dxt, harvest_bytes):
+def test_a_text_that_is_no_thread_is_kept(harvest_bytes):
     texts = ["pthread_id=12", "pthread_id=", "pthread_id=1x", "thread=5", ""]
     texts.append("pthread_id=" + "9" * 30)
     reads = [(0, 1, 0.0, 1.0, text) for text in texts]
-    log = log_writer(modules={"DXT_POSIX": (1, make_dxt("<", 7, [], reads))})
+    log = LogWriter(modules={"DXT_POSIX": (1, dxt_record("<", 7, [], reads))})
 
     rows = harvest_bytes(log.build()).rows("darshan.dxt_segment")
 
@@ -62,44 +63,42 @@ def test_a_text_that_is_no_thread_is_kept(log_writer, make_dxt, harvest_bytes):
     assert kept == [None, *texts[1:4], None, texts[5]]
 
 
-def test_records_that_fill_the_region_in_neither_layout_are_unread(
-    log_writer, make_dxt, harvest_bytes
-):
-    records = make_dxt("<", 7, [], [(0, 1, 0.0, 1.0)]) + b"\1" * 40
-    found = harvest_bytes(log_writer(modules={"DXT_POSIX": (1, records)}).build())
+def test_records_that_fill_the_region_in_neither_layout_are_unread(harvest_bytes):
+    records = dxt_record("<", 7, [], [(0, 1, 0.0, 1.0)]) + b"\1" * 40
+    found = harvest_bytes(LogWriter(modules={"DXT_POSIX": (1, records)}).build())
 
     assert found.rows("darshan.job")[0]["unread_modules"] == ["DXT_POSIX"]
     assert "do not fill it" in found.rejects[0].reason
     assert "darshan.dxt_segment" not in found.tables
 
 
-def test_negative_and_huge_counts_are_damage(log_writer, make_dxt, harvest_bytes):
-    good = bytearray(make_dxt("<", 7, [], [(0, 1, 0.0, 1.0)]))
+def test_negative_and_huge_counts_are_damage(harvest_bytes):
+    good = bytearray(dxt_record("<", 7, [], [(0, 1, 0.0, 1.0)]))
     for count in (-1, 2**62):
         good[96:104] = count.to_bytes(8, "little", signed=True)
-        found = harvest_bytes(log_writer(modules={"DXT_POSIX": (1, bytes(good))}).build())
+        found = harvest_bytes(LogWriter(modules={"DXT_POSIX": (1, bytes(good))}).build())
         assert len(found.rejects) == 1
 
 
-def test_a_record_without_segments_is_counted(log_writer, make_dxt, harvest_bytes):
-    records = make_dxt("<", 7) + make_dxt("<", 7, [(0, 1, 0.0, 1.0)])
-    found = harvest_bytes(log_writer(modules={"DXT_POSIX": (1, records)}).build())
+def test_a_record_without_segments_is_counted(harvest_bytes):
+    records = dxt_record("<", 7) + dxt_record("<", 7, [(0, 1, 0.0, 1.0)])
+    found = harvest_bytes(LogWriter(modules={"DXT_POSIX": (1, records)}).build())
 
     assert sum(found.folded.values()) == 1
     assert found.units == found.accounted
 
 
-def test_dxt_mpiio_version_1_has_no_offsets(log_writer, make_dxt, harvest_bytes):
-    records = make_dxt("<", 7, [(99, 1, 0.0, 1.0)])
+def test_dxt_mpiio_version_1_has_no_offsets(harvest_bytes):
+    records = dxt_record("<", 7, [(99, 1, 0.0, 1.0)])
     for version, offset in ((1, None), (2, 99)):
-        found = harvest_bytes(log_writer(modules={"DXT_MPIIO": (version, records)}).build())
+        found = harvest_bytes(LogWriter(modules={"DXT_MPIIO": (version, records)}).build())
         assert found.rows("darshan.dxt_segment")[0]["offset"] == offset
 
 
-def test_times_that_cannot_be_are_null(log_writer, make_dxt, harvest_bytes):
+def test_times_that_cannot_be_are_null(harvest_bytes):
     reads = [(0, 1, float("nan"), 1.0), (0, 1, -1e300, float("inf"))]
     found = harvest_bytes(
-        log_writer(modules={"DXT_POSIX": (1, make_dxt("<", 7, [], reads))}).build()
+        LogWriter(modules={"DXT_POSIX": (1, dxt_record("<", 7, [], reads))}).build()
     )
 
     rows = found.rows("darshan.dxt_segment")
@@ -108,16 +107,14 @@ def test_times_that_cannot_be_are_null(log_writer, make_dxt, harvest_bytes):
 
 
 @pytest.mark.parametrize("variant", [False, True])
-def test_batches_and_pieces_do_not_change_the_rows(
-    log_writer, make_dxt, harvest_bytes, monkeypatch, variant
-):
+def test_batches_and_pieces_do_not_change_the_rows(harvest_bytes, monkeypatch, variant):
     # given records that are larger and smaller than a batch, of which nothing is kept in memory
     text = ("pthread_id=5",) if variant else ()
     records = b""
     for number, count in enumerate((1, 50, 3, 0, 17)):
         segments = [(i, i, float(i), i + 1.0, *text) for i in range(count)]
-        records += make_dxt("<", number, segments, segments[:4])
-    data = log_writer(modules={"DXT_POSIX": (1, records)}).build()
+        records += dxt_record("<", number, segments, segments[:4])
+    data = LogWriter(modules={"DXT_POSIX": (1, records)}).build()
     whole = harvest_bytes(data).tables["darshan.dxt_segment"]
     monkeypatch.setattr(dxt, "BATCH_ROWS", 7)
     monkeypatch.setattr("harvest_darshan.read.regions.KEEP", 0)
@@ -142,16 +139,16 @@ record = st.tuples(
 
 @pytest.mark.slow
 @given(st.lists(record, min_size=1, max_size=5), st.booleans(), st.sampled_from("<>"))
-def test_every_segment_comes_back(log_writer, make_dxt, tmp_path_factory, made, variant, order):
+def test_every_segment_comes_back(tmp_path_factory, made, variant, order):
     from harvest import collect
     from harvest_darshan.source import DarshanSource
 
     text = ("pthread_id=77",) if variant else ()
     data = b"".join(
-        make_dxt(order, i, [(*s, *text) for s in w], [(*s, *text) for s in r]) for i, w, r in made
+        dxt_record(order, i, [(*s, *text) for s in w], [(*s, *text) for s in r]) for i, w, r in made
     )
     path = tmp_path_factory.mktemp("dxt") / "x.darshan"
-    path.write_bytes(log_writer(order=order, modules={"DXT_POSIX": (1, data)}).build())
+    path.write_bytes(LogWriter(order=order, modules={"DXT_POSIX": (1, data)}).build())
 
     rows = collect(DarshanSource(str(path))).rows("darshan.dxt_segment")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from darshan_logs import VERSIONS, modules
+from darshan_logs import VERSIONS, LogWriter, counter_record, dxt_record, modules
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from night import NIGHT
@@ -152,13 +152,13 @@ def test_what_darshan_did_not_watch_is_no_fault(dataset):
 
 
 @pytest.mark.parametrize("module", ["DXT_POSIX", "DXT_MPIIO"])
-def test_of_a_trace_what_cannot_be_is_left_out(opened, make_dxt, module):
+def test_of_a_trace_what_cannot_be_is_left_out(opened, module):
     # given five reads: of -8 bytes, endless, without a time, that ends before it begins; one good
     times = [(1.0, 2.0), (1.0, math.inf), (math.nan, math.nan), (3.0, 1.0), (4.0, 4.5)]
     sizes = [-8, 16, 32, 64, 128]
     reads = [(at, size, *time) for at, (size, time) in enumerate(zip(sizes, times, strict=True))]
     version = 2 if module == "DXT_MPIIO" else 1
-    modules = {module: (version, make_dxt("<", 7, reads=reads))}
+    modules = {module: (version, dxt_record("<", 7, reads=reads))}
     data = opened(("u_a_id50-1_1-1-1-1_1.darshan", {"modules": modules, "nprocs": 2}))
 
     (rank,) = rows(data, "io.ranks")
@@ -178,9 +178,9 @@ def test_of_a_trace_what_cannot_be_is_left_out(opened, make_dxt, module):
     assert f"time of {module} is inf and 2 others" in notes(data)
 
 
-def test_lengths_of_a_trace_do_not_wrap(opened, make_dxt):
+def test_lengths_of_a_trace_do_not_wrap(opened):
     reads = [(0, MOST, 1.0, 2.0), (MOST, MOST, 2.0, 3.0)]
-    modules = {"DXT_POSIX": (1, make_dxt("<", 7, reads=reads))}
+    modules = {"DXT_POSIX": (1, dxt_record("<", 7, reads=reads))}
     data = opened(("u_a_id50-1_1-1-1-1_1.darshan", {"modules": modules, "nprocs": 2}))
 
     (rank,) = rows(data, "io.ranks")
@@ -226,8 +226,8 @@ def test_bytes_of_heat_maps_do_not_wrap(opened):
         ("u_a_id50-1_1-1-1-1_1.darshan_partial", (1_700_000_010, 0)),
     ],
 )
-def test_a_log_that_darshan_did_not_finish_says_so(opened, make_record, name, end):
-    posix = make_record("POSIX", 7, BYTES_READ=30)
+def test_a_log_that_darshan_did_not_finish_says_so(opened, name, end):
+    posix = counter_record("POSIX", 7, BYTES_READ=30)
     data = opened((name, {"modules": {"POSIX": (4, posix)}, "end": end, "nprocs": 2}))
 
     (job,) = rows(data, "io.jobs")
@@ -250,8 +250,8 @@ def test_a_clock_that_was_set_back_leaves_the_run_unknown(dataset):
     assert "before it begins, because its clock was set back" in notes(data)
 
 
-def test_modules_that_darshan_cut_off_make_lower_bounds(opened, make_record):
-    posix = make_record("POSIX", 7, BYTES_READ=30)
+def test_modules_that_darshan_cut_off_make_lower_bounds(opened):
+    posix = counter_record("POSIX", 7, BYTES_READ=30)
     data = opened(("a.darshan", {"modules": {"POSIX": (4, posix)}, "partial": ["POSIX"]}))
 
     assert rows(data, "io.files")[0]["certainty"] == ["lower_bound"]
@@ -290,7 +290,7 @@ LOG = st.tuples(st.lists(RECORD, min_size=1, max_size=3), st.lists(RECORD, max_s
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(logs=st.lists(LOG, min_size=10, max_size=10))
-def test_views_have_what_python_reckons(tmp_path_factory, log_writer, logs):
+def test_views_have_what_python_reckons(tmp_path_factory, logs):
     # given logs of POSIX and STDIO, each in a directory of its own
     place = tmp_path_factory.mktemp("random")
     for number, (posix, stdio) in enumerate(logs):
@@ -298,7 +298,7 @@ def test_views_have_what_python_reckons(tmp_path_factory, log_writer, logs):
         held += [("STDIO", 7 + at, rec) for at, rec in enumerate(stdio)]
         (place / "in" / str(number)).mkdir(parents=True)
         (place / "in" / str(number) / "a.darshan").write_bytes(
-            log_writer(modules=modules(*held), nprocs=2, job_id=number + 1).build()
+            LogWriter(modules=modules(*held), nprocs=2, job_id=number + 1).build()
         )
     harvest.run(f"darshan:{place / 'in'}", f"parquet:{place / 'out'}", workers=1)
     data = harvest.open(place / "out")

@@ -6,10 +6,11 @@ import struct
 from typing import Any
 
 import pytest
-from darshan_logs import log
+from darshan_logs import counter_record, dxt_record, log
 from reporting import page_of
 
 from harvest import UsageError
+from harvest.toolkit.frames import condition
 from harvest_darshan.plugin import VIEWS
 
 SHARED = 2**64 - 1  # rank -1
@@ -54,11 +55,11 @@ def test_logs_of_one_job_id_are_one_job_and_without_a_scheduler_those_that_overl
         data.view("io.requests", job="x").collect()
 
 
-def test_a_job_is_called_after_the_program_that_moves_bytes(opened, make_record):
+def test_a_job_is_called_after_the_program_that_moves_bytes(opened):
     """Given mpiexec, which starts first and reads little, then the job is that of its program."""
 
     def moved(read: int) -> dict[str, Any]:
-        record = make_record("POSIX", X, READS=1, BYTES_READ=read, F_READ_TIME=1.0)
+        record = counter_record("POSIX", X, READS=1, BYTES_READ=read, F_READ_TIME=1.0)
         return {"modules": {"POSIX": (4, record)}}
 
     data = opened(
@@ -73,24 +74,24 @@ def test_a_job_is_called_after_the_program_that_moves_bytes(opened, make_record)
     assert page_of(data, "darshan.io").title == "I/O of sim (pid 11)"
 
 
-def test_numbers_of_a_job_are_sums_over_its_logs_and_each_layer_counts_once(opened, make_record):
+def test_numbers_of_a_job_are_sums_over_its_logs_and_each_layer_counts_once(opened):
     # given two processes of 10 s: one reads /x through POSIX, twice; the other through MPI-IO,
     # which waits 2 s beyond the 1 s in POSIX; and writes /y through MPI-IO alone, and a stream
-    first = make_record(
+    first = counter_record(
         "POSIX", X, READS=4, SEQ_READS=1, BYTES_READ=400, MAX_BYTE_READ=199, SIZE_READ_0_100=4,
         F_READ_TIME=0.5, F_META_TIME=0.25, FILE_NOT_ALIGNED=3, MEM_NOT_ALIGNED=-1,
     )  # fmt: skip
     second = {
         "POSIX": (
             4,
-            make_record("POSIX", X, READS=1, BYTES_READ=200, MAX_BYTE_READ=199, F_READ_TIME=1),
+            counter_record("POSIX", X, READS=1, BYTES_READ=200, MAX_BYTE_READ=199, F_READ_TIME=1),
         ),
         "MPI-IO": (
             3,
-            make_record("MPI-IO", X, INDEP_READS=1, BYTES_READ=200, F_READ_TIME=3)
-            + make_record("MPI-IO", Y, COLL_WRITES=2, BYTES_WRITTEN=50, F_WRITE_TIME=0.125),
+            counter_record("MPI-IO", X, INDEP_READS=1, BYTES_READ=200, F_READ_TIME=3)
+            + counter_record("MPI-IO", Y, COLL_WRITES=2, BYTES_WRITTEN=50, F_WRITE_TIME=0.125),
         ),
-        "STDIO": (2, make_record("STDIO", Y, WRITES=5, BYTES_WRITTEN=25, F_WRITE_TIME=0.5)),
+        "STDIO": (2, counter_record("STDIO", Y, WRITES=5, BYTES_WRITTEN=25, F_WRITE_TIME=0.5)),
     }
     data = opened(
         log("r/u_a_id50-1", 50, 0, 10, modules={"POSIX": (4, first)}),
@@ -122,15 +123,15 @@ def test_numbers_of_a_job_are_sums_over_its_logs_and_each_layer_counts_once(open
 
 
 @pytest.mark.slow
-def test_a_shared_file_with_a_straggler_is_the_first_finding_of_its_page(opened, make_record):
+def test_a_shared_file_with_a_straggler_is_the_first_finding_of_its_page(opened):
     # given 4 ranks over 10 s; rank 3 is 4 s in a file for which rank 0 needs 1 s
-    shared = make_record(
+    shared = counter_record(
         "POSIX", X, -1, WRITES=40, SEQ_WRITES=40, CONSEC_WRITES=40, BYTES_WRITTEN=4 << 20,
         SIZE_WRITE_100K_1M=40, MAX_BYTE_WRITTEN=(4 << 20) - 1, F_WRITE_TIME=8,
         FASTEST_RANK=0, SLOWEST_RANK=3, FASTEST_RANK_BYTES=1 << 20, SLOWEST_RANK_BYTES=1 << 20,
         F_FASTEST_RANK_TIME=1, F_SLOWEST_RANK_TIME=4,
     )  # fmt: skip
-    upper = make_record("MPI-IO", X, -1, COLL_WRITES=40, NB_WRITES=1, F_WRITE_TIME=8)
+    upper = counter_record("MPI-IO", X, -1, COLL_WRITES=40, NB_WRITES=1, F_WRITE_TIME=8)
     modules = {"POSIX": (4, shared), "MPI-IO": (3, upper)}
     data = opened(
         log("r/u_a_id50-1", 50, 0, 10, nprocs=4, modules=modules, partial=["MPI-IO"]),
@@ -147,32 +148,26 @@ def test_a_shared_file_with_a_straggler_is_the_first_finding_of_its_page(opened,
     ]
     for found in verdict.found:
         rows = data.view(found.evidence.view, **found.evidence.settings).collect()
-        assert found.evidence.rows == rows.filter(harvest_condition(found, rows)).height
-
-
-def harvest_condition(found: Any, rows: Any) -> Any:
-    """The evidence's condition, as ``harvest view --where`` reads it."""
-    from harvest.toolkit.frames import condition
-
-    return condition(found.evidence.where, rows)
+        # as ``harvest view --where`` does
+        assert found.evidence.rows == rows.filter(condition(found.evidence.where, rows)).height
 
 
 # ---- the page -----------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_the_page_shows_what_the_log_has(opened, make_record, make_dxt):
+def test_the_page_shows_what_the_log_has(opened):
     # given a rank with 3 reads, of which one is traced; and a stream
     modules = {
         "POSIX": (
             4,
-            make_record(
+            counter_record(
                 "POSIX", X, READS=3, OPENS=2, MMAPS=-1, BYTES_READ=3000, SIZE_READ_100_1K=3,
                 F_READ_TIME=2, SEQ_READS=2, CONSEC_READS=1,
             ),
         ),
-        "STDIO": (2, make_record("STDIO", Y, WRITES=5, BYTES_WRITTEN=25, F_META_TIME=1)),
-        "DXT_POSIX": (1, make_dxt("<", X, reads=[(0, 1000, 1.0, 3.0)])),
+        "STDIO": (2, counter_record("STDIO", Y, WRITES=5, BYTES_WRITTEN=25, F_META_TIME=1)),
+        "DXT_POSIX": (1, dxt_record("<", X, reads=[(0, 1000, 1.0, 3.0)])),
     }  # fmt: skip
     report = opened(log("r/u_a_id50-1", 50, 0, 10, modules=modules)).report("darshan.io", top=1)
 
@@ -226,10 +221,10 @@ def _drawn(plot: Any) -> Any:
     return figure
 
 
-def test_waiting_in_mpi_io_is_shown_beside_what_reached_the_file(opened, make_dxt):
+def test_waiting_in_mpi_io_is_shown_beside_what_reached_the_file(opened):
     # given 2 ranks that write a second each through MPI-IO, of which POSIX has 0.1 s
-    upper = b"".join(make_dxt("<", X, [(0, 100, 1.0, 2.0)], rank=rank) for rank in (0, 1))
-    below = b"".join(make_dxt("<", X, [(0, 100, 1.9, 2.0)], rank=rank) for rank in (0, 1))
+    upper = b"".join(dxt_record("<", X, [(0, 100, 1.0, 2.0)], rank=rank) for rank in (0, 1))
+    below = b"".join(dxt_record("<", X, [(0, 100, 1.9, 2.0)], rank=rank) for rank in (0, 1))
     modules = {"DXT_POSIX": (1, below), "DXT_MPIIO": (2, upper)}
     data = opened(log("r/u_a_id50-1", 50, 0, 10, nprocs=2, modules=modules))
     report = page_of(data, "darshan.io")
@@ -277,11 +272,11 @@ def test_a_run_that_two_directories_are_named_like_is_refused(opened):
 
 
 @pytest.mark.slow
-def test_of_many_jobs_the_page_lists_those_with_most_io(opened, make_record):
+def test_of_many_jobs_the_page_lists_those_with_most_io(opened):
     logs = [
         log(
             f"r/u_a_id{number}-1", number, 0, 10,
-            modules={"POSIX": (4, make_record("POSIX", X, READS=1, F_READ_TIME=number / 10))},
+            modules={"POSIX": (4, counter_record("POSIX", X, READS=1, F_READ_TIME=number / 10))},
         )
         for number in (51, 52, 53)
     ]  # fmt: skip

@@ -6,6 +6,7 @@ import struct
 from datetime import UTC, datetime
 
 import pytest
+from darshan_logs import LogWriter
 
 from harvest_darshan.read.autoperf import APMPI_COUNTERS, APMPI_TIMERS, APXC_COUNTERS
 from harvest_darshan.read.layouts import FIXED
@@ -34,9 +35,7 @@ def test_all_layouts_have_the_size_that_darshan_gives_them():
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize(("module", "version"), SIZES)
-def test_each_word_of_a_record_reaches_its_column(
-    log_writer, harvest_bytes, module, version, order
-):
+def test_each_word_of_a_record_reaches_its_column(harvest_bytes, module, version, order):
     # given two records whose every word is a number of its own
     words = FIXED[module][version].words
     values, data = [], b""
@@ -51,7 +50,7 @@ def test_each_word_of_a_record_reaches_its_column(
             kind = "d" if isinstance(value, float) else "Q"
             data += struct.pack(order + kind, value)
 
-    found = harvest_bytes(log_writer(order=order, modules={module: (version, data)}).build())
+    found = harvest_bytes(LogWriter(order=order, modules={module: (version, data)}).build())
 
     rows = found.rows(f"darshan.{TYPE.get(module, module.lower())}")
     assert len(rows) == 2
@@ -67,14 +66,14 @@ def test_each_word_of_a_record_reaches_its_column(
     assert not found.rejects
 
 
-def test_first_and_last_time_of_a_record(log_writer, harvest_bytes):
+def test_first_and_last_time_of_a_record(harvest_bytes):
     names = [w for w in FIXED["POSIX"][4].words if w and "_F_" in w]
     timers = dict.fromkeys(names, 0.0)
     timers |= {"POSIX_F_READ_START_TIMESTAMP": 2.0, "POSIX_F_CLOSE_END_TIMESTAMP": 7.5}
     data = struct.pack("<Qq69q17d", 7, 0, *[0] * 69, *timers.values())
     never = struct.pack("<Qq69q17d", 7, 0, *[0] * 69, *[0.0] * 17)
 
-    found = harvest_bytes(log_writer(modules={"POSIX": (4, data + never)}).build())
+    found = harvest_bytes(LogWriter(modules={"POSIX": (4, data + never)}).build())
 
     first, second = found.rows("darshan.posix")
     assert first["first_time"] == datetime(2023, 11, 14, 22, 13, 22, 250_000, UTC)
@@ -83,11 +82,11 @@ def test_first_and_last_time_of_a_record(log_writer, harvest_bytes):
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_lustre_version_1_is_one_component(log_writer, harvest_bytes, order):
+def test_lustre_version_1_is_one_component(harvest_bytes, order):
     data = struct.pack(order + "Qq5q3q", 7, -1, 248, 5, -1, 1 << 20, 3, 11, 22, 33)
     data += struct.pack(order + "Qq5q1q", 8, 0, 248, 5, -1, 1 << 20, 1, 44)
 
-    rows = harvest_bytes(log_writer(order=order, modules={"LUSTRE": (1, data)}).build()).rows(
+    rows = harvest_bytes(LogWriter(order=order, modules={"LUSTRE": (1, data)}).build()).rows(
         "darshan.lustre"
     )
 
@@ -99,7 +98,7 @@ def test_lustre_version_1_is_one_component(log_writer, harvest_bytes, order):
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_lustre_version_2_has_components(log_writer, harvest_bytes, order):
+def test_lustre_version_2_has_components(harvest_bytes, order):
     def component(size, count, pool=b""):
         return struct.pack(order + "7q16s", size, count, 0, 16, 0, -1, 0, pool)
 
@@ -109,7 +108,7 @@ def test_lustre_version_2_has_components(log_writer, harvest_bytes, order):
     data += struct.pack(order + "5q", 1, 2, 3, 0, 0)
     data += struct.pack(order + "Qqqq", 8, 0, 0, 0)
 
-    found = harvest_bytes(log_writer(order=order, modules={"LUSTRE": (2, data)}).build())
+    found = harvest_bytes(LogWriter(order=order, modules={"LUSTRE": (2, data)}).build())
 
     rows = found.rows("darshan.lustre")
     keys = ("record_id", "component", "LUSTRE_COMP_POOL_NAME", "LUSTRE_COMP_OST_IDS")
@@ -123,14 +122,14 @@ def test_lustre_version_2_has_components(log_writer, harvest_bytes, order):
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_heat_maps(log_writer, harvest_bytes, monkeypatch, order):
+def test_heat_maps(harvest_bytes, monkeypatch, order):
     # given batches of a single heat map, as long ones have
     monkeypatch.setattr("harvest_darshan.read.variable._ITEMS", 1)
     data = struct.pack(order + "QqdqQQ", 7, 0, 0.5, 3, 1, 2)
     data += struct.pack(order + "6q", 1, 2, 3, 4, 5, 6)
     data += struct.pack(order + "QqdqQQ", 8, 1, 0.5, 0, 1, 2)
 
-    rows = harvest_bytes(log_writer(order=order, modules={"HEATMAP": (1, data)}).build()).rows(
+    rows = harvest_bytes(LogWriter(order=order, modules={"HEATMAP": (1, data)}).build()).rows(
         "darshan.heatmap"
     )
 
@@ -142,11 +141,11 @@ def test_heat_maps(log_writer, harvest_bytes, monkeypatch, order):
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_mdhim(log_writer, harvest_bytes, order):
+def test_mdhim(harvest_bytes, order):
     data = struct.pack(order + "Qq5q4d3q", 7, 0, 1, 2, 3, 4, 3, 0.1, 0.2, 0.3, 0.4, 9, 8, 7)
     data += struct.pack(order + "Qq5q4d1q", 8, 0, 1, 2, 3, 4, 0, 0.1, 0.2, 0.3, 0.4, 6)
 
-    rows = harvest_bytes(log_writer(order=order, modules={"MDHIM": (1, data)}).build()).rows(
+    rows = harvest_bytes(LogWriter(order=order, modules={"MDHIM": (1, data)}).build()).rows(
         "darshan.mdhim"
     )
 
@@ -155,7 +154,7 @@ def test_mdhim(log_writer, harvest_bytes, order):
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_autoperf(log_writer, harvest_bytes, order):
+def test_autoperf(harvest_bytes, order):
     mpi = struct.pack(order + "QqqI4xdd", 1, 0, 280520118345, 1, 0.25, 0.5)
     for rank in (0, 1):
         mpi += struct.pack(order + "Qq", 1, rank)
@@ -167,7 +166,7 @@ def test_autoperf(log_writer, harvest_bytes, order):
     router += struct.pack(f"{order}{len(APXC_COUNTERS)}Q", *range(len(APXC_COUNTERS)))
 
     found = harvest_bytes(
-        log_writer(order=order, modules={"APXC": (1, router), "APMPI": (1, mpi)}).build()
+        LogWriter(order=order, modules={"APXC": (1, router), "APMPI": (1, mpi)}).build()
     )
 
     rows = found.rows("darshan.apmpi")
@@ -195,8 +194,8 @@ def test_autoperf(log_writer, harvest_bytes, order):
         ("APXC", 1, b"x" * 10),
     ],
 )
-def test_records_that_do_not_fill_their_region(log_writer, harvest_bytes, module, version, data):
-    found = harvest_bytes(log_writer(modules={module: (version, data)}).build())
+def test_records_that_do_not_fill_their_region(harvest_bytes, module, version, data):
+    found = harvest_bytes(LogWriter(modules={module: (version, data)}).build())
 
     assert found.rows("darshan.job")[0]["unread_modules"] == [module]
     assert len(found.rejects) == 1

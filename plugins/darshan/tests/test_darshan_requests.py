@@ -8,14 +8,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from darshan_logs import SAMPLES, Reader
+from darshan_logs import SAMPLES, Reader, zeros
 from hypothesis import given
 from hypothesis import strategies as st
 
 import harvest
-from harvest import record_type
-from harvest.model.frames import polars_schema
-from harvest_darshan.records import Posix
 from harvest_darshan.views.posix_files import posix_files
 from harvest_darshan.views.requests import requests
 
@@ -29,8 +26,6 @@ def job(origin: str, number: int) -> dict[str, Any]:
     lists = {"modules": [], "partial_modules": [], "unread_modules": []}
     return row | lists | {"start_time": T0, "end_time": end, "run_time_s": 10.0}
 
-
-ZEROS = {name: 0 for name in polars_schema(record_type(Posix)) if name.isupper()}
 
 RECORDS = st.lists(
     st.fixed_dictionaries(
@@ -60,7 +55,7 @@ def test_requests_and_files_equal_a_plain_count(records):
     logs = [(number, name) for number in (50, 51) for name in "ab"]
     origins = {log: f"/runs/r/{log[0]}-{log[1]}.darshan" for log in logs}
     rows = [
-        ZEROS
+        zeros("posix")
         | {k: v for k, v in record.items() if k != "log"}
         | {"origin": origins[record["job_id"], record["log"]], "path": f"/f{record['record_id']}"}
         for record in records

@@ -8,8 +8,10 @@ import polars as pl
 import pytest
 
 import harvest
+from harvest import View
 from harvest.toolkit.frames import condition
 from harvest_darshan.rules import RULES
+from harvest_darshan.views.declared.jobs import JOBS, POSIX_FILES, REQUESTS
 from harvest_testing import judge
 
 BY_NAME = {rule.name: rule for rule in RULES}
@@ -26,17 +28,18 @@ def spoken(name: str, *rows: dict[str, Any], **thresholds: float) -> list[tuple[
     return [(f.severity, f.headline, f.detail) for f in found(name, *rows, **thresholds)]
 
 
+def row(view: View, **values: Any) -> dict[str, Any]:
+    """A row of a view on job 7; columns are null unless given."""
+    null = {column.name: None for column in view.columns}
+    return null | {"job": 7, "program": "a.out", "certainty": []} | values
+
+
 def reads(**more: Any) -> dict[str, Any]:
     """A row of io.requests: reads of job 7, which take 30 % of the time."""
-    base = {"job": 7, "pid": None, "program": "a.out", "op": "read", "requests": 10_000}
-    base |= {"bytes": 10**9}
-    base |= {"seconds": 30.0, "time_share": 0.3, "small": 0, "small_file": None}
-    base |= {"small_in_file": 0, "random": 0, "random_file": None, "shared": 0, "shared_small": 0}
-    base |= {"redundant_bytes": 0, "redundant_file": None, "independent": None}
-    base |= {"collective": None, "nonblocking": None, "split": None}
-    base |= {"mpiio_s": None, "mpiio_share": None, "certainty": []}
-    base |= {"uses_posix": True, "uses_mpiio": False, "largest_log": 4}
-    return base | more
+    base = {"op": "read", "requests": 10_000, "bytes": 10**9, "seconds": 30.0, "time_share": 0.3}
+    base |= dict.fromkeys(("small", "small_in_file", "random", "shared", "shared_small"), 0)
+    base |= {"redundant_bytes": 0, "uses_posix": True, "uses_mpiio": False, "largest_log": 4}
+    return row(REQUESTS, **base | more)
 
 
 def writes(**more: Any) -> dict[str, Any]:
@@ -46,30 +49,23 @@ def writes(**more: Any) -> dict[str, Any]:
 
 def job(**more: Any) -> dict[str, Any]:
     """A row of io.jobs: 4 ranks, which spend 10 % of their time in I/O."""
-    base = {"job": 7, "pid": None, "program": "a.out", "logs": 1, "processes": 4}
-    base |= {"largest_log": 4}
+    base = {"logs": 1, "processes": 4, "largest_log": 4, "files": 1, "run": "/r"}
     base |= {"io_s": 40.0, "time_share": 0.1, "meta_s": 4.0, "meta_share": 0.01}
-    base |= {"bytes": 10**9, "files": 1, "reads": 500, "writes": 500}
-    base |= {"read_bytes": 5 * 10**8, "write_bytes": 5 * 10**8, "uses_mpiio": True}
-    base |= {"misaligned_memory": 0, "misaligned_file": 0, "stdio_bytes": 0}
-    base |= {"watched_memory": 1000, "watched_file": 1000, "posix_s": 40.0, "posix_share": 0.1}
-    base |= {"stdio_requests": 0, "stdio_s": 0.0, "stdio_share": 0.0, "requests": 1000}
-    base |= {"gaps": None, "missing_counters": False, "certainty": [], "copies": 0, "run": "/r"}
-    base |= {"impossible": None}
-    base |= {"has_counters": True, "uses_posix": True, "uses_stdio": True}
-    return base | more
+    base |= {"posix_s": 40.0, "posix_share": 0.1, "stdio_s": 0.0, "stdio_share": 0.0}
+    base |= {"bytes": 10**9, "read_bytes": 5 * 10**8, "write_bytes": 5 * 10**8}
+    base |= {"requests": 1000, "reads": 500, "writes": 500}
+    base |= {"watched_memory": 1000, "watched_file": 1000, "missing_counters": False}
+    base |= dict.fromkeys(("misaligned_memory", "misaligned_file", "copies"), 0)
+    base |= dict.fromkeys(("stdio_bytes", "stdio_requests"), 0)
+    base |= dict.fromkeys(("has_counters", "uses_posix", "uses_mpiio", "uses_stdio"), True)
+    return row(JOBS, **base | more)
 
 
 def file(**more: Any) -> dict[str, Any]:
     """A row of io.posix_files: /x, which takes 1 % of the time."""
-    base = {"job": 7, "pid": None, "program": "a.out", "file": "/x", "processes": 4}
-    base |= {"shared": False}
-    base |= {"read_bytes": 100, "write_bytes": 0, "meta_s": 1.0}
-    base |= {"slowest_meta_s": 1.0, "slowest_meta_most_s": 1.0, "certainty": []}
-    base |= {"time_share": 0.01, "rank_spread": None, "time_imbalance": None}
-    base |= {"late_s": None, "late_share": None, "fastest_rank": None, "slowest_rank": None}
-    base |= {"read_spread": None, "write_spread": None}
-    return base | more
+    base = {"file": "/x", "processes": 4, "shared": False, "read_bytes": 100, "write_bytes": 0}
+    base |= {"meta_s": 1.0, "slowest_meta_s": 1.0, "slowest_meta_most_s": 1.0, "time_share": 0.01}
+    return row(POSIX_FILES, **base | more)
 
 
 STRAGGLER = {"late_s": 20.0, "late_share": 0.2, "fastest_rank": 1, "slowest_rank": 3}

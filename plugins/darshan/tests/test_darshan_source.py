@@ -10,17 +10,16 @@ import zlib
 from pathlib import Path
 
 import pytest
+from darshan_logs import STDIO, LogWriter, dxt_record
 
 import harvest
 from harvest import collect
 from harvest_darshan.source import DarshanSource
 
-STDIO = struct.pack("<Qq14q15d", 7, 0, *[1] * 14, *[0.0] * 15)
 
-
-def test_a_directory_of_mixed_files(log_writer, tmp_path):
+def test_a_directory_of_mixed_files(tmp_path):
     # given logs, broken ones, and files of other kinds, at several depths
-    log = log_writer(modules={"STDIO": (2, STDIO)}).build()
+    log = LogWriter(modules={"STDIO": (2, STDIO)}).build()
     (tmp_path / "deep/er").mkdir(parents=True)
     (tmp_path / "deep/er/b_id1-2_1-1-1-1_1.darshan").write_bytes(log)
     (tmp_path / "renamed.bin").write_bytes(log)
@@ -44,9 +43,9 @@ def test_a_directory_of_mixed_files(log_writer, tmp_path):
     assert found.units == found.accounted
 
 
-def test_a_link_that_leads_nowhere_is_one_reject(log_writer, tmp_path):
+def test_a_link_that_leads_nowhere_is_one_reject(tmp_path):
     (tmp_path / "in").mkdir()
-    (tmp_path / "in/there.darshan").write_bytes(log_writer().build())
+    (tmp_path / "in/there.darshan").write_bytes(LogWriter().build())
     (tmp_path / "in/lost.darshan").symlink_to(tmp_path / "gone")
 
     result = harvest.run(f"darshan:{tmp_path}/in", f"jsonl:{tmp_path}/out")
@@ -55,10 +54,10 @@ def test_a_link_that_leads_nowhere_is_one_reject(log_writer, tmp_path):
     assert [part.partition for part in result.parts if part.rejected] == ["lost.darshan"]
 
 
-def test_two_logs_of_one_process_are_two_jobs_with_one_pid(log_writer, tmp_path):
+def test_two_logs_of_one_process_are_two_jobs_with_one_pid(tmp_path):
     for number in (1, 2):
         name = f"u_python_id815-815_4-19-68487-{number}_1.darshan"
-        (tmp_path / name).write_bytes(log_writer(job_id=815).build())
+        (tmp_path / name).write_bytes(LogWriter(job_id=815).build())
 
     jobs = collect(DarshanSource(str(tmp_path))).rows("darshan.job")
 
@@ -73,9 +72,9 @@ def test_a_directory_without_logs_and_a_missing_one_are_errors(tmp_path):
         list(DarshanSource(str(tmp_path / "nowhere")).plan())
 
 
-def test_detection(log_writer, tmp_path):
+def test_detection(tmp_path):
     log, text, named = (tmp_path / n for n in ("a.log", "b.csv", "c.darshan"))
-    log.write_bytes(log_writer(order=">").build())
+    log.write_bytes(LogWriter(order=">").build())
     text.write_text("time,worker\n")
     named.write_bytes(b"")
 
@@ -84,19 +83,21 @@ def test_detection(log_writer, tmp_path):
     assert [d and d.confidence for d in sure] == [1.0, None, 0.5]
 
 
-def test_the_pid_is_that_of_rank_0_only(log_writer, make_dxt, harvest_bytes):
-    records = make_dxt("<", 7, [(0, 1, 0.0, 1.0)]) + make_dxt("<", 7, [(0, 1, 0.0, 1.0)], rank=1)
-    found = harvest_bytes(log_writer(nprocs=2, modules={"DXT_POSIX": (1, records)}).build())
+def test_the_pid_is_that_of_rank_0_only(harvest_bytes):
+    records = dxt_record("<", 7, [(0, 1, 0.0, 1.0)]) + dxt_record(
+        "<", 7, [(0, 1, 0.0, 1.0)], rank=1
+    )
+    found = harvest_bytes(LogWriter(nprocs=2, modules={"DXT_POSIX": (1, records)}).build())
 
     assert [r["pid"] for r in found.rows("darshan.dxt_segment")] == [815, None]
 
 
-def test_hosts_of_dxt_serve_other_modules_of_the_same_rank(log_writer, make_dxt, harvest_bytes):
-    dxt = make_dxt("<", 7, [(0, 1, 0.0, 1.0)], host="nodeA")
+def test_hosts_of_dxt_serve_other_modules_of_the_same_rank(harvest_bytes):
+    dxt = dxt_record("<", 7, [(0, 1, 0.0, 1.0)], host="nodeA")
     other = struct.pack("<Qq14q15d", 7, 1, *[1] * 14, *[0.0] * 15)
     modules = {"STDIO": (2, STDIO + other), "DXT_POSIX": (1, dxt)}
 
-    found = harvest_bytes(log_writer(nprocs=2, modules=modules).build())
+    found = harvest_bytes(LogWriter(nprocs=2, modules=modules).build())
 
     assert [r["hostname"] for r in found.rows("darshan.stdio")] == ["nodeA", None]
 
@@ -104,15 +105,13 @@ def test_hosts_of_dxt_serve_other_modules_of_the_same_rank(log_writer, make_dxt,
 @pytest.mark.slow
 @pytest.mark.parametrize("compress", [zlib.compress, bz2.compress], ids=["zlib", "bzip2"])
 @pytest.mark.parametrize("part", ["names", "DXT_POSIX", "POSIX", "STDIO", "HEATMAP", "LUSTRE"])
-def test_decompression_bombs_cost_their_module_alone(
-    log_writer, harvest_bytes, monkeypatch, part, compress
-):
+def test_decompression_bombs_cost_their_module_alone(harvest_bytes, monkeypatch, part, compress):
     # given a region that inflates to 100 MB, where a region may grow 20-fold beyond 1 MB
     monkeypatch.setattr("harvest_darshan.read.regions.RATIO_FREE", 1 << 20)
     bomb = b"\0" * 100_000_000
     kind = "zlib" if compress is zlib.compress else "bzip2"
     modules = {} if part == "names" else {part: (1, bomb)}
-    writer = log_writer(compression=kind, modules=modules)
+    writer = LogWriter(compression=kind, modules=modules)
     if part == "names":
         monkeypatch.setattr(type(writer), "name_map", lambda self: bomb)
 
@@ -125,16 +124,16 @@ def test_decompression_bombs_cost_their_module_alone(
 
 
 @pytest.mark.slow
-def test_bomb_in_the_job_record(log_writer, harvest_bytes):
-    found = harvest_bytes(log_writer(exe="x" * 50_000_000).build())
+def test_bomb_in_the_job_record(harvest_bytes):
+    found = harvest_bytes(LogWriter(exe="x" * 50_000_000).build())
 
     assert found.tables == {}
     assert "inflate to more than" in found.rejects[0].reason
 
 
-def test_limits_on_a_whole_log(log_writer, harvest_bytes):
+def test_limits_on_a_whole_log(harvest_bytes):
     modules = {"STDIO": (2, STDIO * 40), "POSIX": (4, struct.pack("<Qq86q", 7, 0, *[0] * 86))}
-    data = log_writer(modules=modules).build()
+    data = LogWriter(modules=modules).build()
 
     found = harvest_bytes(data, max_inflated_bytes=10_000)
     assert found.rows("darshan.job")[0]["unread_modules"] == ["STDIO"]
@@ -143,7 +142,7 @@ def test_limits_on_a_whole_log(log_writer, harvest_bytes):
 
 
 @pytest.mark.slow
-def test_a_large_log_is_read_in_bounded_memory(log_writer, tmp_path):
+def test_a_large_log_is_read_in_bounded_memory(tmp_path):
     # given two million segments of the variant: 192 MB when inflated
     script = """
 import sys
@@ -166,7 +165,7 @@ print(rows, peak() - before)
     segment = struct.pack("<qqdd", 1, 2, 3.0, 4.0) + b"pthread_id=5".ljust(64, b"\0")
     head = struct.pack("<Qqq64sqq", 7, 0, 0, b"n", 0, 2_000_000)
     path = tmp_path / "big.darshan"
-    writer = log_writer(modules={"DXT_POSIX": (1, head + segment * 2_000_000)})
+    writer = LogWriter(modules={"DXT_POSIX": (1, head + segment * 2_000_000)})
     path.write_bytes(writer.build())
 
     done = subprocess.run(

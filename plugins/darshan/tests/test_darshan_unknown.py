@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from darshan_logs import LogWriter, counter_record, dxt_record
 from night import NIGHT
 
 import harvest
@@ -45,7 +46,7 @@ X, Y, Z, D = 7, 9, 11, 13
 
 
 @pytest.fixture(scope="module")
-def dataset(tmp_path_factory, log_writer, make_record, make_dxt) -> Any:
+def dataset(tmp_path_factory) -> Any:
     """Three ranks of which many rules have something to say, and a process on DAOS."""
     small = {"READS": 3000, "SIZE_READ_0_100": 3000, "BYTES_READ": 300_000_000, "MODE": 4}
     small |= {"ACCESS1_ACCESS": 50, "ACCESS1_COUNT": 3000, "MEM_ALIGNMENT": 8, "SEQ_READS": 9}
@@ -53,34 +54,35 @@ def dataset(tmp_path_factory, log_writer, make_record, make_dxt) -> Any:
     times = {"F_READ_TIME": 8.0, "F_META_TIME": 100.0, "MAX_BYTE_READ": 99}
     late = {"F_SLOWEST_RANK_TIME": 40.0, "F_FASTEST_RANK_TIME": 30.0, "SLOWEST_RANK": 1}
     late |= {"SLOWEST_RANK_BYTES": 300, "FASTEST_RANK_BYTES": 100}
-    posix = make_record("POSIX", X, -1, **small, **times, **late)
+    posix = counter_record("POSIX", X, -1, **small, **times, **late)
     alone = {"F_READ_TIME": 1.0, "F_META_TIME": 2.0, "READS": 1, "SIZE_READ_0_100": 1}
     posix += b"".join(
-        make_record("POSIX", Y, rank, BYTES_READ=size, **alone) for rank, size in ((0, 90), (1, 10))
+        counter_record("POSIX", Y, rank, BYTES_READ=size, **alone)
+        for rank, size in ((0, 90), (1, 10))
     )
     mpiio = {"INDEP_READS": 3000, "F_READ_TIME": 60.0, "F_META_TIME": 1.0, "BYTES_READ": 1000}
     stdio = {"WRITES": 4000, "BYTES_WRITTEN": 10**9, "F_WRITE_TIME": 3.0, "F_META_TIME": 1.0}
     dfs = {"WRITES": 5, "BYTES_WRITTEN": 500, "F_WRITE_TIME": 1.0, "SIZE_WRITE_100_1K": 5}
     trace = b"".join(
-        make_dxt("<", X, reads=[(0, 50, 1.0, end), (50, 50, 2.0, 3.0)], rank=rank)
+        dxt_record("<", X, reads=[(0, 50, 1.0, end), (50, 50, 2.0, 3.0)], rank=rank)
         for rank, end in enumerate((2.0, 2.0, 11.0))
     )
     modules = {
         "POSIX": (4, posix),
-        "MPI-IO": (3, make_record("MPI-IO", X, -1, **mpiio)),
-        "STDIO": (2, make_record("STDIO", Z, 0, **stdio)),
+        "MPI-IO": (3, counter_record("MPI-IO", X, -1, **mpiio)),
+        "STDIO": (2, counter_record("STDIO", Z, 0, **stdio)),
         "DXT_POSIX": (1, trace),
     }
     place = tmp_path_factory.mktemp("unknown")
     names = [(X, "/scratch/x"), (Y, "/scratch/y"), (Z, "/scratch/z"), (D, "/daos/d")]
     logs = {
         "50-1": {"modules": modules, "nprocs": 3, "job_id": 50, "end": (1_700_000_060, 0)},
-        "51-2": {"modules": {"DFS": (1, make_record("DFS", D, **dfs))}, "job_id": 51},
+        "51-2": {"modules": {"DFS": (1, counter_record("DFS", D, **dfs))}, "job_id": 51},
     }
     (place / "runs").mkdir()
     for name, given in logs.items():
         path = place / f"runs/u_a_id{name}_1-1-1-1_1.darshan"
-        path.write_bytes(log_writer(names=names, **given).build())
+        path.write_bytes(LogWriter(names=names, **given).build())
     harvest.run(f"darshan:{place / 'runs'}", f"parquet:{place / 'out'}", workers=1)
     return harvest.open(place / "out")
 

@@ -9,13 +9,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from darshan_logs import Reader, only
+from darshan_logs import Reader, only, zeros
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest import UsageError, record_type
-from harvest.model.frames import polars_schema
-from harvest_darshan.records import DxtSegment, Job, Mpiio, Posix, Stdio
+from harvest import UsageError
 from harvest_darshan.views.files import files
 from harvest_darshan.views.processes import processes
 from harvest_darshan.views.timeline import timeline
@@ -33,47 +31,32 @@ BINS = dict(
 )
 
 
-def dataset(*rows: Any, tables: dict[str, pl.LazyFrame] | None = None) -> Reader:
-    """Records of any types, and what another plugin says of tasks."""
+Row = tuple[str, dict[str, Any]]
+"""A record: the last word of its type, and its values."""
+
+
+def dataset(*rows: Row, tables: dict[str, pl.LazyFrame] | None = None) -> Reader:
+    """Records of any types, and the tables of other plugins."""
     given: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in rows:
-        kind = record_type(type(row))
-        names = polars_schema(kind)
-        given[kind.name.removeprefix("darshan.")].append(
-            {name: getattr(row, name, None) for name in names}
-        )
+    for word, values in rows:
+        given[word].append(values)
     return Reader(tables, **given)
 
 
-def seg(number: int, offset: int | None, length: int, **more: Any) -> DxtSegment:
+def seg(number: int, offset: int | None, length: int, **more: Any) -> Row:
     """The number-th read of a process on /x, a millisecond long."""
-    values = {
-        "module": "DXT_POSIX",
-        "record_id": 7,
-        "path": "/x",
-        "rank": 0,
-        "shared_record": 0,
-        "op": "read",
-        "start_s": float(number),
-        "end_s": number + 0.001,
-        "hostname": "node1",
-        "pid": 1,
-        "thread": None,
-        "job_id": 1,
-        "origin": "/runs/R1/p1.darshan",
-        "position": number + 1,
-    } | more
+    values = {"module": "DXT_POSIX", "record_id": 7, "path": "/x", "rank": 0, "op": "read"}
+    values |= {"start_s": float(number), "end_s": number + 0.001, "hostname": "node1"}
+    values |= {"origin": "/runs/R1/p1.darshan", "segment": number} | more
     values.setdefault("start_time", T0 + timedelta(seconds=values["start_s"]))
     values.setdefault("end_time", T0 + timedelta(seconds=values["end_s"]))
-    return DxtSegment(segment=number, offset=offset, length=length, **values)
+    return "dxt_segment", values | {"offset": offset, "length": length}
 
 
-def counters(cls: type, **more: Any) -> Any:
+def counters(word: str, **more: Any) -> Row:
     """A record whose counters are 0 unless given."""
-    values = {name: 0 for name in cls.__annotations__ if name.isupper()}
-    values |= {"record_id": 7, "path": "/x", "rank": 0, "job_id": 1} | more
-    values.setdefault("origin", "/runs/R1/p1.darshan")
-    return cls(position=1, **values)
+    place = {"origin": "/runs/R1/p1.darshan", "record_id": 7, "path": "/x", "rank": 0}
+    return word, zeros(word) | place | more
 
 
 # ---- io.files -----------------------------------------------------------------------------------
@@ -105,7 +88,7 @@ def test_a_file_tells_who_used_it_and_how():
 def test_counters_stand_in_for_a_missing_trace():
     counts = {"POSIX_READS": 4, "POSIX_BYTES_READ": 400, "POSIX_SEQ_READS": 3}
     counts |= {"POSIX_SIZE_READ_0_100": 4, "POSIX_F_READ_TIME": 0.25}
-    row = only(files(dataset(counters(Posix, **counts))))
+    row = only(files(dataset(counters("posix", **counts))))
     assert (row["basis"], row["readers"], row["writers"]) == (["POSIX"], 1, 0)
     assert (row["read_bytes"], row["reads"], row["read_s"]) == (400, 4, 0.25)
     assert row["sequential_share"] == 0.75
@@ -116,14 +99,14 @@ def test_each_log_gives_what_it_has_and_nothing_counts_twice():
     # given one log with a trace and counters, one with counters alone, and buffered I/O in it
     data = dataset(
         seg(0, 0, 10),
-        counters(Posix, POSIX_READS=3, POSIX_BYTES_READ=30, POSIX_WRITES=0),
-        counters(Mpiio, MPIIO_INDEP_READS=1, MPIIO_BYTES_READ=10),
+        counters("posix", POSIX_READS=3, POSIX_BYTES_READ=30, POSIX_WRITES=0),
+        counters("mpiio", MPIIO_INDEP_READS=1, MPIIO_BYTES_READ=10),
         seg(0, 0, 10, module="DXT_MPIIO"),
-        counters(Posix, POSIX_READS=2, POSIX_BYTES_READ=200, origin="/runs/R1/p2.darshan"),
-        counters(Mpiio, MPIIO_COLL_READS=1, MPIIO_BYTES_READ=200, origin="/runs/R1/p2.darshan"),
-        counters(Stdio, STDIO_READS=1, STDIO_BYTES_READ=4000, origin="/runs/R1/p2.darshan"),
+        counters("posix", POSIX_READS=2, POSIX_BYTES_READ=200, origin="/runs/R1/p2.darshan"),
+        counters("mpiio", MPIIO_COLL_READS=1, MPIIO_BYTES_READ=200, origin="/runs/R1/p2.darshan"),
+        counters("stdio", STDIO_READS=1, STDIO_BYTES_READ=4000, origin="/runs/R1/p2.darshan"),
         counters(
-            Mpiio, MPIIO_INDEP_READS=1, MPIIO_NB_READS=2, MPIIO_BYTES_READ=9,
+            "mpiio", MPIIO_INDEP_READS=1, MPIIO_NB_READS=2, MPIIO_BYTES_READ=9,
             record_id=8, path="/y",
         ),
     )  # fmt: skip
@@ -136,12 +119,12 @@ def test_each_log_gives_what_it_has_and_nothing_counts_twice():
 
 
 def test_a_record_shared_by_all_ranks_does_not_tell_its_readers():
-    row = only(files(dataset(counters(Posix, rank=-1, POSIX_READS=3, POSIX_WRITES=0))))
+    row = only(files(dataset(counters("posix", rank=-1, POSIX_READS=3, POSIX_WRITES=0))))
     assert (row["readers"], row["writers"], row["reads"]) == (None, 0, 3)
 
 
 def test_buffered_io_alone_has_no_sizes():
-    row = only(files(dataset(counters(Stdio, STDIO_WRITES=2, STDIO_BYTES_WRITTEN=9))))
+    row = only(files(dataset(counters("stdio", STDIO_WRITES=2, STDIO_BYTES_WRITTEN=9))))
     assert (row["basis"], row["writers"], row["write_bytes"]) == (["STDIO"], 1, 9)
     assert (row["sizes"], row["sequential_share"]) == (None, None)
 
@@ -216,12 +199,11 @@ def test_sums_sizes_and_order_equal_a_plain_count(operations):
 # ---- io.processes -------------------------------------------------------------------------------
 
 
-def job(**more: Any) -> Job:
-    values = {"job_id": 1, "uid": 1, "exe": "/usr/bin/python run.py", "nprocs": 1, "pid": 5}
-    values |= {"start_time": T0, "log_version": "3.41", "compression": "zlib", "metadata": {}}
-    values |= {"modules": [], "partial_modules": [], "unread_modules": [], "module_versions": {}}
-    values |= {"origin": "/runs/R1/p1.darshan"} | more
-    return Job(position=1, **values)
+def job(**more: Any) -> Row:
+    lists = {"modules": [], "partial_modules": [], "unread_modules": []}
+    values = {"origin": "/runs/R1/p1.darshan", "uid": 1, "job_id": 1, "pid": 5, "nprocs": 1}
+    values |= {"exe": "/usr/bin/python run.py", "start_time": T0, "log_version": "3.41"}
+    return "job", values | lists | more
 
 
 def test_a_process_has_what_was_traced_and_what_was_counted():
@@ -232,10 +214,10 @@ def test_a_process_has_what_was_traced_and_what_was_counted():
         job(origin="/runs/R1/idle.darshan", pid=6),
         seg(0, 0, 10),
         seg(0, 0, 10, module="DXT_MPIIO"),
-        counters(Posix, POSIX_BYTES_READ=30, POSIX_BYTES_WRITTEN=0),
-        counters(Mpiio, MPIIO_BYTES_READ=30, MPIIO_BYTES_WRITTEN=0),
-        counters(Mpiio, MPIIO_BYTES_READ=9, MPIIO_BYTES_WRITTEN=2, record_id=8, path="/y"),
-        counters(Stdio, STDIO_BYTES_READ=4000, STDIO_BYTES_WRITTEN=5, record_id=9, path="/z"),
+        counters("posix", POSIX_BYTES_READ=30, POSIX_BYTES_WRITTEN=0),
+        counters("mpiio", MPIIO_BYTES_READ=30, MPIIO_BYTES_WRITTEN=0),
+        counters("mpiio", MPIIO_BYTES_READ=9, MPIIO_BYTES_WRITTEN=2, record_id=8, path="/y"),
+        counters("stdio", STDIO_BYTES_READ=4000, STDIO_BYTES_WRITTEN=5, record_id=9, path="/z"),
     )
 
     idle, busy = processes(data).collect().to_dicts()

@@ -1,5 +1,5 @@
-"""Read Darshan logs, with nothing but the format's description.
+"""Read Darshan logs without Darshan's library, which was not written for untrusted input.
 
-The container, the job record, the name map and every module are decoded here, from bytes that are
-checked before they are used; no foreign library sees an untrusted log.
+The container, the job record, the map of names and each module are decoded here, from bytes that
+are checked before they are used.
 """

@@ -1,4 +1,4 @@
-"""Settings of the source ``darshan``: limits for one log."""
+"""Settings of the source ``darshan``: limits per log."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ class DarshanConfig:
         "Most inflated bytes of the regions of one log; more is a reject.", 16 << 30, positive
     )
     max_ratio: int = setting(
-        "Largest ratio of inflated to compressed size, above 64 MiB.",
-        500,
-        positive,
+        "Largest ratio of inflated to compressed size, above 64 MiB.", 500, positive
     )
     max_seconds: float = setting(
         "Longest time to check one log, in seconds; more is a reject.", 600.0, positive

@@ -1,4 +1,4 @@
-"""Darshan's counters: their names in the order of the log, and their meaning.
+"""Names of Darshan's counters, in the order of the log, with their meaning.
 
 The names are those of Darshan's own headers (``include/darshan-*-log-format.h``, release 3.5.0)
 and of ``darshan-parser``, so Darshan's documentation explains the tables of a dataset.
@@ -14,9 +14,9 @@ COUNTS: Final = re.compile(
     r"_(READ|WRITE|READX|WRITEX|GET|PUT)S$|_(FETCH|UPDAT)ES$|_BYTES_(READ|WRITTEN)$"
     r"|_SIZE_(READ|WRITE)_|_ACCESS\d_COUNT$"
 )
-"""Counters of operations and bytes, which Darshan always watches: none is below 0.
+"""Counters of operations and bytes, which Darshan always records, so they are at least 0.
 
-Others, for example POSIX_MMAPS, are -1 where it did not watch them, or the sum of that over ranks.
+Others, for example POSIX_MMAPS, are -1 per rank if Darshan did not record them.
 """
 
 TIMES: Final = re.compile(r"_F_(READ|WRITE|META|FASTEST_RANK|SLOWEST_RANK)_TIME$")
@@ -24,7 +24,7 @@ TIMES: Final = re.compile(r"_F_(READ|WRITE|META|FASTEST_RANK|SLOWEST_RANK)_TIME$
 
 
 def words(*lines: str) -> tuple[str, ...]:
-    """The words of some lines."""
+    """Split lines into words."""
     return tuple(" ".join(lines).split())
 
 
@@ -43,12 +43,12 @@ def _sizes(infix: str = "") -> list[str]:
 
 
 def _common(word: str) -> list[str]:
-    """The four most common values of something: first the values, then their counts."""
+    """Name the counters of the four most common values: first the values, then their counts."""
     return [f"{word}{i}_{kind}" for kind in (word, "COUNT") for i in range(1, 5)]
 
 
 def _accesses() -> list[str]:
-    """The four most common accesses, each with lengths and strides in up to five dimensions."""
+    """Name the counters of the four most common accesses, with up to five dimensions."""
     shapes = [f"{kind}_D{d}" for kind in ("LENGTH", "STRIDE") for d in range(1, 6)]
     values = [f"ACCESS{i}_{word}" for i in range(1, 5) for word in ("ACCESS", *shapes)]
     return values + [f"ACCESS{i}_COUNT" for i in range(1, 5)]
@@ -223,7 +223,7 @@ _MEANINGS: Final = (
 
 
 def describe(counter: str) -> str:
-    """The meaning of a counter, in a sentence."""
+    """Describe a counter in one sentence."""
     for pattern, text in _MEANINGS:
         if found := re.search(pattern, counter):
             parts = [w.lower().replace("_", " ") for w in found.groups()]
@@ -232,7 +232,7 @@ def describe(counter: str) -> str:
 
 
 def unit_of(counter: str) -> str | None:
-    """The unit of a counter's values: seconds, bytes, or None for a plain number."""
+    """Return the unit of a counter: ``s``, ``bytes``, or None for a plain number."""
     if "_F_" in counter:
         return None if "VARIANCE" in counter else "s"
     if re.search(r"BYTES|MAX_BYTE|_SIZE$|ACCESS\d_ACCESS$|STRIDE\d_STRIDE$|ALIGNMENT$", counter):

@@ -1,4 +1,4 @@
-"""What this distribution offers to harvest."""
+"""The source, views, rules and report that this distribution offers to harvest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RECORD_TYPES = (
 
 @hookimpl
 def harvest_sources() -> Iterable[SourceSpec]:
-    """The source ``darshan``."""
+    """Declare the source ``darshan``."""
     return [
         SourceSpec(
             name="darshan",
@@ -34,19 +34,19 @@ def harvest_sources() -> Iterable[SourceSpec]:
 
 @hookimpl
 def harvest_views() -> Iterable[View]:
-    """Views over the records of Darshan logs."""
+    """Declare the views of Darshan logs."""
     return VIEWS
 
 
 @hookimpl
 def harvest_rules() -> Iterable[Rule]:
-    """What slows I/O, and gaps in logs."""
+    """Declare the rules on slow I/O and on incomplete logs."""
     return RULES
 
 
 @hookimpl
 def harvest_reports() -> Iterable[ReportSpec]:
-    """The I/O of jobs on one page."""
+    """Declare the report on the I/O of jobs."""
     return [
         ReportSpec(
             name="darshan.io",

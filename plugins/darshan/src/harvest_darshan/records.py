@@ -1,7 +1,7 @@
 """The record types of Darshan logs.
 
-The types of modules with counters are made from the tables in :mod:`.counters`: one column per
-counter, under Darshan's own name, null where the log's version does not have it.
+The record types of modules are built from the tables in :mod:`.counters`: a column per counter,
+with Darshan's name. A column is null if the log's version does not have the counter.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Heatmap(Record):
 
 
 _Columns: TypeAlias = Mapping[str, tuple[Any, Any]]
-"""Annotation and field by name of column."""
+"""Annotation and field of each column, by its name."""
 
 _BASE: _Columns = {
     "record_id": (UInt64, field(doc="Darshan's hash of the name.")),
@@ -135,7 +135,7 @@ _UUIDS: _Columns = {
 
 
 OF_MODULE: dict[str, type[Record]] = {}
-"""Record types of modules with counters, by module."""
+"""Record type of each module with counters, by Darshan's name of the module."""
 
 
 def _of_file(name: str) -> _Columns:
@@ -152,9 +152,9 @@ def _counter(name: str) -> tuple[Any, Any]:
 def _of_module(
     module: str, doc: str, after: _Columns | None = None, *, before: _Columns | None = None
 ) -> type[Record]:
-    """The record class of a module: a column per counter, and columns of its own.
+    """Build the record class of a module, with a column per counter.
 
-    before, after: its own columns, before and after its counters.
+    before, after: further columns, before and after the counters.
     """
     type_name = module.lower().replace("-", "").replace("/", "")
     name = "".join(word.capitalize() for word in type_name.split("_"))
@@ -233,14 +233,8 @@ Apmpi = _of_module(
     "APMPI",
     "MPI calls of one process (AutoPerf): counts, bytes, message sizes and times by name.",
     {
-        "counters": (
-            dict[str, UInt64],
-            field(doc="For example MPI_SEND_CALL_COUNT."),
-        ),
-        "timers": (
-            dict[str, float],
-            field(unit="s", doc="For example MPI_SEND_TOTAL_TIME."),
-        ),
+        "counters": (dict[str, UInt64], field(doc="For example MPI_SEND_CALL_COUNT.")),
+        "timers": (dict[str, float], field(unit="s", doc="For example MPI_SEND_TOTAL_TIME.")),
         "sync_flag": (int, field(doc="Whether synchronisation times were recorded.")),
         "MPI_TOTAL_COMM_TIME_VARIANCE": (float, field(doc="Variance among all processes.")),
         "MPI_TOTAL_COMM_SYNC_TIME_VARIANCE": (float, field(doc="Variance among all processes.")),

@@ -1,4 +1,4 @@
-"""The source ``darshan``: one log is one partition."""
+"""The source ``darshan``, with one partition per log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SUFFIXES = (".darshan", ".darshan_partial")
 
 
 class DarshanSource(Source):
-    """Darshan logs: a log, or a directory with logs at any depth."""
+    """Reads one Darshan log, or all logs below a directory."""
 
     name: ClassVar[str] = "darshan"
     record_types: ClassVar[tuple[type[Record], ...]] = records.ALL
@@ -37,37 +37,36 @@ class DarshanSource(Source):
         return Detection(0.5, "its name") if path.name.endswith(SUFFIXES) else None
 
     def plan(self) -> Iterable[Partition]:
-        """One partition per log: the named file, or those in a directory that look like logs.
+        """Plan one partition per log; raise SourceError if a directory has none.
 
-        A log has the file ending or the magic number of one.
+        Below a directory, logs are the files with Darshan's file ending or magic number.
         """
         path = input_path(self.location)
         if not path.is_dir():
             yield file_partition(path, id=path.name)
             return
-        found = False
         listed = ((folder.rstrip("/"), names) for folder, names in walk_names(path))
-        files = (f"{folder}/{name}" for folder, names in listed for name in names)
-        for log in _logs(path, files):
-            found = True
-            yield log
-        if not found:
+        logs = _logs(path, (f"{folder}/{name}" for folder, names in listed for name in names))
+        first = next(logs, None)
+        if first is None:
             raise SourceError(
                 "the directory has no Darshan log",
                 where=str(path),
                 remedy="name a directory with *.darshan files, or a log",
             )
+        yield first
+        yield from logs
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
-        """One partition per log among some files."""
+        """Plan one partition per log among some files."""
         path = input_path(self.location)
         if not path.is_dir():
             return [file_partition(path, id=path.name) for file in files if file == path]
         return _logs(path, map(str, files))
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Rows]:
-        """The rows of one log; its unreadable parts become rejects."""
-        from .read import log, rows  # they need numpy and Arrow, which planning does not
+        """Yield the rows of one log; unreadable parts become rejects."""
+        from .read import log, rows  # import numpy and Arrow, which planning does without
 
         with partition.path.open("rb") as file:
             try:
@@ -82,7 +81,7 @@ class DarshanSource(Source):
 
 
 def _logs(folder: Path, files: Iterable[str]) -> Iterator[Partition]:
-    """The files below a directory that look like logs."""
+    """Yield a partition for each file below a directory that has a log's ending or magic number."""
     above = f"{str(folder).rstrip('/')}/"
     for path in files:
         if path.endswith(SUFFIXES) or _is_log(path):
@@ -96,5 +95,5 @@ def _is_log(path: str) -> bool:
     except OSError as error:
         if out_of_files(error):
             raise
-        # that a file of another kind cannot be read does not matter
+        # an unreadable file without a log's ending is not ours to report
         return False

@@ -25,22 +25,29 @@ _HEADER: Final = ("version:", "creator:", "cmd:", "part:", "events:")
 
 @attrs.define
 class Subject:
-    """A function. line: line in the saved file that defines it. own_us: None without a block."""
+    """A function.
+
+    line: line in the saved file that defines it. own_us: None without a block.
+    calls: calls of the function. above_us: time of these calls. below_us: time in its callees.
+    """
 
     line: int
     name: str
     module: str | None = None
     lineno: int | None = None
     own_us: int | None = None
+    calls: int = 0
+    above_us: int = 0
+    below_us: int = 0
 
 
 @attrs.define
 class Edge:
-    """Calls of one function by another; caller and callee are their numbers in the saved file."""
+    """Calls of one function by another."""
 
     line: int
-    caller: int
-    callee: int
+    caller: Subject
+    callee: Subject
     calls: int
     us: int
 
@@ -127,7 +134,12 @@ class _Reader:
     def _cost(self, line: int, text: str, place: int, cost: int) -> None:
         if self.callee is not None and self.calls is not None and self.current is not None:
             started, calls = self.calls
-            self.profile.edges.append(Edge(started, self.current, self.callee, calls, cost))
+            caller, callee = (self.profile.functions[n] for n in (self.current, self.callee))
+            self.profile.edges.append(Edge(started, caller, callee, calls, cost))
+            callee.calls += calls
+            if caller is not callee:  # the time of a recursion is part of the own time already
+                caller.below_us += cost
+                callee.above_us += cost
             self.callee = self.calls = None
         elif self.current is not None and self.callee is None:
             subject = self.profile.functions[self.current]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import attrs
 
@@ -16,7 +15,7 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.files import input_path, may_be, walk_files
 from harvest.toolkit.settings import positive, setting
 
-from .callgrind import Profile, Subject, parse_callgrind
+from .callgrind import Subject, parse_callgrind
 from .kinds import HEAD, Format, format_of, text_lines
 from .pstat import UnreadableError, read_pstat
 from .records import Call, Function, Thread
@@ -26,14 +25,6 @@ PICKLE = "a pickle, Yappi's own format ystat: reading it would run whatever code
 REMEDY = "save the statistics as pstat or callgrind: get_func_stats().save(path, type='pstat')"
 
 _LARGEST = 16 << 20
-
-
-class _Place(NamedTuple):
-    """Module, line and name of a function."""
-
-    module: str | None
-    lineno: int | None
-    name: str
 
 
 @attrs.frozen(kw_only=True)
@@ -112,43 +103,35 @@ class YappiSource(Source):
         if profile.unnamed:
             unnamed = count_in_words(profile.unnamed, "called function")
             ctx.note(f"{unnamed} without a name in the save of an older Yappi: named by number")
-        sums = _edge_sums(profile)
-        for number, subject in profile.functions.items():
-            if sums.calls[number] >= 2**63:
-                reason = f"{sums.calls[number]} calls in all do not fit into 64 bits"
+        for subject in profile.functions.values():
+            if subject.calls >= 2**63:
+                reason = f"{subject.calls} calls in all do not fit into 64 bits"
                 ctx.reject(subject.name, reason, position=subject.line,
                            record_type="yappi.function")  # fmt: skip
             else:
-                yield self._callgrind_function(profile, number, sums)
+                yield self._callgrind_function(subject, profile.pid)
         for edge in profile.edges:
-            caller, callee = (profile.functions[number] for number in (edge.caller, edge.callee))
             yield _call(
-                _place(caller),
-                _place(callee),
-                calls=edge.calls,
-                own=None,
-                total=edge.us / 1e6,
+                edge.caller,
+                edge.callee,
+                ncall=edge.calls,
+                tsub_s=None,
+                ttot_s=edge.us / 1e6,
                 pid=profile.pid,
                 position=edge.line,
             )
 
-    def _callgrind_function(self, profile: Profile, number: int, sums: _EdgeSums) -> Function:
-        subject = profile.functions[number]
+    def _callgrind_function(self, subject: Subject, pid: int | None) -> Function:
         # total time, by two sums: its time in all callers' calls, and own time plus callees' time;
         # a sum is too small if a caller or a callee was not profiled
-        below = (subject.own_us or 0) + sums.below_us[number]
-        count = sums.calls[number] or None
+        below = (subject.own_us or 0) + subject.below_us
+        count = subject.calls or None
         # without an own cost and without callers, the total is unknown
         known = subject.own_us is not None or count is not None
-        total = max(sums.above_us[number], below) / 1e6 if known else None
+        total = max(subject.above_us, below) / 1e6 if known else None
         own = None if subject.own_us is None else subject.own_us / 1e6
         return self._function(
-            _place(subject),
-            calls=count,
-            own=own,
-            total=total,
-            pid=profile.pid,
-            position=subject.line,
+            subject, calls=count, own=own, total=total, pid=pid, position=subject.line
         )
 
     def _pstat(self, path: Path, ctx: ReadContext) -> Iterator[Record]:
@@ -163,22 +146,22 @@ class YappiSource(Source):
                     # pstats writes primitive calls first, Yappi all calls first
                     *place, first, second, own, total = values
                     yield self._function(
-                        _Place(*place),
+                        _subject(*place),
                         calls=max(first, second),
                         primitive_calls=min(first, second),
                         own=own,
                         total=total,
                     )
                 else:
-                    caller, callee = _Place(*values[:3]), _Place(*values[3:6])
-                    first, second, own, total = values[6:]
-                    yield _call(caller, callee, calls=max(first, second), own=own, total=total)
+                    caller, callee = _subject(*values[:3]), _subject(*values[3:6])
+                    calls, (own, total) = max(values[6:8]), values[8:]
+                    yield _call(caller, callee, ncall=calls, tsub_s=own, ttot_s=total, pid=None)
         except UnreadableError as error:
             _reject_whole(path, str(error), ctx)
 
     def _function(
         self,
-        place: _Place,
+        place: Subject,
         *,
         calls: int | None,
         own: float | None,
@@ -203,42 +186,11 @@ class YappiSource(Source):
         )
 
 
-@attrs.frozen
-class _EdgeSums:
-    """Sums over the edges of a callgrind file, by the number of the function.
-
-    calls: calls of the function. above_us: time of these calls. below_us: time in its callees.
-    """
-
-    calls: Counter[int] = attrs.field(factory=Counter)
-    above_us: Counter[int] = attrs.field(factory=Counter)
-    below_us: Counter[int] = attrs.field(factory=Counter)
+def _subject(module: str, lineno: int, name: str) -> Subject:
+    return Subject(0, name, module, lineno)
 
 
-def _edge_sums(profile: Profile) -> _EdgeSums:
-    sums = _EdgeSums()
-    for edge in profile.edges:
-        sums.calls[edge.callee] += edge.calls
-        if edge.caller != edge.callee:  # the time of a recursion is part of the own time already
-            sums.below_us[edge.caller] += edge.us
-            sums.above_us[edge.callee] += edge.us
-    return sums
-
-
-def _place(subject: Subject) -> _Place:
-    return _Place(subject.module, subject.lineno, subject.name)
-
-
-def _call(
-    caller: _Place,
-    callee: _Place,
-    *,
-    calls: int,
-    own: float | None,
-    total: float | None,
-    pid: int | None = None,
-    position: int | None = None,
-) -> Call:
+def _call(caller: Subject, callee: Subject, **costs: Any) -> Call:
     return Call(
         caller=caller.name,
         caller_module=caller.module,
@@ -246,22 +198,18 @@ def _call(
         name=callee.name,
         module=callee.module,
         lineno=callee.lineno,
-        ncall=calls,
-        tsub_s=own,
-        ttot_s=total,
-        pid=pid,
-        position=position,
+        **costs,
     )
 
 
 def _threads(path: Path, ctx: ReadContext) -> Iterator[Record]:
-    for row in parse_threads(text_lines(path)):
+    def reject(line: int, text: str) -> None:
         ctx.read(1)
-        if isinstance(row, Thread):
-            yield row
-        else:
-            ctx.reject(row.text, "not a row of a thread table", position=row.line,
-                       record_type="yappi.thread")  # fmt: skip
+        ctx.reject(text, "not a row of a thread table", position=line, record_type="yappi.thread")
+
+    for row in parse_threads(text_lines(path), reject):
+        ctx.read(1)
+        yield row
 
 
 def _reject_whole(path: Path, reason: str, ctx: ReadContext) -> None:

@@ -6,10 +6,8 @@ No file that Yappi saves contains threads; ``get_thread_stats().print_all(out=fi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
-
-import attrs
 
 from .kinds import LONGEST
 from .records import Thread
@@ -18,24 +16,17 @@ _HEADER: Final = re.compile(r"name +id +(tid +)?ttot +scnt")
 _NUMBERS: Final = re.compile(r"(-?\d{1,18}) (?:(\d{1,18}) )?(\d{1,18}\.\d{1,18}) (\d{1,18})")
 
 
-@attrs.frozen
-class Unreadable:
-    """A line within a table that is not a row."""
-
-    line: int
-    text: str
-
-
-def parse_threads(lines: Iterable[str]) -> Iterator[Thread | Unreadable]:
+def parse_threads(lines: Iterable[str], reject: Callable[[int, str], None]) -> Iterator[Thread]:
     """Yield the rows of all thread tables in a text; a table ends at an empty line.
 
     A row's ``thread`` is None for greenlets.
+    reject: called with line number and text for each line within a table that is not a row.
     """
     inside = with_thread = False
     for number, raw in enumerate(lines, start=1):
         if len(raw) > LONGEST:
             if inside:
-                yield Unreadable(number, raw)
+                reject(number, raw)
             continue
         text = raw.strip()
         if header := _HEADER.fullmatch(text):
@@ -47,7 +38,7 @@ def parse_threads(lines: Iterable[str]) -> Iterator[Thread | Unreadable]:
             name, *numbers = text.rsplit(None, 4 if with_thread else 3)
             found = _NUMBERS.fullmatch(" ".join(numbers))
             if found is None or (found[2] is not None) != with_thread:
-                yield Unreadable(number, raw.rstrip("\r\n"))
+                reject(number, raw.rstrip("\r\n"))
                 continue
             yield Thread(
                 thread=int(found[2]) if found[2] else None,

@@ -1,5 +1,5 @@
-"""From the bytes of a log to rows, step by step.
+"""Decode the bytes of a log into rows.
 
-``container`` finds the regions, ``regions`` inflates them, ``job`` and ``names`` read the first
-two, and a ``decoder`` each module; ``log`` checks a log as a whole, and ``rows`` gives its rows.
+``container`` finds the regions, ``regions`` inflates them, ``job`` and ``names`` parse the first
+two, and a decoder parses each module. ``log`` checks a whole log, and ``rows`` yields its rows.
 """

@@ -1,7 +1,7 @@
-"""The AutoPerf modules: APMPI (MPI calls) and APXC (Cray XC routers).
+"""Decode the AutoPerf modules: APMPI (MPI calls) and APXC (Cray XC routers).
 
-Their regions begin with one header, which the first process wrote, followed by records of a fixed
-size with hundreds of counters.  The counters are kept as maps from name to value.
+A region is one header, which the first process wrote, and records of a fixed size with hundreds of
+counters. The counters become maps from name to value.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ APXC_COUNTERS: Final = [
 
 
 class _AutoPerf(Decoder):
-    """A header and records of ``words`` 8-byte words."""
+    """Decoder of a header and records of ``words`` 8-byte words."""
 
     words: int
     head_format: str
@@ -96,7 +96,7 @@ class _AutoPerf(Decoder):
                 f"its {self.region.size} bytes are not a header of {self._head.size} bytes and "
                 f"records of {8 * self.words}"
             )
-        # the header is part of every row; without rows it leaves none
+        # the header has no row: its values are in each row
         self.merged = 1
         return rows
 
@@ -111,7 +111,7 @@ class _AutoPerf(Decoder):
 
 
 class ApmpiRecords(_AutoPerf):
-    """MPI calls, one record per process."""
+    """Decoder of MPI calls, one record per process."""
 
     head_format = "QqqI4xdd"
     words = 2 + len(APMPI_COUNTERS) + len(APMPI_TIMERS) + 16
@@ -124,7 +124,7 @@ class ApmpiRecords(_AutoPerf):
         return rows
 
     def _names(self, data: memoryview) -> list[str]:
-        """The host of each record, which it ends with."""
+        """Return the host of each record, from its last 128 bytes."""
         size = 8 * self.words
         ends = range(size, len(data) + 1, size)
         return [text_of(bytes(data[end - 128 : end])) for end in ends]
@@ -147,7 +147,7 @@ class ApmpiRecords(_AutoPerf):
 
 
 class ApxcRecords(_AutoPerf):
-    """Router counters, one record per router."""
+    """Decoder of router counters, one record per router."""
 
     head_format = "Qq6qQ"
     words = 2 + 4 + len(APXC_COUNTERS)
@@ -168,7 +168,7 @@ class ApxcRecords(_AutoPerf):
 
 
 def _maps(names: list[str], values: NDArray[Any]) -> pa.Array:
-    """One map per record: names to the values in its column."""
+    """Build a map per record, from the names to the values in its column."""
     rows = values.shape[1]
     keys = pa.array(names, pa.string()).take(pa.array(np.tile(np.arange(len(names)), rows)))
     offsets = pa.array(np.arange(rows + 1, dtype=np.int32) * len(names))

@@ -1,8 +1,8 @@
-"""The container of a log: its header and its regions.
+"""Parse the header of a log, which locates its regions.
 
-A log is a header (not compressed) followed by regions, each compressed on its own: the job
-record, the map of names, and one region per module.  The header has their places.  It is written
-last, so a log of a killed process may have regions but no header.
+A log is an uncompressed header, followed by regions that are compressed separately: the job
+record, the map of names, and one region per module. Darshan writes the header last, so the log of
+a killed process may have regions but no header.
 
 Source of the layout: ``include/darshan-log-format.h`` of Darshan 3.0 to 3.5.
 """
@@ -27,36 +27,36 @@ _NEWEST: Final = words(
     "NULL POSIX MPI-IO H5F H5D PNETCDF_FILE PNETCDF_VAR BG/Q LUSTRE STDIO DXT_POSIX DXT_MPIIO",
     "MDHIM APXC APMPI HEATMAP DFS DAOS",
 )
-# Modules inserted into the numbering, and the log version that did it.
+# modules that a later log version inserted into the numbering, and this version
 _INSERTED: Final = (("PNETCDF_VAR", "3.41"), ("H5D", "3.20"))
 
 ByteOrder = Literal["<", ">"]
 
 
 class DamagedError(Exception):
-    """A log, or one region of it, cannot be read; the text says why."""
+    """Raised if a log or a region cannot be read; its text is the reason."""
 
 
 @attrs.frozen
 class Extent:
-    """A region's place in the file, in bytes as compressed."""
+    """The position of a compressed region in the file, in bytes."""
 
     offset: int
     length: int
 
     @property
     def end(self) -> int:
-        """Offset just after it."""
+        """Offset of the first byte after the region."""
         return self.offset + self.length
 
 
 @attrs.frozen
 class Module:
-    """One module's entry in the header.
+    """A module's entry in the header.
 
     name: Darshan's name, or ``module 40`` for an unknown number.
-    version: the version of its record format.
-    partial: its records are incomplete, because Darshan ran out of memory.
+    version: version of the record format.
+    partial: whether records are missing, because Darshan ran out of memory.
     """
 
     name: str
@@ -67,10 +67,10 @@ class Module:
 
 @attrs.frozen
 class Header:
-    """What a log's header says.
+    """The header of a log.
 
-    order: byte order of all numbers in the log, as ``struct`` and numpy write it.
-    names: None where the log has no map of names.
+    order: byte order of all numbers in the log, in the notation of ``struct`` and numpy.
+    names: None if the log has no map of names.
     """
 
     version: str
@@ -82,12 +82,12 @@ class Header:
 
 
 def text_of(data: bytes) -> str:
-    """The text of a field of fixed size, up to a zero; bytes that are not UTF-8 as \\xNN."""
+    """Decode a text of fixed size up to its first zero; bytes that are not UTF-8 become \\xNN."""
     return data.split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
 
 
 def has_magic(head: bytes) -> bool:
-    """Whether the first 16 bytes of a file are those of a Darshan log, in either byte order."""
+    """Return whether the first 16 bytes of a file are those of a log, in either byte order."""
     return len(head) >= 16 and head[:2] == b"3." and _order(head) is not None
 
 
@@ -98,12 +98,12 @@ def _order(head: bytes) -> ByteOrder | None:
 
 
 def parse_header(head: bytes, size: int) -> Header:
-    """The header of a log.
+    """Parse the header of a log.
 
-    head: the first :data:`HEADER_BYTES` of the file, or all of a shorter one.
-    size: the size of the file.
+    head: the first :data:`HEADER_BYTES` of the file, or the whole file if it is shorter.
+    size: size of the file in bytes.
 
-    Raises DamagedError where they are not a readable header of a log.
+    Raises DamagedError if this is not a readable header.
     """
     order, version = _order_and_version(head, size)
     wide = version >= "3.41"
@@ -139,7 +139,6 @@ def parse_header(head: bytes, size: int) -> Header:
 
 
 def _order_and_version(head: bytes, size: int) -> tuple[ByteOrder, str]:
-    """The byte order of a log, and its format version, one of the known ones."""
     if size == 0:
         raise DamagedError("the file is empty")
     if not any(head):
@@ -164,7 +163,6 @@ def _order_and_version(head: bytes, size: int) -> tuple[ByteOrder, str]:
 
 
 def _module_names(version: str) -> list[str]:
-    """The modules in the numbering of a log version."""
     names = list(_NEWEST)
     for name, since in _INSERTED:
         if version < since:

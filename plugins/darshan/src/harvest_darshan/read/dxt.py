@@ -1,9 +1,9 @@
-"""Extended tracing (DXT): every single read and write.
+"""Decode extended tracing (DXT), which records each single read and write.
 
-A record is a head of 104 bytes (file, rank, host, number of writes and of reads) followed by the
-segments, writes first.  Stock Darshan's segments have 32 bytes.  The variant recorded in Dask runs
-has 96: the same four numbers and a text of 64 bytes, ``pthread_id=<N>``, under the same module
-version.  Only the lengths distinguish the two: the records must fill their region exactly.
+A record is a head of 104 bytes (file, rank, host, number of writes and of reads), followed by the
+segments, writes first. Stock Darshan's segments have 32 bytes. Those of the variant for Dask runs
+have 96: the same four numbers and a text of 64 bytes, ``pthread_id=<N>``. The module version is
+the same, so only the length distinguishes them: the records must fill their region exactly.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ HEAD: Final = 104
 STOCK: Final = 32
 VARIANT: Final = 96
 _PREFIX: Final = b"pthread_id="
-_LONGEST: Final = 18  # digits of a thread id that surely fits 64 bits
+_LONGEST: Final = 18  # digits of a thread id that always fits 64 bits
 
 
 @attrs.frozen
 class _Head:
-    """The head of a record, which fits the rest of the region."""
+    """The head of a record whose segments fit the rest of the region."""
 
     record_id: int
     rank: int
@@ -59,9 +59,9 @@ class _Run:
 
 @attrs.define
 class _Shape:
-    """What a walk over all records found.
+    """Totals over all records.
 
-    segments: their number; bare: records without any; hosts: by rank.
+    segments: number of segments. bare: number of records without segments. hosts: host by rank.
     first: the bytes of the first segment.
     """
 
@@ -72,9 +72,9 @@ class _Shape:
 
 
 class DxtRecords(Decoder):
-    """The segments of DXT_POSIX or DXT_MPIIO.
+    """Decoder of DXT_POSIX or DXT_MPIIO, with a row per segment.
 
-    rows: segments; ``merged``: records without segments, which give no row.
+    merged: number of records without segments, which have no row.
     layout: ``stock`` or ``pthread_id``; None without segments.
     """
 
@@ -112,7 +112,7 @@ class DxtRecords(Decoder):
         return shape.segments
 
     def _walk(self, size: int) -> _Shape:
-        """Walk over all records, with segments of ``size`` bytes."""
+        """Read the heads of all records, if segments have ``size`` bytes."""
         shape = _Shape()
         stream = self.region.stream()
         for head in self._heads(stream, size):
@@ -129,7 +129,7 @@ class DxtRecords(Decoder):
         return shape
 
     def _heads(self, stream: Stream, size: int) -> Iterator[_Head]:
-        """The heads of all records; the caller takes each one's segments from the stream."""
+        """Yield the heads of all records; the caller reads the segments of each from the stream."""
         left = self.region.size
         while left:
             data = stream.take(HEAD)
@@ -179,7 +179,7 @@ class DxtRecords(Decoder):
             return np.repeat(np.fromiter(values, kind), counts)
 
         ranks = repeated(run.head.rank for run in runs)
-        # number of a segment in its run, plus where the run begins
+        # number of a segment in its run, plus the number of the run's first segment
         numbers = np.arange(rows) - np.repeat(np.cumsum(counts) - counts, counts)
         numbers += repeated(run.first for run in runs)
         start, end = _native(segments["start"]), _native(segments["end"])
@@ -187,7 +187,7 @@ class DxtRecords(Decoder):
         log.watch(f"length of {self.module.name}", length)
         with np.errstate(invalid="ignore", over="ignore"):
             log.watch(f"time of {self.module.name}", np.where(end < start, np.nan, end - start))
-        # version 1 of DXT_MPIIO recorded no offsets, only room for them
+        # version 1 of DXT_MPIIO has room for offsets but does not record them
         no_offset = self.module.name == "DXT_MPIIO" and self.module.version == 1
         columns = {
             "module": strings([self.module.name], np.array([rows])),
@@ -213,12 +213,12 @@ class DxtRecords(Decoder):
 
 
 def _native(values: NDArray[Any]) -> NDArray[Any]:
-    """A contiguous column in this machine's byte order."""
+    """Copy a column to contiguous memory in this machine's byte order."""
     return np.ascontiguousarray(values.astype(values.dtype.newbyteorder("=")))
 
 
 def _threads(text: NDArray[np.uint8]) -> dict[str, pa.Array]:
-    """Thread ids from texts ``pthread_id=<N>``; other texts are kept in ``extra``."""
+    """Parse thread ids from texts ``pthread_id=<N>``; other texts go to ``extra``."""
     prefix = np.frombuffer(_PREFIX, np.uint8)
     valid = (text[:, : len(prefix)] == prefix).all(axis=1)
     digits = np.ascontiguousarray(text[:, len(prefix) : len(prefix) + _LONGEST + 1].T)

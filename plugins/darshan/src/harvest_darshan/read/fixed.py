@@ -1,4 +1,4 @@
-"""Modules with records of a fixed size, which are most."""
+"""Decode modules whose records have a fixed size."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _PIECE = 8 << 20
 
 
 def matrix(data: memoryview, words: int, order: str) -> NDArray[np.uint64]:
-    """Records of ``words`` 8-byte words as a matrix of native numbers, one row per word."""
+    """Convert records of ``words`` 8-byte words to a matrix of native numbers, a row per word."""
     rows = np.frombuffer(data, f"{order}u8")
     return np.ascontiguousarray(rows.reshape(-1, words).T.astype(np.uint64))
 
 
 class FixedRecords(Decoder):
-    """The records of one such module."""
+    """Decoder of a module whose layouts are in :data:`.layouts.FIXED`."""
 
     def __init__(self, module: Module, region: Region, order: str):
         versions = FIXED[module.name]
@@ -77,7 +77,7 @@ class FixedRecords(Decoder):
             elif name.endswith("_uuid"):
                 columns[name] = _uuids(data, len(words), row)
             else:
-                # a slice of the matrix is the column, without another copy
+                # the column is a slice of the matrix, not a copy
                 piece = buffer.slice(8 * rows * row, 8 * rows)
                 columns[name] = pa.Array.from_buffers(types[name], rows, [None, piece])
         if extra:
@@ -90,7 +90,7 @@ class FixedRecords(Decoder):
         words = [name or "" for name in self.layout.words]
         first = [i for i, name in enumerate(words) if name.endswith("_START_TIMESTAMP")]
         last = [i for i, name in enumerate(words) if name.endswith("_END_TIMESTAMP")]
-        # 0 stands for "never" in Darshan
+        # Darshan writes 0 for "never"
         starts = np.where(values[first] > 0, values[first], np.inf).min(axis=0)
         ends = np.where(values[last] > 0, values[last], -np.inf).max(axis=0)
         return {"first_time": times(start_ns, starts), "last_time": times(start_ns, ends)}
@@ -102,7 +102,7 @@ def _uuids(data: memoryview, words: int, row: int) -> pa.Array:
 
 
 def _nonzero_maps(columns: list[tuple[str, NDArray[np.int64]]]) -> pa.Array:
-    """``extra`` from counters without a column, where one of them is not zero."""
+    """Build ``extra`` from counters without a column; null if all are zero."""
     names = [name for name, _ in columns]
     rows = zip(*(values.tolist() for _, values in columns), strict=True)
     return pa.array(

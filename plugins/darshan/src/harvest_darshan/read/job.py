@@ -1,6 +1,6 @@
-"""The job record: user, command, times and mounted file systems.
+"""Parse the job record: user, command, times and mounted file systems.
 
-It is a fixed structure, followed by the command line and the lines of the mount table.
+The record is a fixed structure, followed by the command line and the lines of the mount table.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import attrs
 from .container import DamagedError, text_of
 
 JOB_BYTES: Final = 4096
-"""Largest size of the job record, with command line and mounts."""
+"""Maximum size of the job record, with command line and mounts."""
 
 _METADATA: Final = 1024
 _LAST_SECOND: Final = 253_402_300_799  # the end of the year 9999
 
-# user_program_id<job>-<pid>_<month>-<day>-<second>-...; the pid since Darshan 3.3
+# user_program_id<job>-<pid>_<month>-<day>-<second>-...; with the pid since Darshan 3.3
 _FILE_NAME: Final = re.compile(r"_id\d+-(\d+)_\d+-\d+-\d+-")
 
 
@@ -37,10 +37,10 @@ class Mount:
 class Job:
     """The job record of a log.
 
-    start_ns, end_ns: nanoseconds after 1970; end_ns is None where the log holds none.
-    pid: process id of rank 0, from the file's name; None where it has none.
+    start_ns, end_ns: nanoseconds since 1970; end_ns is None if the log has no end.
+    pid: process id of rank 0, from the name of the file; None if it has none.
     mounts: in the order of the log; a string is a line that is not a mount.
-    unparsed: lines of the metadata without a ``=``.
+    unparsed: lines of the metadata without a ``=``, or with a repeated key.
     """
 
     uid: int
@@ -57,9 +57,9 @@ class Job:
 
 
 def parse_job(data: bytes, version: str, order: str, file_name: str) -> Job:
-    """The job record in the inflated bytes of its region.
+    """Parse the inflated bytes of the job record.
 
-    Raises DamagedError when it is too short or has impossible values.
+    Raises DamagedError if it is too short or has impossible values.
     """
     exact = version >= "3.41"
     layout = struct.Struct(order + ("7q" if exact else "5q"))
@@ -88,7 +88,7 @@ def parse_job(data: bytes, version: str, order: str, file_name: str) -> Job:
         uid=uid,
         start_ns=start * 10**9 + start_ns,
         end_ns=end * 10**9 + end_ns if ended else None,
-        # without nanoseconds both ends are truncated; Darshan counts the last second in
+        # without nanoseconds both ends are truncated, and Darshan includes the last second
         run_time_s=(seconds if exact else seconds + 1.0) if ended else None,
         nprocs=nprocs,
         job_id=job_id,

@@ -1,8 +1,8 @@
-"""The layouts of each module's records in a log, by version.
+"""The layouts of records of fixed size, by module and version.
 
-A record of fixed size is a row of 8-byte words.  Its layout is the list of the columns those words
-fill; a word without a column is padding.  Counters that a version does not have are simply not in
-its list.  Source: ``darshan-util/darshan-*-logutils.c``, which converts old records to new ones.
+A record is a row of 8-byte words. Its layout lists the column of each word; None is padding.
+Counters that a version does not have are not in its list. Source:
+``darshan-util/darshan-*-logutils.c``, which converts old records to new ones.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ PADDING: Final = None
 
 @attrs.frozen
 class Layout:
-    """A record of fixed size.
+    """The layout of a record of fixed size.
 
-    words: for each 8-byte word the column it fills, or None.  A name with a ``+`` goes to
-        ``extra``; a UUID takes two words and is named by the first.
+    words: the column of each 8-byte word; None is padding, or the second word of a UUID. A name
+        with a ``+`` goes to ``extra``.
     """
 
     record: type[Record]
@@ -33,7 +33,7 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """Bytes of a record."""
+        """Size of a record in bytes."""
         return 8 * len(self.words)
 
 
@@ -44,16 +44,16 @@ def _layout(
     before: tuple[str | None, ...] = (),
     after: tuple[str | None, ...] = (),
 ) -> Layout:
-    """The newest layout, without the counters an older version does not have.
+    """Build a layout from the newest one, without the counters that an older version lacks.
 
-    before: words between rank and the counters; after: words behind the timers.
+    before: words between the rank and the counters. after: words after the timers.
     """
     names = [n for n in COUNTERS[module] + TIMERS.get(module, ()) if n not in without]
     return Layout(records.OF_MODULE[module], ("record_id", "rank", *before, *names, *after))
 
 
 def _ends(prefix: str) -> set[str]:
-    """The two timestamps that no module had at first."""
+    """Name the two timestamps that the first versions of all modules lack."""
     return {f"{prefix}_F_CLOSE_START_TIMESTAMP", f"{prefix}_F_OPEN_END_TIMESTAMP"}
 
 
@@ -65,7 +65,7 @@ _POSIX_4: Final = {
     f"POSIX_{n}" for n in ("FILENOS", "DUPS", "RENAME_SOURCES", "RENAME_TARGETS", "RENAMED_FROM")
 }
 _POSIX_2 = _layout("POSIX", without=_POSIX_4 | _ends("POSIX"))
-# Version 1 had four counters of buffered I/O; they have no column and go to ``extra``.
+# Version 1 has four counters of buffered I/O without a column; they go to ``extra``.
 _FOPEN: Final = ("+POSIX_FOPENS", "+POSIX_FREADS", "+POSIX_FWRITES", "+POSIX_FSEEKS")
 _at = _POSIX_2.words.index("POSIX_MMAPS") + 1
 _POSIX_1 = Layout(records.Posix, (*_POSIX_2.words[:_at], *_FOPEN, *_POSIX_2.words[_at:]))
@@ -105,4 +105,4 @@ FIXED: Final[dict[str, dict[int, Layout]]] = {
     "DFS": _versions(_layout("DFS", after=_UUIDS)),
     "DAOS": _versions(_layout("DAOS", after=(*_UUIDS, "oid_hi", "oid_lo"))),
 }
-"""Layouts by module and version, of the modules whose records have a fixed size."""
+"""Layouts by module and version."""

@@ -1,4 +1,4 @@
-"""One log, checked and ready to be read as rows."""
+"""Check a whole log before any of its rows is read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .tables import Decoder
 from .variable import HeatmapRecords, LustreRecords, MdhimRecords
 
 NAMES_BYTES: Final = 512 << 20
-"""Largest map of names, which stays in memory."""
+"""Maximum size of the map of names, which is held in memory."""
 
 
 _DECODERS: Final[Mapping[str, Callable[[Module, Region, str], Decoder]]] = {
@@ -39,9 +39,9 @@ _DECODERS: Final[Mapping[str, Callable[[Module, Region, str], Decoder]]] = {
 
 
 class Failure(NamedTuple):
-    """A part of a log that cannot be read.
+    """An unreadable part of a log.
 
-    part: the module, or ``names``; raw: the beginning of its bytes.
+    part: the module, or ``names``. raw: its first bytes.
     """
 
     part: str
@@ -51,10 +51,10 @@ class Failure(NamedTuple):
 
 @attrs.frozen
 class CheckedLog:
-    """A log with a sound header and job record.
+    """A log whose header and job record are valid.
 
-    decoders: of readable modules, by name; failures: the unreadable parts.
-    sha256: of the bytes of the file, in hexadecimal digits.
+    decoders: decoders of the readable modules, by name. failures: the unreadable parts.
+    sha256: SHA-256 of the file, in hexadecimal digits.
     """
 
     header: Header
@@ -66,10 +66,10 @@ class CheckedLog:
 
 
 def check_log(file: BufferedReader, path: Path, limits: DarshanConfig) -> CheckedLog:
-    """Check all of an open log, so that reading its rows cannot fail later.
+    """Check all regions of an open log, so that reading its rows cannot fail later.
 
-    Raises DamagedError when the header or the job record cannot be read; damage elsewhere is
-    among the ``failures``.
+    Raises DamagedError if the header or the job record is unreadable. Damage elsewhere is
+    reported in ``failures``.
     """
     size = path.stat().st_size
     header = parse_header(file.read(HEADER_BYTES), size)

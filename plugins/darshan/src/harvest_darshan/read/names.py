@@ -1,4 +1,4 @@
-"""The map of names: the path, or other name, of each record id."""
+"""Parse the map of names: the path, or other name, of each record id."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .container import DamagedError
 from .job import Mount
 
 MOST: Final = 4_000_000
-"""Most names of one log, which stay in memory."""
+"""Maximum number of names in a log; they are held in memory."""
 
 
 @attrs.define
@@ -22,7 +22,7 @@ class Names:
 
     ids, paths: the entries in the order of the log, without repeats.
     by_id: the first path of each id.
-    repeated: entries equal to an earlier one.
+    repeated: number of entries that repeat an earlier one.
     """
 
     ids: list[int] = attrs.field(factory=list)
@@ -31,7 +31,7 @@ class Names:
     repeated: int = 0
 
     def add(self, record_id: int, path: bytes) -> None:
-        """Take one entry.  Raises DamagedError when there are too many."""
+        """Add one entry. Raises DamagedError if there are too many."""
         if len(self.ids) >= MOST:
             raise DamagedError(f"the map of names has more than {MOST} entries")
         text = path.decode("utf-8", "backslashreplace")
@@ -44,9 +44,9 @@ class Names:
 
 
 def parse_names(data: bytes, version: str, order: str) -> Names:
-    """The names in the inflated bytes of their region.
+    """Parse the inflated bytes of the region of names.
 
-    Raises DamagedError when the entries do not fill the region exactly, or are too many.
+    Raises DamagedError if the entries do not fill the region exactly, or are too many.
     """
     names = Names()
     position, end = 0, len(data)
@@ -72,7 +72,7 @@ def parse_names(data: bytes, version: str, order: str) -> Names:
 
 
 def mount_finder(mounts: Iterable[Mount]) -> Callable[[str], Mount | None]:
-    """A function that gives the mount of a path: the longest mount point above it."""
+    """Return a function that finds the mount of a path: the longest mount point above it."""
     by_point = {mount.mount_point.rstrip("/"): mount for mount in mounts}
     if not by_point:
         return lambda path: None

@@ -1,8 +1,7 @@
-"""Regions of a log, inflated in pieces of bounded size.
+"""Inflate the regions of a log in pieces of bounded size.
 
-Decompression is where a hostile log can hurt: a megabyte may inflate to gigabytes.  Nothing here
-holds more than a piece of a region, unless the region is small.  Limits hold for the inflated
-size of a log and for the time.
+A megabyte of a hostile log may inflate to gigabytes. So only small regions are held in memory as a
+whole, and limits apply to the inflated size of a log and to the time.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from .container import DamagedError, Extent
 PIECE: Final = 8 << 20
 READ: Final = 1 << 20
 KEEP: Final = 48 << 20
-"""Inflated bytes of a log that stay in memory between checking and reading it."""
+"""Maximum inflated bytes of a log to hold in memory between its check and its reading."""
 
 RATIO_FREE: Final = 64 << 20
-"""A region up to this size may have any compression ratio."""
+"""Regions up to this inflated size may have any compression ratio."""
 
 
 class RegionReader:
-    """Gives the regions of an open log, and counts their bytes and time."""
+    """Reads the regions of an open log within its limits of size and time."""
 
     def __init__(self, file: BinaryIO, size: int, compression: str, limits: DarshanConfig):
         self.file = file
@@ -40,9 +39,9 @@ class RegionReader:
         self.deadline = time.monotonic() + limits.max_seconds
 
     def region(self, extent: Extent, *, at_most: int | None = None) -> Region:
-        """A region, checked: it is inside the file and inflates to its end.
+        """Return a region that is inside the file and inflates to its end.
 
-        at_most: bytes it may inflate to, where the format or memory limits it.
+        at_most: maximum inflated size in bytes; then the region is always held in memory.
 
         Raises DamagedError.
         """
@@ -74,7 +73,7 @@ class RegionReader:
         return Region(self, extent, size, b"".join(keep) if keep is not None else None)
 
     def pieces(self, extent: Extent) -> Iterator[bytes]:
-        """The inflated bytes of a region, piece by piece.  Raises DamagedError."""
+        """Yield the inflated bytes of a region in pieces. Raises DamagedError."""
         if self.compression == "none":
             yield from self._raw(extent)
             return
@@ -98,7 +97,7 @@ class RegionReader:
 
 
 def _zlib(pieces: Iterable[bytes]) -> Generator[bytes, None, bool]:
-    """Inflate a sequence of zlib streams, one of each MPI process; gives whether it is whole."""
+    """Inflate zlib streams, one per MPI process; return whether the last one is complete."""
     stream = zlib.decompressobj()
     for data in pieces:
         while data:
@@ -107,14 +106,14 @@ def _zlib(pieces: Iterable[bytes]) -> Generator[bytes, None, bool]:
             if piece := stream.decompress(data, PIECE):
                 yield piece
             data = stream.unused_data if stream.eof else stream.unconsumed_tail
-        # the decoder may still hold output after it took all input
+        # the decoder may have output left after it consumed all input
         while not stream.eof and (piece := stream.decompress(b"", PIECE)):
             yield piece
     return stream.eof
 
 
 def _bzip2(pieces: Iterable[bytes]) -> Generator[bytes, None, bool]:
-    """Inflate a sequence of bzip2 streams; gives whether it is whole."""
+    """Inflate bzip2 streams; return whether the last one is complete."""
     stream = bz2.BZ2Decompressor()
     for data in pieces:
         while data or not (stream.eof or stream.needs_input):
@@ -128,7 +127,7 @@ def _bzip2(pieces: Iterable[bytes]) -> Generator[bytes, None, bool]:
 
 @attrs.frozen(eq=False)
 class Region:
-    """An inflated region of known size, which can be read repeatedly."""
+    """A checked region of known inflated size, which can be read repeatedly."""
 
     reader: RegionReader
     extent: Extent
@@ -136,21 +135,21 @@ class Region:
     data: bytes | None
 
     def stream(self) -> Stream:
-        """Its bytes from the start."""
+        """Return its inflated bytes, from the start."""
         if self.data is not None:
             return Stream(iter((self.data,)))
         return Stream(self.reader.pieces(self.extent))
 
 
 class Stream:
-    """Reads exact numbers of bytes from a sequence of pieces."""
+    """Reads given numbers of bytes from a sequence of pieces."""
 
     def __init__(self, pieces: Iterator[bytes]):
         self._pieces = pieces
         self._rest = memoryview(b"")
 
     def take(self, size: int) -> memoryview:
-        """The next ``size`` bytes, or fewer at the end."""
+        """Return the next ``size`` bytes, or fewer at the end."""
         if len(self._rest) >= size:
             taken, self._rest = self._rest[:size], self._rest[size:]
             return taken
@@ -165,7 +164,7 @@ class Stream:
         return full[0] if len(full) == 1 else memoryview(b"".join(full))
 
     def skip(self, size: int) -> bool:
-        """Pass over ``size`` bytes; False when there are fewer."""
+        """Skip ``size`` bytes; return False if there are fewer."""
         while size > len(self._rest):
             size -= len(self._rest)
             piece = next(self._pieces, None)

@@ -1,7 +1,7 @@
-"""From a checked log to rows, and to the account of all its units.
+"""Yield the rows of a checked log, and count its units.
 
-A unit is the job record, a mount, a name, a record of a module (of Lustre a component of a layout,
-of DXT a segment), or a module that cannot be read.
+A unit is the job record, a mount, a name, a record of a module (for Lustre a component of a layout,
+for DXT a segment), or an unreadable module.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def rows_of(opened: CheckedLog, ctx: ReadContext) -> Iterator[Rows]:
-    """All rows of a log; its units, rejects and notes go to ``ctx``."""
+    """Yield all rows of a log; report its units, rejects and notes to ``ctx``."""
     job, names = opened.job, opened.names
     hosts = {rank: host for d in opened.decoders.values() for rank, host in d.hosts.items()}
     log = Log(ctx.origin, job, names.by_id, hosts)

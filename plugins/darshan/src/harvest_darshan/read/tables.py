@@ -1,4 +1,4 @@
-"""Decoders of a module's records, and the Arrow batches that they give."""
+"""The base class of decoders, and the Arrow batches that they yield."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from .job import Job
 from .regions import Region
 
 Rows: TypeAlias = "Record | tuple[type[Record], Any]"
-"""What a source yields: a record, or a record class with Arrow data of it."""
+"""What the source yields: a record, or a record class with an Arrow batch of it."""
 
 BATCH_ROWS: Final = 65_536
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _FAR: Final = 4e9
-"""Longest credible time after the job's start, in seconds: 126 years."""
+"""Maximum credible time after the job's start, in seconds: 126 years."""
 
 
 @attrs.define
 class Log:
-    """What rows of any module need from their log.
+    """Data of a log that the rows of all modules need.
 
-    origin: the log's path; paths: name by record id.
-    hosts: host by rank, where the log's modules have it.
-    given: rows of each record type so far, for their positions.
-    impossible: counters with impossible values: an example, and the number of records.
+    origin: path of the log. paths: name by record id.
+    hosts: host by rank, if a module has it.
+    given: number of rows of each record type so far, for their positions.
+    impossible: an example and the number of impossible values, by counter.
     """
 
     origin: str
@@ -47,14 +47,14 @@ class Log:
     impossible: dict[str, tuple[float, int]] = attrs.field(factory=dict)
 
     def watch(self, counter: str, values: NDArray[Any]) -> None:
-        """Note values of a counter below 0, and times that are not finite."""
+        """Record impossible values of a counter: below 0, or a time that is not finite."""
         wrong = values < 0 if values.dtype == np.int64 else ~(np.abs(values) < LONGEST_S)
         if count := int(np.count_nonzero(wrong)):
             example, before = self.impossible.get(counter, (values[wrong][0].item(), 0))
             self.impossible[counter] = example, before + count
 
     def base(self, ids: NDArray[np.uint64], ranks: NDArray[np.int64]) -> dict[str, pa.Array]:
-        """The columns that all modules' rows begin with."""
+        """Return the first columns of all modules' rows."""
         lookup, hosts = self.paths.get, self.hosts
         return {
             "record_id": pa.array(ids),
@@ -70,21 +70,21 @@ class Log:
         }
 
     def pids(self, ranks: NDArray[np.int64]) -> pa.Array:
-        """Process ids: the log's file name has that of rank 0 only."""
+        """Return a column of process ids: only that of rank 0 is in the log's file name."""
         if self.job.pid is None:
             return pa.nulls(len(ranks), pa.int64())
         return pa.array(np.full(len(ranks), self.job.pid), mask=ranks != 0)
 
 
 class Decoder(abc.ABC):
-    """A module's checked records, whose number is known before any is read.
+    """Checks the records of a module when created, then yields their rows.
 
-    known: the readable versions of its records.
-    rows: rows that ``batches`` will give.
-    ``merged``: records of the log without a row of their own.
-    hosts: host by rank, where the records have it.
+    known: readable versions of the records.
+    rows: number of rows that ``batches`` will yield.
+    merged: number of records without a row of their own.
+    hosts: host by rank, if the records have it.
 
-    Raises DamagedError when the records do not fill the region exactly.
+    Raises DamagedError if the records do not fill the region exactly.
     """
 
     known: tuple[int, ...] = (1,)
@@ -101,24 +101,24 @@ class Decoder(abc.ABC):
 
     @abc.abstractmethod
     def _check(self) -> int:
-        """The number of rows.  Raises DamagedError for damaged records."""
+        """Check all records and return the number of rows. Raises DamagedError."""
 
     @abc.abstractmethod
     def batches(self, log: Log) -> Iterator[tuple[type[Record], Any]]:
-        """The records as batches of rows."""
+        """Yield the records as batches of rows."""
 
 
 def batch(
     cls: type[Record], columns: Mapping[str, Any], log: Log
 ) -> tuple[type[Record], pa.RecordBatch]:
-    """A batch of a record type; missing columns are null."""
+    """Build a batch of a record type; missing columns are null."""
     rows = len(next(iter(columns.values())))
     first = log.given[cls] + 1
     log.given[cls] += rows
     zeros = pa.array(np.zeros(rows, np.int32))
     columns = {
         **columns,
-        # the two columns that end every table
+        # the last two columns of every record type
         "origin": pa.DictionaryArray.from_arrays(zeros, pa.array([log.origin])),
         "position": pa.array(np.arange(first, first + rows)),
     }
@@ -130,22 +130,22 @@ def batch(
 
 @cache
 def column_types(kind: RecordType) -> dict[str, Any]:
-    """Arrow type by column of a record type."""
+    """Return the Arrow types of a record type's columns, by name."""
     schema: Any = kind.arrow_schema
     return {field.name: field.type for field in schema}
 
 
 def times(start_ns: int, seconds: NDArray[np.float64]) -> pa.Array:
-    """Times from seconds after the job's start; null where these are out of range."""
+    """Convert seconds after the job's start to times; null if out of range."""
     valid = np.abs(seconds) < _FAR  # False for NaN
     relative = np.where(valid, seconds, 0.0)
-    # microseconds since the job's whole microsecond, which a float holds exactly enough
+    # relative to the start's whole microsecond, so that a float is precise enough
     micros = np.rint(relative * 1e6 + (start_ns % 1000) / 1000).astype(np.int64)
     micros += start_ns // 1000
     return pa.array(micros, pa.int64(), mask=~valid).cast(TIMESTAMP)
 
 
 def strings(values: Sequence[str | None], counts: NDArray[np.int64]) -> pa.Array:
-    """A column that repeats each value as often as ``counts`` says."""
+    """Build a column that repeats each value by its number in ``counts``."""
     indices = np.repeat(np.arange(len(values), dtype=np.int32), counts)
     return pa.array(values, pa.string()).take(pa.array(indices))

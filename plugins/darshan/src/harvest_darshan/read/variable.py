@@ -1,4 +1,4 @@
-"""Modules whose records vary in size: heat maps, MDHIM, and Lustre's layouts of files."""
+"""Decode modules whose records vary in size: heat maps, MDHIM, and Lustre's file layouts."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _MOST_BINS: Final = 1 << 20
 _COMPONENT: Final = 72
 
 _Row = dict[str, Any]
-"""Values by column: ``record_id``, ``rank`` and what is a module's own."""
+"""Values by column: ``record_id``, ``rank``, and the columns of the module."""
 
 
 def _chunks(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
-    """Rows in chunks, smaller ones where rows have long lists."""
+    """Group rows into chunks, with fewer rows if these have long lists."""
     chunk: list[_Row] = []
     weight = 0
     for row in rows:
@@ -46,7 +46,7 @@ def _chunks(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
 
 
 class _Variable(Decoder):
-    """Records that contain their own length."""
+    """Decoder of records that contain their own length."""
 
     record: ClassVar[type[Record]]
     left_over: ClassVar[str] = "its records do not fill it: {} bytes are left over"
@@ -82,7 +82,7 @@ class _Variable(Decoder):
 
     @abc.abstractmethod
     def _read(self, stream: Stream, left: int) -> tuple[list[_Row], int]:
-        """The rows of one record and its size in bytes, at most ``left``."""
+        """Read one record; return its rows and its size in bytes, which is at most ``left``."""
 
     def _numbers(self, stream: Stream, layout: str, left: int) -> tuple[Any, ...]:
         form = struct.Struct(self.order + layout)
@@ -92,12 +92,12 @@ class _Variable(Decoder):
 
 
 class HeatmapRecords(_Variable):
-    """Bytes read and written per interval of time."""
+    """Decoder of heat maps: bytes read and written per interval of time."""
 
     record = records.Heatmap
 
     def _read(self, stream: Stream, left: int) -> tuple[list[_Row], int]:
-        # two pointers of the process's memory follow, of no use in a file
+        # the last two numbers are pointers of the process, which mean nothing in a file
         record_id, rank, width, bins, _, _ = self._numbers(stream, "QqdqQQ", left)
         if not 0 <= bins <= _MOST_BINS or 16 * bins > left - 48:
             raise DamagedError(f"a heat map claims {bins} intervals, while {left} bytes are left")
@@ -115,14 +115,14 @@ class HeatmapRecords(_Variable):
 
 
 class MdhimRecords(_Variable):
-    """Use of an MDHIM key-value store."""
+    """Decoder of MDHIM, a key-value store."""
 
     record = records.Mdhim
 
     def _read(self, stream: Stream, left: int) -> tuple[list[_Row], int]:
         names = ("record_id", "rank", *COUNTERS["MDHIM"], *TIMERS["MDHIM"])
         row = dict(zip(names, self._numbers(stream, "Qq5q4d", left), strict=True))
-        # room for one server is always there
+        # a record always has room for one server
         servers = max(row["MDHIM_SERVERS"], 1)
         if 8 * servers > left - 88:
             raise DamagedError(f"a record claims {servers} servers, while {left} bytes are left")
@@ -131,7 +131,7 @@ class MdhimRecords(_Variable):
 
 
 class LustreRecords(_Variable):
-    """Layouts of files over storage targets, a row per component; version 1 has one."""
+    """Decoder of Lustre's file layouts: a row per component, of which version 1 has one."""
 
     known = (1, 2)
     record = records.Lustre
@@ -156,7 +156,7 @@ class LustreRecords(_Variable):
 
     def _new(self, stream: Stream, left: int) -> tuple[list[_Row], int]:
         record_id, rank, components, stripes = self._numbers(stream, "Qqqq", left)
-        # stripes without a component are not in the log
+        # without components, the log contains no stripes either
         total = 32 + _COMPONENT * components + 8 * stripes if components > 0 else 32
         if stripes < 0 or total > left:
             raise DamagedError(
@@ -168,7 +168,7 @@ class LustreRecords(_Variable):
         rows: list[_Row] = []
         for number, (*values, pool) in enumerate(parts):
             row: _Row = dict(zip(COUNTERS["LUSTRE"], values, strict=True))
-            # the runtime reserves room, and marks components it did not use by a size of -1
+            # the runtime reserves room for components and sets the size of unused ones to -1
             if row["LUSTRE_COMP_STRIPE_SIZE"] == -1:
                 break
             count = row["LUSTRE_COMP_STRIPE_COUNT"]
@@ -184,7 +184,7 @@ class LustreRecords(_Variable):
             targets = targets[count:]
             rows.append(row)
         of_all = {"record_id": record_id, "rank": rank, "LUSTRE_NUM_COMPONENTS": len(rows)}
-        # a layout without a component still is a record of the log
+        # a layout without components is a record of the log, too
         return [{**of_all, **row} for row in rows or [{}]], total
 
     def _targets(self, stream: Stream, count: int, left: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Bytes over time by process, from the heat maps of the logs or, without these, the trace."""
+"""Plot bytes over time by process, from the heat maps of the logs, or else the trace."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_wor
 from harvest_report import Notes, Plot, bytes_axis, seconds_axis
 from harvest_toolkit.frames import LONGEST_S, known_sum, possible, safe_sum
 
-from ..views.layers import SEGMENTS, traced_once
+from ..views.layers import OPS, SEGMENTS, traced_once
 from .processes import Window, label_lines, named, part_of_logs, shades, window
 
 COLUMNS: Final = 200
 LINES: Final = 300
 TITLE: Final = "Bytes over time by process"
-OPS: Final = ("read", "write")
 
 _Bytes: TypeAlias = "tuple[pl.DataFrame, str]"
-"""Pieces of time with the bytes moved in each, and where they come from.
+"""Bytes per piece of time, and their source in words.
 
-The columns: origin, rank, pid, op, bytes, and start and end in microseconds of the epoch.
+Columns: origin, rank, pid, op, bytes, and start and end in microseconds since the epoch.
 """
 
 
 def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | Notes:
-    """A line per process, with a stronger colour where it moved more.
+    """Plot a line per process, with a stronger colour for more bytes.
 
-    logs: of one job; which: says which job, for the title.
+    logs: the logs of one job. which: the job, for the title.
     """
     found = _from_heat_maps(dataset) or _from_trace(dataset)
     if found is None:
@@ -46,7 +45,7 @@ def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | N
         .sort("bytes", *one, descending=[True, False, False])
     )
     total = int(pieces["bytes"].sum())
-    # ranks in their order; the processes of several logs as they began
+    # sorted by rank; processes of several logs by their start
     order = one if logs.height == 1 else ["start", *one]
     shown = named(lines.head(LINES).sort(order), logs).with_row_index("line")
     places = pieces.join(shown.select(*one, "line"), on=one)
@@ -75,7 +74,7 @@ def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | N
 
 
 def _from_heat_maps(dataset: DatasetReader) -> _Bytes | None:
-    """Heat maps of POSIX, STDIO and DFS; of MPI-IO or DAOS in logs without these."""
+    """Read the heat maps of POSIX, STDIO and DFS; of MPI-IO or DAOS in logs without these."""
     held = dataset["darshan.heatmap"].select("origin", "path").unique().collect()
 
     def having(*modules: str) -> pl.DataFrame:
@@ -123,7 +122,7 @@ def _from_heat_maps(dataset: DatasetReader) -> _Bytes | None:
 
 
 def _from_trace(dataset: DatasetReader) -> _Bytes | None:
-    """Traced operations, summed at their start."""
+    """Sum traced operations by the millisecond of their start."""
     begin = pl.col("start_time").dt.epoch("us")
     step = 1000
     pieces = (
@@ -140,7 +139,7 @@ def _from_trace(dataset: DatasetReader) -> _Bytes | None:
 
 
 def _grid(places: pl.DataFrame, lines: int, extent: Window) -> NDArray[np.float64]:
-    """Bytes by line (row) and part of the time (column), spread evenly over a piece."""
+    """Return the bytes by line (row) and time (column), spread evenly over each piece."""
     part = pl.col("inside") / (pl.col("end") - pl.col("start"))
     cells = (
         extent.in_columns(places.lazy().select("line", "start", "end", "bytes"))
@@ -156,7 +155,7 @@ def _grid(places: pl.DataFrame, lines: int, extent: Window) -> NDArray[np.float6
 def _draw(
     figure: Any, grids: dict[str, NDArray[np.float64]], labels: list[str], extent: Window
 ) -> None:
-    """Per op, a curve of all processes above and a line of cells for each below."""
+    """Draw for each op a curve of all processes, and below a line of cells for each."""
     edges = np.linspace(0, extent.seconds, extent.columns + 1)
     width = extent.seconds / extent.columns
     grid = figure.subplots(
@@ -172,7 +171,7 @@ def _draw(
         image = axes.pcolormesh(
             edges,
             np.arange(len(labels) + 1) - 0.5,
-            # the square root: small amounts stay visible
+            # the square root, so that small amounts stay visible
             np.sqrt(values / width / (most or 1)),
             cmap=shades(("#0072b2", "#d55e00")[column]),
             vmin=0,

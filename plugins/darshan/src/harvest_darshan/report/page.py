@@ -1,4 +1,4 @@
-"""The report ``darshan.io``: its key numbers, and its sections in the order of reading."""
+"""Build the report ``darshan.io``: its key numbers and its sections."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ from .tables import (
 from .traced import traced_plots
 
 SHOWN = 12
-"""Values of a fact that the page shows."""
+"""Maximum number of values that a fact shows."""
+
+_CHOSEN = "which spends the most time in I/O. Use --set job=NUMBER for another, by its job or pid."
 
 
 def io_report(
@@ -40,12 +42,12 @@ def io_report(
     top: int = 20,
     by: str = "time",
 ) -> Report:
-    """The report on the logs of a dataset, a run, or a job.
+    """Build the report on the logs of a dataset, a run, or a job.
 
-    run: the directory of the logs, or its name; job: a job's number in ``io.jobs``.
-    top: how many files, jobs and logs it lists; by: how it sorts files, time or bytes.
+    run: directory of the logs, or its name. job: job or pid of a job in ``io.jobs``.
+    top: number of files, jobs and logs that are listed. by: order of files, time or bytes.
 
-    Raises UsageError where no log is left, or for an unknown setting.
+    Raises UsageError if no log matches.
     """
     logs = logs_by_job(dataset, named_run(dataset, run, job), job)
     if logs.is_empty():
@@ -65,11 +67,12 @@ def io_report(
     number = shown["pid"] if shown["job"] is None else shown["job"]
     of_job = logs.filter(run=shown["run"], job=number, began=shown["began"])
     narrow = OfLogs.among(dataset, of_job)
-    which = "" if jobs.height == 1 else f" of {job_name(shown)}"
+    several, name = jobs.height > 1, job_name(shown)
+    which = f" of {name}" if several else ""
     sections: list[Section | LazySection] = [
         LazySection("gains", lambda: gains_table(gains(), top)),
         LazySection("layers", lambda: layers_table(chosen, logs, jobs)),
-        *([jobs_table(jobs, top)] if jobs.height > 1 else []),
+        *([jobs_table(jobs, top)] if several else []),
         LazySection("bandwidth", lambda: bandwidth_table(chosen, jobs, top)),
         LazySection("files", lambda: files_table(files(), top, by)),
         LazySection("use", lambda: use_table(files())),
@@ -82,24 +85,17 @@ def io_report(
         reading_notes(),
     ]
     return Report(
-        _title(jobs),
-        intro=_intro(jobs),
+        f"I/O of {f'{jobs.height:,} jobs' if several else name}",
+        intro=[f"Plots over time show {name}, {_CHOSEN}"] if several else [],
         sections=sections,
         facts=_facts(logs),
         tiles=lambda: _tiles(jobs, gains()),
-        picture="heat-map" if jobs.height == 1 else "cost",
+        picture="cost" if several else "heat-map",
     )
 
 
-def _title(jobs: pl.DataFrame) -> str:
-    first = jobs.row(0, named=True)
-    if jobs.height > 1:
-        return f"I/O of {jobs.height:,} jobs"
-    return f"I/O of {job_name(first)}"
-
-
 def _facts(logs: pl.DataFrame) -> tuple[tuple[str, str], ...]:
-    """What the job records say; only the first few of several values."""
+    """Return facts from the job records, each with at most SHOWN values."""
     library = pl.col("metadata").list.eval(
         pl.element().struct.field("value").filter(pl.element().struct.field("key") == "lib_ver")
     )
@@ -118,15 +114,6 @@ def _facts(logs: pl.DataFrame) -> tuple[tuple[str, str], ...]:
             more = f" and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
             facts.append((name, ", ".join(found[:SHOWN]) + more))
     return tuple(facts)
-
-
-def _intro(jobs: pl.DataFrame) -> list[str]:
-    if jobs.height == 1:
-        return []
-    return [
-        f"Plots over time show {job_name(jobs.row(0, named=True))}, which spends the most time in "
-        "I/O. Use --set job=NUMBER for another, by its job or pid."
-    ]
 
 
 def _tiles(jobs: pl.DataFrame, gains: pl.DataFrame) -> list[Tile]:
@@ -152,7 +139,7 @@ def _ran(jobs: pl.DataFrame) -> list[Tile]:
 
 
 def _moved(jobs: pl.DataFrame) -> str:
-    """``at least 107 GiB``: what the logs of all jobs count, or those of some."""
+    """Format the bytes of all jobs that have them: ``at least 107 GiB``."""
     known = jobs["bytes"].drop_nulls().to_list()
     if not known and any("too_large" in words for words in jobs["certainty"].to_list()):
         return "too large"
@@ -160,7 +147,7 @@ def _moved(jobs: pl.DataFrame) -> str:
 
 
 def _spent(jobs: pl.DataFrame) -> Tile:
-    """The share of I/O in the time that processes ran, of the jobs that have both."""
+    """Show the share of I/O in process time, of the jobs that have both."""
     known, whole = jobs.drop_nulls("io_s"), jobs.drop_nulls(["io_s", "process_s"])
     if known.is_empty():
         return Tile("time in I/O", "not recorded")
@@ -175,12 +162,12 @@ def _spent(jobs: pl.DataFrame) -> Tile:
 
 
 def _least(jobs: pl.DataFrame, column: str) -> str:
-    """``at least``, where a sum lacks some jobs or a part of their data."""
+    """Return ``at least`` if a sum lacks jobs, or a part of their data."""
     known = jobs.drop_nulls(column)
     is_part = any("lower_bound" in words for words in known["certainty"].to_list())
     return "at least " if is_part or known.height < jobs.height else ""
 
 
 def _part(some: pl.DataFrame, of: pl.DataFrame) -> str:
-    """``41 of 42 jobs``, where it is not of all."""
+    """Format ``41 of 42 jobs``; empty if these are all."""
     return f"{some.height:,} of {of.height:,} jobs" if some.height < of.height else ""

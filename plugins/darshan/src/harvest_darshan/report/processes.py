@@ -1,4 +1,4 @@
-"""The processes of a job as lines of a plot: their order, names and time."""
+"""Helpers for plots with a line per process: their labels and time axis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LABELLED: Final = 32
 
 @attrs.frozen
 class Window:
-    """The time that a plot covers, from the start of a job to its end, in columns."""
+    """The time that a plot covers, from the start of a job to its end, divided into columns."""
 
     start_us: int
     span_us: int
@@ -34,11 +34,12 @@ class Window:
         return self.span_us / self.columns
 
     def in_columns(self, pieces: pl.LazyFrame) -> pl.LazyFrame:
-        """A row per piece of time and column that it touches: its microseconds ``inside`` it.
+        """Return a row per piece of time and column that it touches, with its time ``inside``.
 
-        pieces: with ``start`` and ``end`` in microseconds of the epoch; here they count from 0.
+        pieces: have ``start`` and ``end`` in microseconds since the epoch; in the result, since
+            the start of the window.
         """
-        # it does not reach into the column that begins at its end
+        # a piece does not touch the column that begins at its end
         last = pl.max_horizontal("start", pl.col("end") - 1)
         columns = [
             # in whole numbers: a quotient of floats may fall just below a border
@@ -56,9 +57,9 @@ class Window:
 
 
 def window(logs: pl.DataFrame, last_us: int | None, columns: int) -> Window:
-    """From the first start of the logs to their last end, or to the last I/O if that is later."""
+    """Return the window from the first start of logs to their last end, or to later I/O."""
     begin = pl.col("start_time").dt.epoch("us")
-    # logs without fractions of seconds count their last second in
+    # logs without fractions of seconds include their last second
     ran = (pl.col("run_time_s") * 1_000_000).round(0).cast(pl.Int64)
     start, end = logs.select(start=begin.min(), end=(begin + ran).max()).row(0)
     last = max(start + 1, end or 0, last_us or 0)
@@ -66,15 +67,15 @@ def window(logs: pl.DataFrame, last_us: int | None, columns: int) -> Window:
 
 
 def part_of_logs(lines: pl.DataFrame, logs: pl.DataFrame) -> str:
-    """`` 3 of 33 logs have any.``; empty where all have. lines: with ``origin``."""
+    """Format `` 3 of 33 logs have any.``; empty if all have. lines: have ``origin``."""
     some = lines["origin"].n_unique()
     return f" {some:,} of {logs.height:,} logs have any." if some < logs.height else ""
 
 
 def named(lines: pl.DataFrame, logs: pl.DataFrame) -> pl.DataFrame:
-    """Lines with a ``label``: the rank in one log, else the program and process.
+    """Add a ``label`` to lines: the rank if there is one log, else the program and process.
 
-    lines: origin, rank and pid.
+    lines: have origin, rank and pid.
     """
     known = logs.select("origin", "nprocs", program=program_of(pl.col("exe")))
     number = pl.col("pid").cast(pl.String).fill_null("")
@@ -91,7 +92,7 @@ def named(lines: pl.DataFrame, logs: pl.DataFrame) -> pl.DataFrame:
 
 
 def label_lines(axes: Any, labels: Sequence[str]) -> None:
-    """Names of the lines: all where there is room, else some."""
+    """Label the lines: all of them if there is room, else some."""
     step = -(-len(labels) // LABELLED) or 1
     axes.set_yticks(
         range(0, len(labels), step), [shorten(name, 30, "id") for name in labels[::step]]
@@ -102,7 +103,7 @@ def label_lines(axes: Any, labels: Sequence[str]) -> None:
 
 
 def shades(colour: str) -> Any:
-    """A colour map from transparent to a colour, for light and dark pages."""
+    """Return a colour map from transparent to a colour, for light and dark pages."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgb  # optional: the extra "report"
 
     red, green, blue = to_rgb(colour)

@@ -1,4 +1,4 @@
-"""The sizes and the order of requests, and how files are used."""
+"""Build the sections on the sizes and order of requests, and on the use of files."""
 
 from __future__ import annotations
 
@@ -17,29 +17,20 @@ LABELS: Final = (
     *("to 100 B", "to 1 KiB", "to 10 KiB", "to 100 KiB", "to 1 MiB"),
     *("to 4 MiB", "to 10 MiB", "to 100 MiB", "to 1 GiB", "more"),
 )
-"""Of Darshan's bins."""
+"""Labels of Darshan's size bins."""
 
 OPS: Final = ("reads", "writes")
 
 
 def sizes_sections(dataset: DatasetReader) -> list[Section]:
-    """Requests by size, as POSIX counts them, else MPI-IO, else the trace."""
-    traced = traced_files(dataset, None)
-    counted = counter_rows(dataset, None, traced.clear()).filter(pl.col("module") != "STDIO")
+    """Show requests by size, as the counters have them, else the trace."""
+    traced = traced_files(dataset)
+    counted = counter_rows(dataset, traced.clear()).filter(pl.col("module") != "STDIO")
     rows = counted if counted.height else traced
-    sums = rows.group_by("op").agg(
-        # a number of requests beyond 64 bits is unknown
-        sum_or_none(name).cast(pl.Int64, strict=False).alias(name)
-        for name in BINS
-    )
-    by_op = {row["op"]: row for row in sums.iter_rows(named=True)}
-    table = pl.DataFrame(
-        {
-            "size": LABELS,
-            **{op: [by_op.get(op[:-1], {}).get(name, 0) for name in BINS] for op in OPS},
-        },
-        schema_overrides=dict.fromkeys(OPS, pl.Int64),
-    )
+    # a number beyond 64 bits is unknown
+    sums = [sum_or_none(name).cast(pl.Int64, strict=False).alias(name) for name in BINS]
+    counts = {op: rows.filter(op=op[:-1]).select(sums).row(0) for op in OPS}
+    table = pl.DataFrame({"size": LABELS, **counts}, schema_overrides=dict.fromkeys(OPS, pl.Int64))
     totals = {op: int(table[op].sum()) for op in OPS}
     if not any(totals.values()):
         text = "No request has a size. Darshan does not count buffered I/O (STDIO) by size."
@@ -75,7 +66,7 @@ def _plot(table: pl.DataFrame, said: str) -> Plot:
             axes.bar_label(bars, counts, fontsize=6.5, padding=1.5, rotation=90)
         axes.set_xticks(range(len(labels)), [label.replace(" ", "\n", 1) for label in labels])
         axes.tick_params(axis="x", length=0, labelsize=7.5)
-        # a linear scale from 0 to 1, then powers of ten, so that one request is visible
+        # linear from 0 to 1, then logarithmic, so that one request is visible
         axes.set_yscale("symlog", linthresh=1)
         axes.set_ylim(0, highest * 30)
         axes.yaxis.set_major_formatter("{x:,.0f}")
@@ -83,19 +74,19 @@ def _plot(table: pl.DataFrame, said: str) -> Plot:
         axes.grid(visible=False, axis="x")
         legend(figure)
 
-    most = max(((op, row) for op in OPS for row in range(len(labels))),
-               key=lambda place: table[place[0]][place[1]] or 0)  # fmt: skip
+    cells = table.unpivot(index="size", variable_name="op").fill_null(0)
+    most = cells.row(cells["value"].arg_max() or 0, named=True)
     return Plot(
         "sizes-plot",
         draw,
         "Requests by size",
-        f"{said} by size, on a logarithmic scale. Most are {most[0]} of a size {labels[most[1]]}.",
+        f"{said} by size, on a logarithmic scale. Most are {most['op']} of a size {most['size']}.",
         size=(7.5, 3.4),
     )
 
 
 UNKNOWN: Final = "unknown"
-"""The use of files whose reads or writes are not recorded."""
+"""Kind of files whose reads or writes are not recorded."""
 
 LAYERS: Final = ("POSIX", "MPI-IO", "STDIO", "DFS")
 COUNTERS: Final = {
@@ -109,11 +100,11 @@ COUNTERS: Final = {
     "sequential writes": ("SEQ_WRITES",),
     "adjacent writes": ("CONSEC_WRITES",),
 }
-"""Kinds of operations, and the counters of any layer that make them up."""
+"""Counters of all layers whose sum is the number of operations of a kind."""
 
 
 def use_table(files: pl.DataFrame) -> Table:
-    """Files by use: only read, only written, both, or neither."""
+    """Show files by use: only read, only written, both, or neither."""
     read, written = pl.col("reads") > 0, pl.col("writes") > 0
     kinds = ("read only", "written only", "read and written", "neither")
     kind = first_text(
@@ -124,23 +115,18 @@ def use_table(files: pl.DataFrame) -> Table:
         (pl.lit(value=True), kinds[3]),
     )
     spent = sum_of("read_s", "write_s") + pl.col("meta_s").fill_null(0)
-    sums = (
-        files.with_columns(kind=kind, spent=spent)
-        .group_by("kind")
-        .agg(
-            *(sum_or_none(name).alias(name) for name in ("read_bytes", "write_bytes", "spent")),
+    rows = pl.concat(
+        files.filter(kind == name).select(
+            sum_or_none(spent).alias("spent"),
+            *(sum_or_none(column).alias(column) for column in ("read_bytes", "write_bytes")),
+            kind=pl.lit(name),
             files=pl.len().cast(pl.Int64),
         )
-    )
-    some = [*kinds, UNKNOWN] if UNKNOWN in sums["kind"] else kinds
-    order = pl.DataFrame({"kind": some})
-    rows = order.join(sums, on="kind", how="left", maintain_order="left").with_columns(
-        # no file has this use
-        pl.when(pl.col("files").is_null()).then(0).otherwise(pl.exclude("kind")).name.keep()
+        for name in (*kinds, UNKNOWN)
     )
     return Table(
         "use",
-        rows,
+        rows.filter((pl.col("files") > 0) | (pl.col("kind") != UNKNOWN)),
         (
             Column("kind", "use"),
             "files",
@@ -154,7 +140,7 @@ def use_table(files: pl.DataFrame) -> Table:
 
 
 def order_table(dataset: DatasetReader) -> Table:
-    """How many reads and writes are in order, and how many other operations there are."""
+    """Show the number of reads and writes in order, and of other operations."""
     layers = {layer: _counts(dataset, layer) for layer in LAYERS}
     used = {layer: counts for layer, counts in layers.items() if counts is not None}
     rows = pl.DataFrame(
@@ -172,14 +158,14 @@ def order_table(dataset: DatasetReader) -> Table:
 
 
 def _counts(dataset: DatasetReader, layer: str) -> list[int | None] | None:
-    """Sums of a layer's counters in the order of COUNTERS; None where it has no record."""
+    """Sum a layer's counters, in the order of COUNTERS; None if it has no record."""
     prefix = layer.replace("-", "")
     frame = dataset[f"darshan.{prefix.lower()}"]
     known = frame.collect_schema()
 
     def total(names: tuple[str, ...]) -> pl.Expr:
         columns = [f"{prefix}_{name}" for name in names if f"{prefix}_{name}" in known]
-        # Darshan gives -1 to a counter that it did not watch
+        # Darshan sets a counter to -1 if it did not record it
         watched = [known_sum(possible(column)) for column in columns]
         if not watched:
             return pl.lit(None, pl.Int64)

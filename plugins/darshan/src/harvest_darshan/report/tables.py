@@ -1,4 +1,4 @@
-"""The tables and notes of the report."""
+"""Build the tables and notes of the report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..views.jobs import bandwidth, layer_sums
 from ..views.layers import LAYERS, SEGMENTS, spent_ns, sum_of, traced_once
 
 NAMES: Final = {"h5d": "HDF5 datasets", "pnetcdf_var": "PnetCDF variables"}
-"""Layers with another name than their module."""
+"""Names of layers that are not called as their module."""
 
 TIMES: Final = {"read_s": "reading", "write_s": "writing", "meta_s": "metadata"}
 FILE_NAME: Final = pl.col("log").str.extract(r"([^/]*)$", 1)
@@ -26,7 +26,7 @@ FILE_NAME: Final = pl.col("log").str.extract(r"([^/]*)$", 1)
 def layers_table(
     dataset: DatasetReader, logs: pl.DataFrame, jobs: pl.DataFrame
 ) -> Iterator[Section]:
-    """What each layer moved and how long it took, as a table and a plot."""
+    """Show the bytes and times of each layer, as a table and a plot."""
     parts = [
         layer_sums(dataset, logs, name).select(
             pl.lit(NAMES.get(name, layer.module)).alias("layer"), pl.exclude("run")
@@ -63,7 +63,7 @@ def layers_table(
 
 
 def _traced(dataset: DatasetReader) -> pl.DataFrame:
-    """A row as for a layer, for the trace; none without a trace."""
+    """Return a row on the trace, in the columns of the layers; no row without a trace."""
     spent, length = spent_ns(), possible("length")
     ops = {"read": pl.col("op") == "read", "write": pl.col("op") == "write"}
     return (
@@ -82,7 +82,6 @@ def _traced(dataset: DatasetReader) -> pl.DataFrame:
 
 
 def _cost(rows: pl.DataFrame, whole: float) -> Plot:
-    """Time in each layer, by kind of operation."""
     names = rows["layer"].to_list()
     scale = 100 / whole if whole else 1.0
 
@@ -113,13 +112,13 @@ def _cost(rows: pl.DataFrame, whole: float) -> Plot:
 
 
 def job_columns(jobs: pl.DataFrame) -> tuple[Column, ...]:
-    """The columns that name a job, without empty ones."""
+    """Return the columns that name a job, without empty ones."""
     named = (Column("program"), Column("job"), Column("pid", "process"))
     return tuple(c for c in named if jobs[c.name].null_count() < jobs.height)
 
 
 def jobs_table(jobs: pl.DataFrame, top: int) -> Table:
-    """The jobs with the most time in I/O."""
+    """List the jobs with the most time in I/O."""
     return Table(
         "jobs",
         jobs.head(top),
@@ -139,10 +138,10 @@ def jobs_table(jobs: pl.DataFrame, top: int) -> Table:
 
 
 def files_table(files: pl.DataFrame, top: int, by: str) -> Table:
-    """The files that took the most time, or moved the most bytes."""
+    """List the files that took the most time, or moved the most bytes."""
     rows = files.with_columns(
         bytes=sum_of("read_bytes", "write_bytes"),
-        # a file that is traced alone has no time in metadata operations
+        # a file that is only traced has no metadata time
         time=sum_of("read_s", "write_s") + pl.col("meta_s").fill_null(0),
     ).sort(by, "file", descending=[True, False], nulls_last=True)
     shown = rows.head(top)
@@ -180,7 +179,7 @@ def _or_unknown(column: str) -> pl.Expr:
 
 
 def logs_table(logs: pl.DataFrame, top: int) -> Table:
-    """The logs with the most time in I/O."""
+    """List the logs with the most time in I/O."""
     return Table(
         "logs",
         logs.sort("io_s", "log", descending=[True, False], nulls_last=True)
@@ -201,9 +200,9 @@ def logs_table(logs: pl.DataFrame, top: int) -> Table:
 
 
 def gaps_notes(logs: pl.DataFrame, copies: int) -> Notes:
-    """Modules that were cut off or not read, and what else is in no sum.
+    """List modules that were cut off or not read, and other data that are in no sum.
 
-    logs: of ``io.jobs``, one each; copies: how many copied logs are left out.
+    logs: rows of ``io.jobs``, one per log. copies: number of copied logs that are left out.
     """
     gaps = (
         logs.drop_nulls("gaps")
@@ -220,17 +219,11 @@ def gaps_notes(logs: pl.DataFrame, copies: int) -> Notes:
         f"{name}: impossible values of {counters}, which are left out."
         for name, counters in wrong.iter_rows()
     ]
-    unsummed = (
-        logs.explode("unsummed_modules")
-        .drop_nulls("unsummed_modules")
-        .group_by("unsummed_modules")
-        .agg(count=pl.len())
-        .sort("unsummed_modules")
-    )
+    unsummed = logs["unsummed_modules"].explode().drop_nulls().value_counts()
     items += [
         f"{module} in {count_in_words(count, 'log')}: no sum has its bytes, unless another module "
         "counts them."
-        for module, count in unsummed.iter_rows()
+        for module, count in unsummed.sort("unsummed_modules").iter_rows()
     ]
     blank = logs.filter(pl.col("bytes").is_null())
     empty = blank.filter(~pl.col("has_counters")).height
@@ -249,7 +242,7 @@ def gaps_notes(logs: pl.DataFrame, copies: int) -> Notes:
 
 
 def reading_notes() -> Notes:
-    """What words in the report mean."""
+    """Define the terms of the report."""
     return Notes(
         "notes",
         [
@@ -267,12 +260,12 @@ def reading_notes() -> Notes:
 
 
 def some(number: int, top: int, word: str) -> str:
-    """``20 of 124 files``, or ``All 3 files``."""
+    """Format ``20 of 124 files``, or ``All 3 files``."""
     return f"{top:,} of {number:,} {word}" if number > top else f"All {number:,} {word}"
 
 
 def gains_table(found: pl.DataFrame, top: int) -> Iterator[Table]:
-    """The jobs with the largest possible gain; nothing where no rule found anything."""
+    """List the jobs with the largest possible gain; no table without findings."""
     if found.is_empty():
         return
     several = found.height > 1
@@ -302,16 +295,11 @@ def gains_table(found: pl.DataFrame, top: int) -> Iterator[Table]:
 
 
 def bandwidth_table(dataset: DatasetReader, jobs: pl.DataFrame, top: int) -> Iterator[Table]:
-    """How fast the first of some jobs moved bytes, layer by layer."""
+    """Show the bandwidth of the first jobs, by layer."""
     key = ("run", "job", "pid", "began")
-    shown = jobs.head(top).select(*key).with_row_index("place")
-    rows = (
-        bandwidth(dataset)
-        .filter(pl.col("bytes") > 0)
-        .collect()
-        .join(shown, on=key, nulls_equal=True, maintain_order="left")
-        .sort("place", maintain_order=True)
-    )
+    moved = bandwidth(dataset).filter(pl.col("bytes") > 0).collect()
+    shown = jobs.head(top).select(key)
+    rows = shown.join(moved, on=key, nulls_equal=True, maintain_order="left_right")
     if rows.is_empty():
         return
     listed = some(jobs.height, top, "jobs")

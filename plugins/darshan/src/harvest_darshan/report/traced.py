@@ -1,4 +1,4 @@
-"""Traced operations over time: a line per process and thread."""
+"""Plot traced operations over time, with a line per process and thread."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from harvest_toolkit.frames import safe_sum
 from ..views.layers import SEGMENTS, traced_once
 from .processes import Window, label_lines, named, part_of_logs, window
 
+ONE: Final = ("origin", "rank", "thread")
 COLUMNS: Final = 600
 LINES: Final = 60
 TITLE: Final = "Traced operations"
@@ -23,11 +24,11 @@ COLOURS: Final = {"read": "#0072b2", "write": "#d55e00"}
 
 
 def traced_plots(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> list[Plot | Notes]:
-    """When each process and thread read or wrote, as DXT traced it.
+    """Plot when each process and thread read or wrote, as DXT traced it.
 
-    Where both layers were traced, MPI-IO has a plot of its own, with the time that ranks waited.
+    If both layers were traced, MPI-IO has its own plot, which includes the time that ranks wait.
 
-    logs: of one job; which: says which job, for the title.
+    logs: the logs of one job. which: the job, for the title.
     """
     segments = dataset[SEGMENTS]
     plot = _plot("traced", f"{TITLE}{which}", _trace(traced_once(segments)), logs)
@@ -43,18 +44,18 @@ def traced_plots(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> list
 
 
 def _plot(name: str, title: str, trace: pl.LazyFrame, logs: pl.DataFrame) -> Plot | None:
-    """A line per process and thread; None where no operation has a time."""
+    """Plot a line per process and thread; return None if no operation has a time."""
     totals, last = pl.collect_all([_lines(trace), trace.select(pl.col("end").max())])
     if totals.is_empty():
         return None
     extent = window(logs, last.item(), COLUMNS)
-    one = ["origin", "rank", "thread"]
-    # ranks in their order; the processes of several logs as they began, with their threads
+    # sorted by rank; processes of several logs by their start
     first = pl.col("begin").min().over("origin", "rank")
     order = ["rank"] if logs.height == 1 else [first, "origin", "rank"]
     kept = totals.head(LINES).sort(*order, "begin", "thread", nulls_last=True)
-    shown = _with_threads(named(kept, logs), totals).with_row_index("line")
-    cells = _cells(trace, shown.select(*one, "line"), extent)
+    several = pl.when(pl.col("threads") > 1).then(pl.format("{} thread {}", "label", "number"))
+    shown = named(kept, logs).with_columns(label=several.otherwise("label")).with_row_index("line")
+    cells = _cells(trace, shown.select(*ONE, "line"), extent)
     picture = _picture(cells, shown.height, extent)
     labels = shown["label"].to_list()
 
@@ -81,10 +82,9 @@ def _plot(name: str, title: str, trace: pl.LazyFrame, logs: pl.DataFrame) -> Plo
 
 
 def _marks(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> Marks:
-    """Each operation as a mark that says its process, op, bytes and time."""
-    one = ["origin", "rank", "thread"]
+    """Return a mark per operation, with its process, op, bytes and time."""
     rows = (
-        trace.join(lines.lazy().select(*one, "line", "label"), on=one, nulls_equal=True)
+        trace.join(lines.lazy().select(*ONE, "line", "label"), on=ONE, nulls_equal=True)
         .select(
             *("label", "op", "length"),
             took=(pl.col("end") - pl.col("start")) / 1e6,
@@ -106,7 +106,7 @@ def _marks(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> Marks:
 
 
 def _trace(segments: pl.LazyFrame) -> pl.LazyFrame:
-    """Operations with a time, in microseconds since the epoch."""
+    """Return the operations that have a time, in microseconds since the epoch."""
     return segments.filter(pl.col("start_time").is_not_null()).select(
         *("origin", "rank", "thread", "pid", "op", "length"),
         start=pl.col("start_time").dt.epoch("us"),
@@ -115,40 +115,29 @@ def _trace(segments: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _lines(trace: pl.LazyFrame) -> pl.LazyFrame:
-    """A row per process and thread, the longest time in operations first."""
+    """Return a row per process and thread, the longest time in operations first.
+
+    threads: number of threads of the process. number: which of them this is, by their start.
+    """
+    process = ["origin", "rank"]
     return (
-        trace.group_by("origin", "rank", "thread")
+        trace.group_by(ONE)
         .agg(
             pl.col("pid").max(),
             begin=pl.col("start").min(),
             operations=pl.len(),
             spent=safe_sum(pl.col("end") - pl.col("start")),
         )
-        .sort("spent", "begin", "origin", "rank", "thread",
-              descending=[True, *[False] * 4], nulls_last=True)
-    )  # fmt: skip
-
-
-def _with_threads(shown: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
-    """Threads are numbered in the label where their process has several."""
-    process = ["origin", "rank"]
-    numbers = totals.sort("begin", "thread").with_columns(
-        number=pl.int_range(1, pl.len() + 1).over(process), of=pl.len().over(process)
+        .sort("begin", "thread")
+        .with_columns(
+            number=pl.int_range(1, pl.len() + 1).over(process), threads=pl.len().over(process)
+        )
+        .sort("spent", "begin", *ONE, descending=[True, *[False] * 4], nulls_last=True)
     )
-    found = shown.join(
-        numbers.select(*process, "thread", "number", "of"),
-        on=[*process, "thread"],
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
-    )
-    several = pl.format("{} thread {}", "label", "number")
-    return found.with_columns(label=pl.when(pl.col("of") > 1).then(several).otherwise("label"))
 
 
 def _cells(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> pl.DataFrame:
-    """The part of each column of the picture that each line spends in each op."""
-    shown = trace.join(lines.lazy(), on=["origin", "rank", "thread"], nulls_equal=True)
+    shown = trace.join(lines.lazy(), on=ONE, nulls_equal=True)
     return (
         extent.in_columns(shown.select("line", "op", "start", "end"))
         .group_by("line", "op", "column")
@@ -158,7 +147,7 @@ def _cells(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> pl.DataF
 
 
 def _picture(cells: pl.DataFrame, lines: int, extent: Window) -> NDArray[np.float64]:
-    """Red, green, blue and opacity of each cell."""
+    """Return red, green, blue and opacity of each cell."""
     from matplotlib.colors import to_rgb  # optional: the extra "report"
 
     picture = np.zeros((lines, extent.columns, 4))
@@ -171,7 +160,7 @@ def _picture(cells: pl.DataFrame, lines: int, extent: Window) -> NDArray[np.floa
         mine = longest.filter(pl.col("op") == op)
         place = (mine["line"].to_numpy(), mine["column"].to_numpy())
         picture[(*place, slice(0, 3))] = to_rgb(colour)
-        # short operations are faint, but visible
+        # short operations stay visible
         picture[(*place, 3)] = 0.3 + 0.7 * mine["covered"].clip(0, 1).to_numpy()
     return picture
 

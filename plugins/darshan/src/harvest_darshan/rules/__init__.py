@@ -1,7 +1,7 @@
-"""Rules on I/O: what slows a job's reads and writes, and what its logs do not say.
+"""Rules on I/O: what slows a job's reads and writes, and what its logs do not contain.
 
-Where Drishti (0.8) decides from the same counters, the thresholds are its own.  How much a
-finding matters is decided by what it may cost: see :mod:`.words`.
+If Drishti 0.8 checks the same counters, the thresholds are Drishti's. The severity of a finding
+depends on the share of time that it concerns: see :mod:`.words`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules on files, and on ranks: long metadata operations, and unequal parts."""
+"""Rules on files and ranks: long metadata operations, and unequal work."""
 
 from __future__ import annotations
 
@@ -14,71 +14,30 @@ from .words import (
     NO_END,
     NO_POSIX,
     REPORTS,
-    Advice,
-    Judge,
+    NamesWorst,
     Row,
-    Words,
     certainty,
     cost,
     job_name,
-    named_first,
     severities,
-    taken,
 )
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from harvest.findings import Severity
-
 _rule = partial(Rule, view="io.posix_files", requires=("darshan.job",), reports=REPORTS)
-
-
-def _on_files(
-    headline: Words,
-    detail: Words,
-    *,
-    share: str = "time_share",
-    most: Severity = "high",
-    at_least: str | None = None,
-    advice: Advice | None = None,
-) -> Judge:
-    """A rule's finding on files, of which the costliest is named, as for ``on_jobs``.
-
-    at_least: the flag of files of which only a lower bound is known.
-    """
-
-    def severity(row: Row) -> Severity:
-        return cost(row[share], most)
-
-    def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
-        # unknown shares come last
-        ordered = rows.sort(share, "file", descending=[True, False], nulls_last=True).to_dicts()
-        also = ("lower_bound",) if at_least and any(row[at_least] for row in ordered) else ()
-        sure = (*certainty(ordered), *also)
-        yield named_first(
-            ordered, _file, headline, detail, severity, of="file", sure=sure, advice=advice
-        )
-
-    return judge
-
-
-def _file(row: Row) -> str:
-    return str(row["file"])
-
-
-def _taken(row: Row) -> str:
-    return taken("the file takes", row["time_share"])
+_on_files = partial(NamesWorst, name=lambda row: str(row["file"]), of="file")
+_on_late = partial(_on_files, "late_share", share="late_share")
 
 
 def _late(row: Row) -> str:
-    """``rank 3 is 1.2 s slower than rank 0``."""
+    """Format ``rank 3 is 1.2 s slower than rank 0``."""
     slower = f"{seconds_in_words(row['late_s'])} slower"
     return f"rank {row['slowest_rank']} is {slower} than rank {row['fastest_rank']}"
 
 
 def _of_run(row: Row) -> str:
-    """``9 % of the run of job 7 (a.out)``."""
+    """Format ``9 % of the run of job 7 (a.out)``."""
     share = "an unknown part" if row["late_share"] is None else share_in_words(row["late_share"])
     return f"{share} of the run of {job_name(row)}"
 
@@ -89,42 +48,35 @@ def _long_metadata(row: Row) -> str:
 
 
 def _open_once(rows: Sequence[Row]) -> str:
-    """Ranks can ask for each other, one process cannot."""
+    """Advise a single process, which cannot let another rank open its files."""
     if rows[0]["shared"] or rows[0]["processes"] > 1:
         return ""
     return "Open files once and keep them open; merge small files."
 
 
-def _unequal(row: Row) -> tuple[str, float]:
-    """Whether its processes differ more in what they read or write, and by how much."""
+def _unequal_processes(row: Row) -> str:
     apart = {op: row[f"{op}_spread"] or 0.0 for op in ("read", "write")}
     op = max(apart, key=apart.__getitem__)
-    return op, apart[op]
-
-
-def _unequal_processes(row: Row) -> str:
-    op, apart = _unequal(row)
-    return f"one process {op}s {share_in_words(apart)} less than another"
+    return f"one process {op}s {share_in_words(apart[op])} less than another"
 
 
 def slow_ranks(
     rows: pl.DataFrame, total: int, *, times: float, seconds: float
 ) -> Iterator[Finding]:
-    """Ranks that spend much longer in traced I/O than the others of their program."""
+    """Report ranks that spend much longer in traced I/O than the others of their program."""
     ordered = rows.sort("seconds", "rank", descending=[True, False]).to_dicts()
     some = f"{len(ordered):,} of {count_in_words(total, 'traced rank')}"
     all_of = severities([cost(row["time_share"]) for row in ordered])
-    yield named_first(
-        ordered[:1],
-        job_name,
+    named = NamesWorst(
+        None,
         lambda row: f"rank {row['rank']} spends {seconds_in_words(row['seconds'])} in I/O",
         lambda row: (
             f"The median of its program is {seconds_in_words(row['median_s'])}. {some} ({all_of}) "
-            f"spend over {times:g} times the median; {taken('I/O takes', row['time_share'])}"
+            f"spend over {times:g} times the median"
         ),
-        lambda row: cost(row["time_share"]),
-        sure=certainty(ordered),
+        "I/O takes",
     )
+    yield named.finding(ordered[:1], certainty(ordered))
 
 
 _OF_FILE: Final = ("file", "job", "pid", "program")
@@ -138,6 +90,8 @@ _NO_RANKS: Final = (
     "DARSHAN_DISABLE_SHARED_REDUCTION=1 keeps a record per rank (io.unequal_processes)"
 )
 
+_shared_rule = partial(_rule, among="shared", judged=_SHARED)
+
 FILE_RULES: Final = (
     _rule(
         name="io.long_metadata",
@@ -149,8 +103,10 @@ FILE_RULES: Final = (
             *("shared", "time_share", "certainty"),
         ),
         judge=_on_files(
+            "time_share",
             _long_metadata,
-            lambda row: f"Open, stat, seek and similar, in {job_name(row)}; {_taken(row)}",
+            lambda row: f"Open, stat, seek and similar, in {job_name(row)}",
+            "the file takes",
             at_least="shared",
             advice=_open_once,
         ),
@@ -163,40 +119,35 @@ FILE_RULES: Final = (
         "a record per rank",
         thresholds={"seconds": Threshold(30, "seconds of a process in metadata operations")},
     ),
-    _rule(
+    _shared_rule(
         name="io.unequal_bytes",
         doc="Shared files where the slowest and the fastest rank move unequal parts.",
-        among="shared",
         where="rank_spread > {share} and late_s > {seconds}",
         columns=(*_OF_FILE, "rank_spread", "read_bytes", "write_bytes", *_LATE),
-        judge=_on_files(
+        judge=_on_late(
             lambda row: f"one rank moves {share_in_words(row['rank_spread'])} less than another",
             lambda row: f"{_late(row).capitalize()}, {_of_run(row)}",
-            share="late_share",
         ),
         advice="Give ranks parts of the same size, or spread collective aggregators (cb_nodes).",
         reference=f"{DRISHTI} (P18) divides by the bytes of all ranks; the limits are ours",
         numerator="bytes by which the slowest and the fastest rank differ",
         denominator="bytes of the one that moves more",
-        judged=_SHARED,
         unable=_NO_RANKS,
         thresholds={
             "share": Threshold(0.3, "difference of the two ranks, of the larger, from 0 to 1"),
             "seconds": Threshold(1, "seconds by which the slowest rank is slower than the fastest"),
         },
     ),
-    _rule(
+    _shared_rule(
         name="io.stragglers",
         doc="Shared files where the slowest rank takes much longer than the fastest.",
-        among="shared",
         where="late_s > {seconds} and late_share > {share}",
         columns=(*_OF_FILE, "time_imbalance", *_LATE),
-        judge=_on_files(_late, lambda row: f"The difference is {_of_run(row)}", share="late_share"),
+        judge=_on_late(_late, lambda row: f"The difference is {_of_run(row)}"),
         advice="Check the slowest rank for more work, or a slow node or storage target.",
         reference=f"{DRISHTI} (P19) divides by the time of all ranks; the limits are ours",
         numerator="POSIX time of the slowest rank minus that of the fastest, s",
         denominator="the time that each process of the log ran, s",
-        judged=_SHARED,
         unable=f"{_NO_RANKS}; or {NO_END}",
         thresholds={
             "share": Threshold(0.05, "share of the time that a process ran, from 0 to 1"),
@@ -210,11 +161,13 @@ FILE_RULES: Final = (
         where="read_spread > {share} or write_spread > {share}",
         columns=(*_OF_FILE, "processes", "read_spread", "write_spread", "time_share", "certainty"),
         judge=_on_files(
+            "time_share",
             _unequal_processes,
             lambda row: (
                 f"{count_in_words(row['processes'], 'process', 'processes')} of {job_name(row)} "
-                f"use it; {_taken(row)}"
+                "use it"
             ),
+            "the file takes",
             most="medium",
         ),
         advice="Give processes with the same work equal parts, unless one reads for all.",
@@ -225,7 +178,7 @@ FILE_RULES: Final = (
         unable=NO_POSIX,
         thresholds={"share": Threshold(0.3, "most minus fewest bytes of a process, of the most")},
     ),
-    Rule(
+    _rule(
         name="io.slow_ranks",
         doc="Ranks of an MPI program with traced I/O much longer than that of the median rank.",
         view="io.ranks",
@@ -247,7 +200,5 @@ FILE_RULES: Final = (
             "times": Threshold(2, "times the median of the ranks with traced operations"),
             "seconds": Threshold(1, "seconds in traced operations"),
         },
-        requires=("darshan.job",),
-        reports=REPORTS,
     ),
 )

@@ -1,4 +1,4 @@
-"""Rules on jobs as a whole: interfaces, alignment, metadata, and logs with gaps."""
+"""Rules on whole jobs: interfaces, alignment, metadata, and incomplete logs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from harvest import Rule, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
 from harvest.toolkit.layout import shorten
 
-from .words import DRISHTI, NO_POSIX, REPORTS, Row, is_mpi, on_jobs, part, ranked
+from .words import DRISHTI, NO_POSIX, REPORTS, NamesWorst, Row, is_mpi, part
 
 _rule = partial(Rule, view="io.jobs", reports=REPORTS)
-_of_stdio = partial(on_jobs, takes="they take", share="stdio_share")
-_of_posix = partial(on_jobs, takes="POSIX takes", share="posix_share")
+_of_stdio = partial(NamesWorst, takes="they take", share="stdio_share")
+_of_posix = partial(NamesWorst, takes="POSIX takes", share="posix_share")
+_informs = partial(NamesWorst, severity=lambda row: "low")
 
 
 def _share(row: Row, some: str, whole: str) -> str:
@@ -22,7 +23,7 @@ def _share(row: Row, some: str, whole: str) -> str:
 
 
 def _larger_buffers(rows: Sequence[Row]) -> str:
-    """MPI-IO is for programs of several ranks."""
+    """Advise a program of one process, which does not need MPI-IO."""
     if is_mpi(rows[0]):
         return ""
     return "Use POSIX calls with large buffers, or enlarge the buffers of streams with setvbuf."
@@ -35,12 +36,11 @@ def _metadata(row: Row) -> str:
 
 
 def _sides(row: Row) -> list[tuple[float, str, float]]:
-    """Of bytes and of requests: the share of reads, what they are, and all of them."""
+    """Return, for bytes and for requests, the share of reads, the word, and the total."""
     sides = []
-    for what in ("bytes", "requests"):
-        names = ("read_bytes", "write_bytes") if what == "bytes" else ("reads", "writes")
-        reads, writes = row[names[0]], row[names[1]]
-        # bytes may be counted where no request is, for example of files mapped into memory
+    for what, *names in (("bytes", "read_bytes", "write_bytes"), ("requests", "reads", "writes")):
+        reads, writes = (row[name] for name in names)
+        # there may be bytes without requests, for example of files mapped into memory
         if None not in (reads, writes) and reads + writes:
             sides.append((reads / (reads + writes), what, reads + writes))
     return sides
@@ -74,7 +74,7 @@ def _incomplete(row: Row) -> str:
 
 
 def _complete_logs(rows: Sequence[Row]) -> str:
-    """What helps against the gaps of these logs."""
+    """Advise how to avoid the gaps of these logs."""
     gaps = "; ".join(row["gaps"] for row in rows)
     steps = {
         "cut off": "Give Darshan more memory (DARSHAN_MODMEM) or exclude files (NAME_EXCLUDE).",
@@ -94,7 +94,7 @@ def _impossible(row: Row) -> str:
 
 
 SHOWN: Final = 3
-"""Counters that a detail names, at most."""
+"""Maximum number of counters that a detail names."""
 
 _OF_JOB: Final = ("job", "pid", "program", "logs", "processes")
 _COST: Final = ("io_s", "time_share", "certainty")
@@ -112,12 +112,15 @@ _UNWATCHED: Final = (
     "POSIX_{what}_NOT_ALIGNED or POSIX_{what}_ALIGNMENT is -1{more}; or "
 ) + NO_POSIX
 
+_stdio_rule = partial(
+    _rule, among="uses_stdio", judged="jobs with the module STDIO in a log", unable=_NO_SUM
+)
+
 JOB_RULES: Final = (
-    _rule(
+    _stdio_rule(
         name="io.stdio",
         doc="Many bytes go through C's buffered streams (fopen, fread, fwrite). Their buffers are "
         "small, which parallel file systems serve badly.",
-        among="uses_stdio",
         where="stdio_bytes > {share} * bytes",
         columns=(*_OF_JOB, "bytes", *_STDIO, "largest_log"),
         judge=_of_stdio(
@@ -133,14 +136,11 @@ JOB_RULES: Final = (
         reference=f"{DRISHTI}: S01",
         numerator="bytes moved through STDIO",
         denominator=f"bytes moved {_ALL_LAYERS}",
-        judged="jobs with the module STDIO in a log",
-        unable=_NO_SUM,
         thresholds={"share": Threshold(0.1, "share of all bytes, from 0 to 1")},
     ),
-    _rule(
+    _stdio_rule(
         name="io.many_stdio_requests",
         doc="Many small calls of C's buffered streams, for example to log or to read lines.",
-        among="uses_stdio",
         where="stdio_requests > {requests} and stdio_requests > {share} * requests "
         "and stdio_bytes < {size} * stdio_requests",
         columns=(*_OF_JOB, "requests", *_STDIO),
@@ -156,8 +156,6 @@ JOB_RULES: Final = (
         reference="the limits of Drishti 0.8 for small requests (P05, P06), applied to STDIO",
         numerator="reads and writes of STDIO with a small mean size",
         denominator=f"reads and writes {_ALL_LAYERS}",
-        judged="jobs with the module STDIO in a log",
-        unable=_NO_SUM,
         thresholds={
             "size": Threshold(1e6, "mean bytes of a request that is not small"),
             "share": Threshold(0.1, "share of the requests to all layers, from 0 to 1"),
@@ -170,7 +168,7 @@ JOB_RULES: Final = (
         among="largest_log > {processes} and has_counters",
         where="bytes > 0 and uses_mpiio = false",
         columns=(*_OF_JOB, "largest_log", "bytes", "uses_mpiio", *_COST),
-        judge=on_jobs(
+        judge=NamesWorst(
             "bytes",
             lambda row: (
                 f"{row['largest_log']:,} ranks move {bytes_in_words(row['bytes'])} without MPI-IO"
@@ -243,7 +241,7 @@ JOB_RULES: Final = (
         among="has_counters",
         where="meta_s > {seconds} and meta_s > {share} * io_s",
         columns=(*_OF_JOB, "meta_s", "io_s", "files", "meta_share", "time_share", "certainty"),
-        judge=on_jobs(
+        judge=NamesWorst(
             "meta_s",
             lambda row: f"{_share(row, 'meta_s', 'io_s')} of I/O time is metadata",
             _metadata,
@@ -268,7 +266,7 @@ JOB_RULES: Final = (
         where="abs(read_bytes - write_bytes) > {difference} * (1.0 * read_bytes + write_bytes) "
         "or abs(reads - writes) > {difference} * (1.0 * reads + writes)",
         columns=(*_OF_JOB, "read_bytes", "write_bytes", "reads", "writes", "bytes", "certainty"),
-        judge=ranked("bytes", _one_side, _both_sides, lambda row: "low", sure=True, advice=_tuning),
+        judge=_informs("bytes", _one_side, _both_sides, advice=_tuning),
         advice="Tune the larger side first: stripes and read-ahead for reads, aggregation and "
         "write-behind for writes.",
         reference=f"{DRISHTI}: P01 to P04",
@@ -286,11 +284,11 @@ JOB_RULES: Final = (
         "modules that could not be read.",
         where="gaps is not null",
         columns=(*_OF_JOB, "gaps", "missing_counters"),
-        judge=ranked(
+        judge=NamesWorst(
             "missing_counters",
             lambda row: f"logs incomplete, {shorten(row['gaps'].replace('; ', ', '), 27, 'id')}",
             _incomplete,
-            lambda row: "high" if row["missing_counters"] else "medium",
+            severity=lambda row: "high" if row["missing_counters"] else "medium",
             advice=_complete_logs,
         ),
         advice="Give Darshan more memory (DARSHAN_MODMEM), exclude files (NAME_EXCLUDE), and let "
@@ -306,15 +304,14 @@ JOB_RULES: Final = (
         "log, or what wrote it, is damaged there.",
         where="impossible is not null",
         columns=(*_OF_JOB, "impossible", "certainty"),
-        judge=ranked(
+        judge=NamesWorst(
             None,
             lambda row: (
                 count_in_words(row["impossible"].count(", ") + 1, "counter has", "counters have")
                 + " impossible values"
             ),
             _impossible,
-            lambda row: "medium",
-            sure=True,
+            severity=lambda row: "medium",
         ),
         advice="Look at the records (darshan.posix and others, or darshan-parser). Record the log "
         "again, with a newer Darshan if there is one.",
@@ -328,7 +325,7 @@ JOB_RULES: Final = (
         doc="Logs with the same bytes as another log. Views and findings count each log once.",
         where="copies > 0",
         columns=(*_OF_JOB, "copies", "run"),
-        judge=ranked(
+        judge=_informs(
             "copies",
             lambda row: (
                 count_in_words(row["copies"], "copied log is", "copied logs are") + " left out"
@@ -337,7 +334,6 @@ JOB_RULES: Final = (
                 f"{count_in_words(row['logs'], 'log counts', 'logs count')}; a copy has the same "
                 "bytes as one of these"
             ),
-            lambda row: "low",
         ),
         advice="Remove the copies, or harvest a directory without them. Record types keep the rows "
         "of all logs.",

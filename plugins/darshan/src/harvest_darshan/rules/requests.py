@@ -10,14 +10,14 @@ from harvest import Rule, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 from harvest.toolkit.layout import shorten
 
-from .words import DRISHTI, NO_POSIX, REPORTS, Row, is_mpi, on_jobs, part
+from .words import DRISHTI, NO_POSIX, REPORTS, NamesWorst, Row, is_mpi, part
 
 _rule = partial(Rule, view="io.requests", reports=REPORTS)
-_of_posix = partial(on_jobs, takes="{op}s take", each=("op",))
+_of_posix = partial(NamesWorst, takes="{op}s take", each=("op",))
 _of_mpiio = partial(_of_posix, share="mpiio_share")
 
 PATH: Final = 60
-"""Characters of a path in a detail: the evidence has it in full."""
+"""Maximum characters of a path in a detail; the evidence contains the full path."""
 
 
 def _share(row: Row, some: str, whole: str = "requests") -> str:
@@ -34,7 +34,7 @@ def _small(row: Row) -> str:
 
 
 def _fewer_requests(rows: Sequence[Row]) -> str:
-    """Collective calls are for programs of several ranks that use MPI-IO."""
+    """Advise programs of several ranks that use MPI-IO: only they have collective calls."""
     if is_mpi(rows[0]) and rows[0]["uses_mpiio"]:
         return "Use collective MPI-IO calls, which merge requests, or larger chunks in the file."
     return ""
@@ -74,11 +74,12 @@ _MPIIO_JOBS: Final = "with the module MPI-IO in a log; reads and writes apart"
 _NO_SIZES: Final = f"{NO_POSIX}; or a record lacks POSIX_SIZE_... or POSIX_ACCESSn_..."
 _NO_MPIIO: Final = "a log lists MPI-IO without records: `harvest rejects` says why"
 
+_posix_rule = partial(_rule, among="uses_posix", judged=_POSIX_JOBS, unable=NO_POSIX)
+
 REQUEST_RULES: Final = (
-    _rule(
+    _posix_rule(
         name="io.small_requests",
         doc="Many requests below 1 MiB. Each costs a round trip on a parallel file system.",
-        among="uses_posix",
         where="small > {requests} and small > {share} * requests",
         columns=(
             *(*_OF_JOB, "small", "requests", "small_file", "small_in_file", *_COST),
@@ -95,7 +96,6 @@ REQUEST_RULES: Final = (
         numerator="POSIX requests below 1 MiB: those in Darshan's bins to 1 MiB, less those of "
         "exactly 1 MiB if it is one of the four most common sizes",
         denominator="all POSIX requests of the same kind",
-        judged=_POSIX_JOBS,
         unable=_NO_SIZES,
         thresholds=_SMALL,
     ),
@@ -124,10 +124,9 @@ REQUEST_RULES: Final = (
         unable=_NO_SIZES,
         thresholds=_SMALL,
     ),
-    _rule(
+    _posix_rule(
         name="io.random_access",
         doc="Many requests before the end of the last one, without help of read-ahead.",
-        among="uses_posix",
         where="random > {requests} and random > {share} * requests",
         columns=(*_OF_JOB, "random", "requests", "random_file", *_COST),
         judge=_of_posix(
@@ -137,17 +136,14 @@ REQUEST_RULES: Final = (
         reference=f"{DRISHTI}: P11, P13, without the first request of each process to a file",
         numerator="POSIX requests out of sequence (POSIX_SEQ_...), without the first to each file",
         denominator="all POSIX requests of the same kind",
-        judged=_POSIX_JOBS,
-        unable=NO_POSIX,
         thresholds={
             "share": Threshold(0.2, "share of all requests, from 0 to 1"),
             "requests": Threshold(1000, "random requests of a job"),
         },
     ),
-    _rule(
+    _posix_rule(
         name="io.redundant",
         doc="More bytes moved than the accessed part of the file has.",
-        among="uses_posix",
         where="redundant_bytes > {size} and redundant_bytes > {share} * bytes",
         columns=(*_OF_JOB, "redundant_bytes", "bytes", "redundant_file", *_COST),
         judge=_of_posix(
@@ -162,8 +158,6 @@ REQUEST_RULES: Final = (
         reference="POSIX_MAX_BYTE_READ, _WRITTEN; Drishti 0.8 (P09, P10) compares in reverse",
         numerator="POSIX bytes beyond the highest offset of their file, summed over files",
         denominator="all POSIX bytes of the same kind",
-        judged=_POSIX_JOBS,
-        unable=NO_POSIX,
         thresholds={
             "share": Threshold(0.1, "share of all bytes of the kind, from 0 to 1"),
             "size": Threshold(10e6, "bytes of a job"),

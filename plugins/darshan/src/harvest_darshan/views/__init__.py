@@ -1,7 +1,6 @@
 """Views of I/O: files, processes, jobs, bytes over time.
 
-``declared`` has what each gives; the view says where the function is that makes it, a lazy frame
-over a dataset's rows.
+``declared`` holds their declarations, each with the name of the function that builds the view.
 """
 
 from __future__ import annotations

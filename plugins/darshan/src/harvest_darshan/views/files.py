@@ -1,4 +1,4 @@
-"""The view ``io.files``: users, bytes and order of use of each file."""
+"""Build the view ``io.files``: processes, bytes and order of access of each file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from harvest_toolkit.frames import fraction, known_sum, possible, safe_sum, sum_
 from .declared.files import FILE_COLUMNS
 from .grouping import named_run, once, unfinished
 from .layers import (
+    FILE,
     LAYERS,
     ORIGIN,
     SEGMENTS,
     Layer,
     counted_records,
     of_daos,
-    of_run,
     run_of,
     spent_ns,
     traced_once,
@@ -30,32 +30,30 @@ BINS = (
     *("0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M"),
     *("1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS"),
 )
-"""Darshan's names of the size bins of reads and writes."""
+"""Darshan's names of the size bins."""
 
 _LIMITS = (
     *(-1, 100, 2**10, 10 * 2**10, 100 * 2**10, 2**20),
     *(4 * 2**20, 10 * 2**20, 100 * 2**20, 2**30, 2**63 - 1),
 )
-"""Limits of Darshan's size bins: each bin includes its upper limit."""
+"""Limits of the bins in bytes: each bin includes its upper limit."""
 
 
 def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """One row per file and run that a log names with I/O counters or a trace, most bytes first.
+    """Return a row per run and file with counters or a trace, most bytes first.
 
-    For each log, a file's figures come from its trace DXT_POSIX, else from DXT_MPIIO, else from
-    the counters of POSIX, else from those of MPI-IO: the first that the log has of it, for they
-    count the same bytes.  Buffered I/O (STDIO) is not traced and not counted elsewhere; its
-    counters come on top, as do those of DFS or DAOS, upon which MPI-IO does not count.  HDF5's
-    datasets and PnetCDF's variables stand for files in logs with none of these.
+    Within a log, the numbers of a file come from the first of DXT_POSIX, DXT_MPIIO, POSIX and
+    MPI-IO that has the file, since these count the same bytes. STDIO (buffered I/O) is added, as
+    nothing else counts it. So are DFS or DAOS; in their logs MPI-IO does not count. HDF5 datasets
+    or PnetCDF variables are the rows of logs with none of these.
     """
     wanted = named_run(dataset, run)
-    return deferred(lambda: _files(dataset, wanted), types_of(FILE_COLUMNS))
+    return deferred(lambda: _files(once(dataset, wanted)), types_of(FILE_COLUMNS))
 
 
-def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    dataset = once(dataset, run)
-    traced = _above_daos(dataset, run, traced_files(dataset, run))
-    rows = pl.concat([traced, counter_rows(dataset, run, traced)])
+def _files(dataset: DatasetReader) -> pl.DataFrame:
+    traced = _above_daos(dataset, traced_files(dataset))
+    rows = pl.concat([traced, counter_rows(dataset, traced)])
     cut = dataset["darshan.job"].select("origin", unfinished(), "partial_modules").collect()
     used = rows.join(cut, on="origin", how="left").with_columns(
         run=run_of(),
@@ -71,8 +69,8 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
             sequential_share=fraction("sequential", "ordered"),
             sizes=pl.when("sized").then(_histogram()),
         )
-        .join(_count_untraced(dataset, run, traced), on=one, how="left")
-        .join(metadata_seconds(dataset, run), on=one, how="left")
+        .join(_count_untraced(dataset, traced), on=one, how="left")
+        .join(metadata_seconds(dataset), on=one, how="left")
         .join(_tasks(dataset, sums), on=one, how="left")
         .with_columns(certainty=pl.concat_list(pl.when(short).then(pl.lit("lower_bound"))))
         .with_columns(pl.col("certainty").list.drop_nulls())
@@ -85,46 +83,35 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
 
 
 def _figures() -> dict[str, pl.Expr]:
-    """Sums over the rows of a file, reads and writes apart."""
-
-    def total(column: str, op: str) -> pl.Expr:
-        return sum_or_none(pl.col(column).filter(pl.col("op") == op))
-
-    def processes(op: str) -> pl.Expr:
-        mine = pl.col("op") == op
-        did = mine & (pl.col("count") > 0)
-        hidden = (did & (pl.col("rank") < 0)).any() | (mine & pl.col("count").is_null()).any()
-        return pl.when(~hidden).then(pl.struct("origin", "rank").filter(did).n_unique())
-
-    # buffered I/O is never counted by size
-    sized = pl.col("module") != LAYERS["stdio"].module
-    return {
-        **{
-            f"{op[0]}_{name}": sum_or_none(pl.col(name).filter(sized & (pl.col("op") == op)))
-            for op in ("read", "write")
-            for name in BINS
-        },
+    """Return sums over the rows of a file, separately for reads and writes."""
+    figures = {
         "file": pl.col("path").max(),
         "basis": pl.col("module").unique().sort(),
-        "readers": processes("read"),
-        "writers": processes("write"),
-        "read_bytes": total("bytes", "read"),
-        "write_bytes": total("bytes", "write"),
-        "reads": total("count", "read"),
-        "writes": total("count", "write"),
         "operations": sum_or_none("count"),
-        "read_s": total("nanoseconds", "read") / 1e9,
-        "write_s": total("nanoseconds", "write") / 1e9,
         "sequential": safe_sum("sequential"),
         "ordered": safe_sum(pl.col("count").filter(pl.col("sequential").is_not_null())),
         "sized": pl.col(BINS[0]).is_not_null().any(),
         "part": pl.col("part").any(),
     }
+    # buffered I/O is never counted by size
+    sized = pl.col("module") != LAYERS["stdio"].module
+    for op, users in (("read", "readers"), ("write", "writers")):
+        mine = pl.col("op") == op
+        did = mine & (pl.col("count") > 0)
+        hidden = (did & (pl.col("rank") < 0)).any() | (mine & pl.col("count").is_null()).any()
+        figures |= {
+            users: pl.when(~hidden).then(pl.struct("origin", "rank").filter(did).n_unique()),
+            f"{op}_bytes": sum_or_none(pl.col("bytes").filter(mine)),
+            f"{op}s": sum_or_none(pl.col("count").filter(mine)),
+            f"{op}_s": sum_or_none(pl.col("nanoseconds").filter(mine)) / 1e9,
+            **{f"{op[0]}_{name}": sum_or_none(pl.col(name).filter(sized & mine)) for name in BINS},
+        }
+    return figures
 
 
-def _above_daos(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
-    """The trace without what MPI-IO passed on to DAOS, whose counters have it."""
-    on_daos = of_daos(dataset, run).collect()["origin"].to_list()
+def _above_daos(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
+    """Remove traced MPI-IO operations from logs with DAOS, whose counters include them."""
+    on_daos = of_daos(dataset).collect()["origin"].to_list()
     upper = (pl.col("module") == "DXT_MPIIO") & ORIGIN.is_in(on_daos)
     return traced.filter(~upper)
 
@@ -136,11 +123,11 @@ def _histogram() -> pl.Expr:
     )
 
 
-def traced_files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    """The trace, summed by log, process, file, module and op."""
+def traced_files(dataset: DatasetReader) -> pl.DataFrame:
+    """Sum the trace by log, process, file, module and op."""
     size = pl.col("length")
     end = pl.col("offset") + possible(size)
-    # operations of one process on one file follow each other in a log, numbered from 0
+    # a log has the operations of a process on a file one after the other, numbered from 0
     follows = pl.all_horizontal(
         pl.col("segment") == pl.col("segment").shift(1) + 1,
         *[
@@ -152,7 +139,7 @@ def traced_files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         name: size.is_between(least, most, closed="right")
         for name, (least, most) in zip(BINS, pairwise(_LIMITS), strict=True)
     }
-    trace = of_run(dataset[SEGMENTS], run).select(
+    trace = dataset[SEGMENTS].select(
         *("origin", "record_id", "rank", "module", "op", "path", "length"),
         spent=spent_ns(),
         sequential=(follows & (pl.col("offset") >= end.shift(1))).fill_null(value=False),
@@ -176,15 +163,13 @@ def traced_files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     )
 
 
-def _count_untraced(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
-    file = ["origin", "record_id"]
-    posix = traced.filter(pl.col("module") == "DXT_POSIX")
-    seen = posix.group_by(file).agg(seen=pl.col("count").sum())
-    counted = counter_rows(dataset, run, traced.clear()).filter(pl.col("module") == "POSIX")
+def _count_untraced(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
+    seen = traced.filter(module="DXT_POSIX").group_by(FILE).agg(seen=pl.col("count").sum())
+    counted = counter_rows(dataset, traced.clear()).filter(module="POSIX")
     return (
-        counted.group_by(file)
+        counted.group_by(FILE)
         .agg(counted=sum_or_none("count"))
-        .join(seen, on=file)
+        .join(seen, on=FILE)
         .with_columns(untraced=(pl.col("counted") - pl.col("seen")).clip(lower_bound=0))
         .group_by("record_id", run=run_of())
         .agg(untraced_operations=sum_or_none("untraced"))
@@ -192,7 +177,7 @@ def _count_untraced(dataset: DatasetReader, run: str | None, traced: pl.DataFram
 
 
 def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
-    """Number of Dask tasks that used each file; a row for every file of a Dask run."""
+    """Count the Dask tasks that used each file; a row for every file of a Dask run."""
     none = pl.DataFrame(schema={"run": pl.String, "record_id": pl.UInt64, "tasks": pl.Int64})
     if SEGMENTS not in dataset or "dask.task_transition" not in dataset:
         return none
@@ -220,26 +205,25 @@ def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def counter_rows(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
-    """Counters that together count each byte once, as rows like those of ``traced``.
+def counter_rows(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
+    """Return the counters that together count each byte once, in the columns of ``traced``.
 
-    traced: rows with origin and record_id; files of a log that are there are left out, but for
-        their buffered I/O.
+    traced: the trace; its files are left out, except for their buffered I/O.
 
     Columns: origin, record_id, rank (-1: all processes), module, op, path, count, bytes,
-    nanoseconds, sequential (null: unknown), part (whether a number is left out that cannot be),
-    and a column per bin of sizes (null: unknown).
+    nanoseconds, sequential (null: unknown), part (whether an impossible number is left out),
+    and a column per size bin (null: unknown).
     """
     rows = [
-        _of_op(layer, frame, op)
-        for layer, frame in counted_records(dataset, run, traced).values()
+        _of_op(LAYERS[name], frame, op)
+        for name, frame in counted_records(dataset, traced).items()
         for op in ("read", "write")
     ]
     return pl.concat(rows).select(traced.columns).collect()
 
 
 def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
-    """A row per record."""
+    """Return a row per record of a layer, for reads or for writes."""
 
     def size(name: str) -> pl.Expr:
         if layer.sizes is None:
@@ -247,7 +231,7 @@ def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
         return possible(f"{layer.prefix}_SIZE_{op.upper()}_{layer.sizes}{name}").alias(name)
 
     sequential = pl.lit(None, dtype=pl.Int128)
-    if layer.prefix == "POSIX":  # no other counts them
+    if layer.prefix == "POSIX":  # no other module counts them
         sequential = possible(f"POSIX_SEQ_{op.upper()}S")
     known = (layer.requests(op), layer.moved(op), layer.spent(op))
     return frame.select(
@@ -264,14 +248,14 @@ def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
     )
 
 
-def metadata_seconds(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    """Time in metadata operations by run and record_id, of the records that count its bytes.
+def metadata_seconds(dataset: DatasetReader) -> pl.DataFrame:
+    """Sum the time in metadata operations by run and record_id, of records whose bytes count.
 
-    meta_part: whether an impossible time of a record is left out.
+    meta_part: whether an impossible time is left out.
     """
     rows = [
-        frame.select(*("origin", "record_id"), spent=layer.spent("meta"))
-        for layer, frame in counted_records(dataset, run).values()
+        frame.select(*("origin", "record_id"), spent=LAYERS[name].spent("meta"))
+        for name, frame in counted_records(dataset).items()
     ]
     return (
         pl.concat(rows)

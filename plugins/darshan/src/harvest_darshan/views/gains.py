@@ -1,4 +1,4 @@
-"""The view ``io.gains``: jobs, the largest possible gain first."""
+"""Build the view ``io.gains``: jobs, the largest possible gain first."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum
 
 from ..rules import RULES
+from ..rules.words import NamesWorst
 from .declared.jobs import GAIN_COLUMNS
 from .jobs import jobs as jobs_of
 from .posix_files import posix_files
@@ -25,7 +26,7 @@ VIEWS: Final = {
     "io.posix_files": posix_files,
     "io.ranks": ranks,
 }
-"""What builds the views that rules look at."""
+"""The functions that build the views that rules check."""
 
 JOB: Final = ("run", "job", "began")
 
@@ -47,25 +48,19 @@ CONCERNED: Final[dict[str, tuple[str | pl.Expr, str]]] = {
     "io.unequal_processes": (pl.col("time_share") * pl.col("process_s"), "all"),
     "io.slow_ranks": (pl.col("seconds") - pl.col("median_s"), "all"),
 }
-"""By rule: seconds of all processes that a row of its view concerns, and the part of I/O they are.
+"""By rule: the process time in seconds that a row of its view concerns, and its part of the I/O.
 
-The parts ``read``, ``write`` (the column ``op``) and ``meta`` do not overlap; ``all`` may overlap
-them.  Rules that are not here cost no time.
+The parts ``read``, ``write`` (from the column ``op``) and ``meta`` do not overlap; ``all`` may
+overlap them. Other rules concern no time.
 """
 
 _REQUESTS = pl.col("reads").cast(pl.Int128) + pl.col("writes")
-_UNSURE: Final = {
-    "io.misaligned_file": (pl.when(pl.col("watched_file") < _REQUESTS).then(pl.lit("part")),),
-    "io.misaligned_memory": (pl.when(pl.col("watched_memory") < _REQUESTS).then(pl.lit("part")),),
-    "io.long_metadata": (pl.when("shared").then(pl.lit("lower_bound")),),
-}
-"""What makes a finding less certain than its rows, by rule."""
 
 
 def gains(
     dataset: DatasetReader, *, run: str | None = None, job: int | None = None, per: str = "job"
 ) -> pl.LazyFrame:
-    """One row per job with findings, or per job and finding; the largest gain first."""
+    """Return a row per job with findings, or per job and finding; the largest gain first."""
     built = {name: build(dataset, run=run, job=job) for name, build in VIEWS.items()}
 
     def compute() -> pl.DataFrame:
@@ -88,7 +83,7 @@ def gains(
         ran = pl.when(pl.col("seconds").is_not_null()).then("process_s")
         return (
             rows.join(jobs, on=JOB, how="left", nulls_equal=True)
-            # no process can gain more time than it ran
+            # the gain is at most the time that the processes ran
             .with_columns(seconds=pl.min_horizontal("seconds", ran))
             .with_columns(hours=pl.col("seconds") / 3600, share=fraction("seconds", "process_s"))
             .sort(
@@ -102,21 +97,26 @@ def gains(
 
 
 def _chosen(rule: Rule, rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows that a rule chooses by its default thresholds, with the time that they concern."""
+    """Return the rows that meet a rule's condition, with the time that they concern."""
     numbers = {name: threshold.value for name, threshold in rule.thresholds.items()}
     seconds, part = CONCERNED.get(rule.name, (pl.lit(None, pl.Float64), "all"))
     spent = pl.col(seconds) if isinstance(seconds, str) else seconds
+    unsure = []
+    if isinstance(rule.judge, NamesWorst) and rule.judge.watched:
+        unsure.append(pl.when(pl.col(rule.judge.watched) < _REQUESTS).then(pl.lit("part")))
+    if isinstance(rule.judge, NamesWorst) and rule.judge.at_least:
+        unsure.append(pl.when(rule.judge.at_least).then(pl.lit("lower_bound")))
     return rows.filter(condition(rule.condition(numbers), rows)).select(
         *JOB,
         finding=pl.lit(rule.name),
         part=pl.col("op") if part == "op" else pl.lit(part),
         seconds=spent.cast(pl.Float64),
-        certainty=pl.concat_list("certainty", *_UNSURE.get(rule.name, ())).list.drop_nulls(),
+        certainty=pl.concat_list("certainty", *unsure).list.drop_nulls(),
     )
 
 
 def _summed(parts: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Parts of some findings together: those that do not overlap add up, of others the most."""
+    """Combine the parts of findings: the sum of those that do not overlap, or the largest other."""
     apart = [
         pl.col("seconds").filter(pl.col("part") == word).max() for word in ("read", "write", "meta")
     ]
@@ -131,12 +131,11 @@ def _summed(parts: pl.DataFrame, by: list[str]) -> pl.DataFrame:
 
 
 def _words() -> pl.Expr:
-    """All that makes some rows less than certain."""
     return pl.col("certainty").explode().drop_nulls().unique().sort()
 
 
 def _by_job(parts: pl.DataFrame, per_finding: pl.DataFrame) -> pl.DataFrame:
-    """Findings of a job in one row, the one that concerns most time first."""
+    """Combine the findings of each job in a row, the one that concerns most time first."""
     names = pl.col("finding").sort_by(
         "seconds", "finding", descending=[True, False], nulls_last=True
     )

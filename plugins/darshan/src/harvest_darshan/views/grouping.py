@@ -1,4 +1,4 @@
-"""The logs of each job, and a dataset narrowed to the logs of one job."""
+"""Assign logs to jobs, and narrow a dataset to some logs."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import safe_sum
 from harvest_toolkit.kept import kept
 
-from .layers import BASE, LAYERS, ORIGIN, Layer, of_run, run_of
+from .layers import BASE, LAYERS, ORIGIN, run_of
 
 KEY = ("run", "job", "began", "log")
-"""The key of a job or a log: ``log`` is null where all logs of a job count together."""
+"""The key of a job or a log: ``log`` is null if all logs of a job count together."""
 
 COARSE_S = 100.0
-"""Seconds of a log below which one second is over 1 % of the run."""
+"""Run time of a log in seconds, below which one second is over 1 % of it."""
 
 EXACT = "3.41"
-"""The first version of logs whose times have fractions of seconds."""
+"""The first log version whose times have fractions of seconds."""
 
 RowsOfLogs: TypeAlias = Callable[[DatasetReader, pl.DataFrame], pl.DataFrame]
-"""Gives the rows of a view of some logs, which ``logs_by_job`` gave."""
+"""Builds the rows of a view from a dataset and its logs, from ``logs_by_job``."""
 
 
 def named_run(dataset: DatasetReader, run: str | None, job: int | None = None) -> str | None:
-    """The directory of the run in a setting; None without one.
+    """Return the directory of a run that a user names by it or its last part; None without ``run``.
 
-    Raises UsageError for a run that no log is of or several are named, or a job that is not there.
+    Raises UsageError if no run or several match, or if the dataset has no such job.
     """
     if run is not None:
         directories = dataset["darshan.job"].select(run=run_of()).unique()
@@ -50,10 +50,10 @@ def named_run(dataset: DatasetReader, run: str | None, job: int | None = None) -
 
 
 def number_sessions(spans: pl.DataFrame, within: Sequence[str] = ("run", "uid")) -> pl.DataFrame:
-    """Logs in order, each with the number of its session among those of its run and user.
+    """Sort logs and number the sessions within each run and user.
 
-    A session is what ran together: logs of one run and uid, or of what ``within`` names, whose
-    times (from_us to to_us) overlap, directly or through others.
+    A session is a set of logs whose times (from_us to to_us) overlap, directly or through others.
+    within: columns whose values the logs of a session share.
     """
     before = pl.col("to_us").cum_max().shift(1).over(within)
     return (
@@ -67,24 +67,23 @@ def number_sessions(spans: pl.DataFrame, within: Sequence[str] = ("run", "uid"))
 def logs_by_job(
     dataset: DatasetReader, run: str | None = None, job: int | None = None, *, per_log: bool = False
 ) -> pl.DataFrame:
-    """A row per log: its job record, and the job that it belongs to.
+    """Return a row per log: its job record, and the job that it belongs to.
 
-    A job is the logs of one directory, user and job id.  Where no scheduler gave an id, Darshan
-    takes the process id, which differs from log to log; then it is those of one session.
+    A job is the logs of one directory, user and job id. Without a scheduler, Darshan uses the
+    process id, which differs from log to log; then a job is the logs of one session. Of copied
+    logs, only the first has a row.
 
-    per_log: name the log in ``log``, so that it is grouped alone.
+    per_log: set ``log``, so that each log is a group of its own.
 
-    Of logs that are copies of each other, the first is taken, and the others are counted.
-
-    Columns: run, job (the job id of its first log; where no scheduler gave one, a process id),
-    scheduled (whether one did), began (the start of that log), log, copies, moved (bytes that the
-    log counts, where its job has several), and origin, uid, exe, nprocs, hostname, start_time,
-    end_time, run_time_s (null where a log ends before it begins, by a clock that was set back),
-    log_version, metadata, modules, partial_modules, unread_modules, and unfinished (Darshan did not
-    write the log's end, or did not give it its last name).
+    Columns: run, job (job id of the first log; without a scheduler, its process id), scheduled
+    (whether a scheduler gave the id), began (start of the first log), log, copies, moved (bytes
+    that the log counts, if its job has several logs), and origin, uid, exe, nprocs, hostname,
+    start_time, end_time, run_time_s (null if a log ends before it begins, because its clock was
+    set back), from_us and to_us (start and end in microseconds), log_version, metadata, modules,
+    partial_modules, unread_modules, and unfinished.
     """
     spans = (
-        of_run(dataset["darshan.job"], run)
+        _jobs(dataset, run)
         .select(
             *("origin", "uid", "job_id", "pid", "exe", "nprocs", "hostname"),
             *("start_time", "end_time", "log_version", "metadata"),
@@ -99,31 +98,27 @@ def logs_by_job(
         .pipe(_without_copies)
     )
     unscheduled = pl.col("job_id").eq_missing(pl.col("pid"))
-    one = ["run", "uid", "session", "scheduled"]
+    one = ["run", "uid", unscheduled, pl.when(unscheduled).then("session").otherwise("job_id")]
     found = (
         number_sessions(spans)
         .with_columns(
-            scheduled=pl.when(~unscheduled).then("job_id"),
-            session=pl.when(unscheduled).then("session"),
-        )
-        .with_columns(
+            scheduled=~unscheduled,
             job=pl.col("job_id").sort_by("from_us", "origin").first().over(one),
             began=pl.col("start_time").min().over(one),
             log=ORIGIN if per_log else pl.lit(None, pl.String),
         )
-        .with_columns(scheduled=pl.col("scheduled").is_not_null())
-        .drop("pid", "job_id", "from_us", "to_us", "session")
+        .drop("pid", "job_id", "session")
     )
     return _with_moved(dataset, found if job is None else found.filter(pl.col("job") == job))
 
 
 def unfinished() -> pl.Expr:
-    """Whether Darshan did not finish a log: it has no end, or the name of an unfinished one."""
+    """Test whether Darshan did not finish a log: it has no end, or is named ``*_partial``."""
     return (pl.col("end_time").is_null() | ORIGIN.str.ends_with("_partial")).alias("unfinished")
 
 
 def _with_moved(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    """With ``moved``: the bytes that each log of several of a job counts, in all base layers."""
+    """Add ``moved``: the bytes of a log in all base layers, if its job has several logs."""
     several = logs.filter(pl.len().over(KEY) > 1).select("origin")
     if several.is_empty():
         return logs.with_columns(moved=pl.lit(None, pl.Int64))
@@ -139,7 +134,7 @@ def _with_moved(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _without_copies(logs: pl.DataFrame) -> pl.DataFrame:
-    """The first of logs with the same bytes, with how many ``copies`` of it there are."""
+    """Keep the first of logs with the same bytes, with its number of ``copies``."""
     known = pl.col("sha256").is_not_null()
     same = pl.when(known).then("sha256").otherwise(ORIGIN)
     return (
@@ -150,19 +145,25 @@ def _without_copies(logs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _jobs(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
+    jobs = dataset["darshan.job"]
+    return jobs if run is None else jobs.filter(run_of() == run)
+
+
 def once(dataset: DatasetReader, run: str | None) -> DatasetReader:
-    """A dataset, or a run of it, without the records of logs that are copies of others."""
-    logs = of_run(dataset["darshan.job"], run).select("origin", "sha256").collect()
+    """Narrow a dataset to the logs of a run that are not copies of others."""
+    logs = _jobs(dataset, run).select("origin", "sha256").collect()
     kept = _without_copies(logs)
-    return dataset if kept.height == logs.height else OfLogs.among(dataset, kept)
+    whole = run is None and kept.height == logs.height
+    return dataset if whole else OfLogs.among(dataset, kept)
 
 
 def layer_states(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    """Per job, what its logs have of each layer: a row per :data:`KEY`.
+    """Return which layers the logs of each job have: a row per :data:`KEY`.
 
-    Columns: per layer, ``uses_...`` (a log has its module) and ``knows_...`` (all logs that have
-    it gave records); ``has_counters`` (a log has one of them) and ``summed`` (all are known
-    that are needed to count each byte once).
+    Columns: per layer, ``uses_...`` (a log has its module) and ``knows_...`` (each log with the
+    module has records of it); ``has_counters`` (a log has a layer) and ``summed`` (all layers
+    that are needed to count each byte once are known).
     """
     held = logs.select(*KEY, "modules", name=ORIGIN)
     for name, layer in LAYERS.items():
@@ -182,32 +183,21 @@ def layer_states(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _impossible(dataset: DatasetReader, layer: Layer) -> pl.DataFrame:
-    key = ("darshan.impossible", layer.record_type)
-    return kept(dataset, key, lambda: layer.impossible(dataset[layer.record_type]).collect())
+def _impossible(dataset: DatasetReader) -> pl.DataFrame:
+    layers = (layer.impossible(dataset[layer.record_type]) for layer in LAYERS.values())
+    return kept(dataset, "darshan.impossible", lambda: pl.concat(layers).collect())
 
 
 def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.DataFrame:
-    """Per job (:data:`KEY`), the ``certainty`` of its numbers.
+    """Return the ``certainty`` of each job's numbers (by :data:`KEY`), and ``impossible``.
 
-    They are lower bounds where a module was cut off or could not be read, a log was not finished,
-    a time is below 0, or a value cannot be, which is left out.
+    The numbers are lower bounds if a module was cut off or not read, a log was not finished, a
+    time is below 0, or an impossible value is left out. ``impossible`` names these counters.
 
-    modules: those that the numbers come from; all but traces (DXT) unless given.
-
-    ``impossible`` names the counters that have such a value.
+    modules: modules that the numbers come from; by default all but traces (DXT).
     """
-    found = pl.concat(
-        [
-            pl.DataFrame(schema={"origin": pl.String, "counter": pl.String}),
-            *(
-                _impossible(dataset, layer)
-                for layer in LAYERS.values()
-                if not modules or layer.module in modules
-            ),
-        ]
-    )
-    wrong = found.group_by(name="origin").agg("counter")
+    of_modules = pl.lit(not modules) | pl.col("module").is_in(modules)
+    wrong = _impossible(dataset).filter(of_modules).group_by(name="origin").agg("counter")
     cut = pl.concat_list("partial_modules", "unread_modules").list.eval(
         pl.element().filter(
             pl.element().is_in(modules) if modules else ~pl.element().str.starts_with("DXT")
@@ -234,9 +224,9 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
 
 
 def exe_of_job() -> pl.Expr:
-    """The command line of the log that moved most bytes; of several the first.
+    """Return the command line of the log that moved most bytes, or of the first of several.
 
-    That is the program: what started it, as mpiexec, moves little or nothing.
+    This log is the program's: a launcher, for example mpiexec, moves few bytes or none.
     """
     order = ("moved", "start_time", "origin")
     known = pl.col("exe").is_not_null()
@@ -246,11 +236,11 @@ def exe_of_job() -> pl.Expr:
 
 
 def view_of_jobs(columns: Sequence[Column]) -> Callable[[RowsOfLogs], Callable[..., pl.LazyFrame]]:
-    """Make a view of jobs, or of logs, of a function that gives its rows of some logs.
+    """Return a decorator that makes a view from a function that builds the rows of some logs.
 
-    The view takes ``run``, ``job`` and ``per`` (job or log).  It gives rows ``job``, null where no
-    scheduler gave an id, and ``pid``, the process id, where they have none, and sorts them by job;
-    those of a job stay in their order.
+    The view has the settings ``run``, ``job`` and ``per`` (job or log). It sorts the rows by job;
+    rows of one job keep their order. ``job`` is null without a scheduler; then ``pid``, if the
+    rows have none yet, is the process id.
     """
 
     def made(rows_of: RowsOfLogs) -> Callable[..., pl.LazyFrame]:
@@ -280,27 +270,36 @@ def view_of_jobs(columns: Sequence[Column]) -> Callable[[RowsOfLogs], Callable[.
 
 
 def joined(rows: pl.DataFrame, *parts: pl.DataFrame) -> pl.DataFrame:
-    """Rows with the columns of others on the same jobs (:data:`KEY`)."""
+    """Add the columns of other frames on the same jobs (:data:`KEY`)."""
     for part in parts:
         rows = rows.join(part, on=KEY, how="left", nulls_equal=True, maintain_order="left")
     return rows
 
 
+def known(sums: pl.DataFrame, states: pl.DataFrame, layer: str) -> pl.DataFrame:
+    """Keep the sums of jobs of which each log with a layer has records of it.
+
+    states: from ``layer_states``.
+    """
+    jobs = states.filter(f"knows_{layer}").select(KEY)
+    return sums.join(jobs, on=KEY, how="semi", nulls_equal=True)
+
+
 def program_of(exe: pl.Expr) -> pl.Expr:
-    """The name of the program in a command line."""
+    """Extract the name of the program from a command line."""
     return exe.str.extract(r"^(?:\S*/)?(\S+)")
 
 
 @attrs.frozen
 class OfLogs:
-    """A dataset with the Darshan records of only some logs, and all other records."""
+    """A dataset with the Darshan records of only some logs, and all records of other sources."""
 
     dataset: DatasetReader
     origins: tuple[str, ...]
 
     @classmethod
     def among(cls, dataset: DatasetReader, logs: pl.DataFrame) -> OfLogs:
-        """For the logs in the column ``origin`` of a frame."""
+        """Narrow a dataset to the logs in the column ``origin`` of a frame."""
         return cls(dataset, tuple(logs["origin"].cast(pl.String)))
 
     def __contains__(self, name: object) -> bool:
@@ -311,7 +310,7 @@ class OfLogs:
         return frame.filter(ORIGIN.is_in(self.origins)) if name.startswith("darshan.") else frame
 
     def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
-        """A view of the whole dataset."""
+        """Return a view of the whole dataset."""
         return self.dataset.view(name, **settings)
 
     def views(self) -> list[str]:

@@ -1,7 +1,7 @@
-"""The views ``io.jobs``, the I/O of a job, and ``io.bandwidth``, its rates.
+"""Build the views ``io.jobs``, the I/O of each job, and ``io.bandwidth``, its rates.
 
-A job's rate is that of Darshan's own estimate (``darshan-parser --perf``, agg_perf_by_slowest): its
-bytes over the time of the slowest process in reads, writes and metadata operations of the layer.
+A job's rate is Darshan's own estimate (``darshan-parser --perf``, agg_perf_by_slowest): bytes per
+time of the slowest process in reads, writes and metadata operations of the layer.
 """
 
 from __future__ import annotations
@@ -17,44 +17,44 @@ from .grouping import (
     certainty,
     exe_of_job,
     joined,
+    known,
     layer_states,
     number_sessions,
     view_of_jobs,
 )
-from .layers import FILE, LAYERS, UNSUMMED, Counted, Layer, counted_records, nanoseconds, sum_of
+from .layers import FILE, LAYERS, OPS, UNSUMMED, Layer, counted_records, nanoseconds, sum_of
 from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
 
-OPS = ("read", "write")
 _COUNTS = ("reads", "writes", "read_bytes", "write_bytes")
 _TIMES = ("read", "write", "meta")
 
 
 @view_of_jobs(JOB_COLUMNS)
 def jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    """One row per job: the I/O of its processes in the layers of its logs.
+    """Return a row per job: the I/O of its processes in all layers.
 
-    A job is the logs of one directory, user and job id.  Where no scheduler gave an id, Darshan
-    takes the process id, which differs from log to log: then a job is the logs of one directory
-    and user whose times overlap, directly or through others, as those of a Dask run do.
+    A job is the logs of one directory, user and job id. Without a scheduler, Darshan uses the
+    process id, which differs from log to log. Then a job is the logs of one directory and user
+    whose times overlap, directly or through others, for example those of a Dask run.
     """
-    counted = counted_records(dataset, None)
-    stdio = layer_sums(dataset, logs, "stdio")
+    counted = counted_records(dataset)
+    states = layer_states(dataset, logs)
+    mpiio, stdio = (known(layer_sums(dataset, logs, on), states, on) for on in ("mpiio", "stdio"))
     found = joined(
         _totals(logs),
-        layer_states(dataset, logs),
+        states,
         certainty(dataset, logs),
         _counted(counted, logs),
         _beyond(dataset, counted, logs),
-        _posix(dataset, logs),
-        layer_sums(dataset, logs, "mpiio").select(*KEY, mpiio_bytes="bytes"),
+        known(_posix(dataset, logs), states, "posix"),
+        mpiio.select(*KEY, mpiio_bytes="bytes"),
         stdio.select(*KEY, pl.col("bytes", "requests", "seconds").name.prefix("stdio_")),
     )
     summed = ("bytes", "requests", "counted_s", "meta_s")
     return (
         found.with_columns(
-            # a sum without a part of it is not what a job did
+            # an incomplete sum is unknown
             pl.when("summed").then(pl.col(summed)),
-            *(pl.when(f"knows_{layer}").then(pl.col(own)) for layer, own in _OF_LAYER.items()),
             beyond_s=pl.when("uses_mpiio").then("beyond_s").otherwise(0),
         )
         .with_columns(io_s=pl.col("counted_s") + pl.col("beyond_s"), stdio_s="stdio_seconds")
@@ -68,27 +68,16 @@ def jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
-_OF_LAYER = {
-    "posix": (
-        *("files", *_COUNTS, *ALIGNMENTS, "posix_s"),
-        *("slowest_meta_s", "slowest_meta_file"),
-    ),
-    "mpiio": ("mpiio_bytes",),
-    "stdio": ("stdio_bytes", "stdio_requests", "stdio_seconds"),
-}
-"""Columns from one layer."""
-
-
-def _counted(counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
-    """Sums over all layers, each byte counted once, by job."""
+def _counted(counted: dict[str, pl.LazyFrame], logs: pl.DataFrame) -> pl.DataFrame:
+    """Sum all layers by job, each byte counted once."""
     rows = [
         frame.join(logs.select("origin", *KEY).lazy(), on="origin").select(
             *KEY,
-            **{f"{op}_bytes": layer.moved(op) for op in OPS},
-            **{f"{op}s": layer.requests(op) for op in OPS},
-            **{f"{what}_s": layer.spent(what) for what in _TIMES},
+            **{f"{op}_bytes": LAYERS[name].moved(op) for op in OPS},
+            **{f"{op}s": LAYERS[name].requests(op) for op in OPS},
+            **{f"{what}_s": LAYERS[name].spent(what) for what in _TIMES},
         )
-        for layer, frame in counted.values()
+        for name, frame in counted.items()
     ]
     return (
         pl.concat(rows)
@@ -96,8 +85,7 @@ def _counted(counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
         .agg(sum_or_none(pl.exclude(KEY)))
         .select(
             *KEY,
-            # each part is summed by itself: where the reads of a record are
-            # unknown, its writes still count
+            # reads and writes are summed apart: if one is unknown in a record, the other counts
             bytes=sum_of("read_bytes", "write_bytes"),
             requests=sum_of("reads", "writes"),
             meta_s=pl.col("meta_s") / 1e9,
@@ -107,10 +95,12 @@ def _counted(counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
-    """Time in MPI-IO beyond that in what it calls: waiting for other ranks, copying.
+def _beyond(
+    dataset: DatasetReader, counted: dict[str, pl.LazyFrame], logs: pl.DataFrame
+) -> pl.DataFrame:
+    """Return the time in MPI-IO beyond that in the layer it calls: waiting for ranks, copying.
 
-    That is POSIX, file by file, or DFS, of all files of a log together.
+    This layer is POSIX, compared file by file, or DFS, compared for all files of a log together.
     """
 
     def spent(frame: pl.LazyFrame, layer: str, by: tuple[str, ...]) -> pl.LazyFrame:
@@ -118,11 +108,11 @@ def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.
         return frame.group_by(by).agg(spent=sum_or_none(whole), below=pl.lit(value=True))
 
     mpiio = spent(dataset["darshan.mpiio"], "mpiio", FILE).drop("below")
-    posix = spent(counted["posix"][1], "posix", FILE)
-    dfs = spent(counted["dfs"][1], "dfs", ("origin",))
-    # of what no time is known below, nothing is known to be beyond it
+    posix = spent(counted["posix"], "posix", FILE)
+    dfs = spent(counted["dfs"], "dfs", ("origin",))
+    # if the time below is unknown, none is known to be beyond it
     own = (pl.col("spent") - pl.coalesce("spent_right", "spent")).clip(lower_bound=0)
-    # where nothing is below, its time is counted as it is
+    # without a layer below, the time is already counted
     beyond = pl.when("below").then(own).otherwise(0)
     on_posix = mpiio.join(posix, on=FILE, how="left").select("origin", beyond=beyond)
     on_dfs = (
@@ -142,8 +132,6 @@ def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.
 
 
 def _totals(logs: pl.DataFrame) -> pl.DataFrame:
-    """Columns from the job records."""
-
     def modules(column: str) -> pl.Expr:
         return pl.col(column).explode().drop_nulls().unique().sort()
 
@@ -162,25 +150,27 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
         unread_modules=modules("unread_modules"),
     )
     lacking = pl.concat_list("partial_modules", "unread_modules")
-    known = sums.with_columns(
-        gaps=_in_words("partial_modules", "cut off")
-        + _in_words("unread_modules", "not read")
-        + pl.when(pl.col("unfinished_logs") > 0)
-        .then(pl.format("{} of {} logs not finished; ", "unfinished_logs", "logs"))
-        .otherwise(pl.lit("")),
-        missing_counters=(pl.col("unfinished_logs") > 0)
+    unfinished = pl.col("unfinished_logs") > 0
+    gaps = (
+        _in_words("partial_modules", "cut off"),
+        _in_words("unread_modules", "not read"),
+        pl.when(unfinished).then(
+            pl.format("{} of {} logs not finished", "unfinished_logs", "logs")
+        ),
+    )
+    found = sums.with_columns(
+        gaps=pl.concat_str(gaps, separator="; ", ignore_nulls=True).replace("", None),
+        missing_counters=unfinished
         | lacking.list.eval(~pl.element().str.starts_with("DXT")).list.any(),
-    ).with_columns(
-        gaps=pl.col("gaps").str.strip_suffix("; ").replace("", None),
         unsummed_modules=pl.col("modules").list.set_intersection(list(UNSUMMED)).list.sort(),
     )
-    return joined(known, process_seconds(logs)).rename({"nprocs": "processes"})
+    return joined(found, process_seconds(logs)).rename({"nprocs": "processes"})
 
 
 def _in_words(modules: str, what: str) -> pl.Expr:
-    """``POSIX, STDIO cut off; ``; empty without modules."""
-    named = pl.format("{} {}; ", pl.col(modules).list.join(", "), pl.lit(what))
-    return pl.when(pl.col(modules).list.len() > 0).then(named).otherwise(pl.lit(""))
+    """Format ``POSIX, STDIO cut off``; null without modules."""
+    named = pl.format("{} {}", pl.col(modules).list.join(", "), pl.lit(what))
+    return pl.when(pl.col(modules).list.len() > 0).then(named)
 
 
 def _posix(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
@@ -203,8 +193,9 @@ def _posix(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 
 
 def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Sums of a layer by job: those of :data:`KEY`, and files, bytes, read_bytes, write_bytes,
-    requests, read_s, write_s, meta_s and seconds; null where a part is unknown.
+    """Sum the records of a layer by job (:data:`KEY`).
+
+    Columns: files, bytes, read_bytes, write_bytes, requests, read_s, write_s, meta_s, seconds.
     """
     layer = LAYERS[name]
     return (
@@ -229,10 +220,10 @@ def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.Data
 
 @view_of_jobs(BANDWIDTH_COLUMNS)
 def bandwidth(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    """One row per job, or per log, and layer that its logs have."""
+    """Return a row per job, or per log, and layer."""
     states = layer_states(dataset, logs)
     layers = pl.concat(_of_layer(dataset, logs, states, name) for name in LAYERS)
-    # where both may lack a part, their quotient may be too high or too low
+    # if both lack a part, the quotient may be too high or too low
     sure = ~pl.col("certainty").list.contains("impossible_value")
     return joined(layers, process_seconds(logs)).with_columns(
         bytes_per_s=fraction("bytes", "slowest_s"),
@@ -246,30 +237,20 @@ def bandwidth(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 def _of_layer(
     dataset: DatasetReader, logs: pl.DataFrame, states: pl.DataFrame, name: str
 ) -> pl.DataFrame:
-    """The jobs that use a layer, with its sums; null where records of a log are unknown."""
+    """Return the jobs that use a layer, with its sums; null if a log's records were not read."""
     layer = LAYERS[name]
-    used = states.filter(f"uses_{name}").select(*KEY, known=f"knows_{name}")
+    used = states.filter(f"uses_{name}").select(*KEY, layer=pl.lit(layer.module))
     sums = joined(layer_sums(dataset, logs, name), _slowest(dataset, logs, layer))
-    figures = [column for column in sums.columns if column not in KEY]
-    return joined(used, sums, certainty(dataset, logs, layer.module)).select(
-        *KEY,
-        pl.lit(layer.module).alias("layer"),
-        pl.when("known").then(pl.col(figures)),
-        "certainty",
-    )
+    return joined(used, known(sums, states, name), certainty(dataset, logs, layer.module))
 
 
 def _slowest(dataset: DatasetReader, logs: pl.DataFrame, layer: Layer) -> pl.DataFrame:
-    """Per job, ``slowest_s``: the time of the slowest process, of logs one after another the sum.
+    """Return ``slowest_s`` by job: the time of its slowest process, summed over its sessions.
 
-    A process spends what its own records say; of files that all ranks share, the slowest rank's
-    time is known alone, so that the sum is at least what any of them spent.
+    This is the slowest rank of each shared file, whose record has no other rank's time, plus the
+    slowest process in all other files. So it is at least the time of any process.
     """
-    spans = logs.with_columns(
-        from_us=pl.col("start_time").dt.epoch("us"),
-        to_us=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
-    )
-    sessions = number_sessions(spans, KEY).select("origin", "nprocs", "session", *KEY)
+    sessions = number_sessions(logs, KEY).select("origin", "nprocs", "session", *KEY)
     shared = (pl.col("rank") < 0) & (pl.col("nprocs") > 1)
     slowest = nanoseconds(f"{layer.prefix}_F_SLOWEST_RANK_TIME")
     own = layer.spent("read", "write", "meta")
@@ -278,7 +259,7 @@ def _slowest(dataset: DatasetReader, logs: pl.DataFrame, layer: Layer) -> pl.Dat
         dataset[layer.record_type]
         .join(sessions.lazy(), on="origin")
         .group_by(*KEY, "session", "origin", pl.when(~shared).then("rank").alias("rank"))
-        # all files that ranks share make one group of a log, each rank's own files another
+        # the files that ranks share are one group of a log, the own files of each rank another
         .agg(shared=shared.first(), spent=complete_sum(spent))
         .group_by(*KEY, "session", "origin")
         .agg(

@@ -1,12 +1,13 @@
-"""The modules of a log that count bytes, and those that together count each byte once.
+"""The modules that count bytes, and the choice of records that counts each byte once.
 
-What a program does through one layer reaches the file through those below it: HDF5 and PnetCDF
-call MPI-IO or POSIX, MPI-IO calls POSIX or DFS, and DFS calls DAOS.  STDIO is next to POSIX.
+I/O through one layer passes the layers below it, which count it again: HDF5 and PnetCDF call MPI-IO
+or POSIX, MPI-IO calls POSIX or DFS, and DFS calls DAOS. STDIO does not pass POSIX.
 """
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from collections.abc import Mapping
+from typing import Final
 
 import attrs
 import polars as pl
@@ -17,38 +18,34 @@ from harvest_toolkit.frames import directory_of, possible, safe_sum, whole_nanos
 from ..counters import COUNTS, TIMES, words
 
 SEGMENTS: Final = "darshan.dxt_segment"
+OPS: Final = ("read", "write")
 
 ORIGIN: Final = pl.col("origin").cast(pl.String)
-"""The path of a log, comparable with those of other frames."""
+"""The path of a log, as text: comparable across frames."""
 
 FILE: Final = ("origin", "record_id")
-"""The key of a file of a log."""
+"""The key of a file in a log."""
 
 
 def run_of(log: str = "origin") -> pl.Expr:
-    """The run of a log: its directory, which the logs of one run share."""
+    """Return the run of a log: its directory."""
     return directory_of(pl.col(log))
 
 
-def of_run(frame: pl.LazyFrame, run: str | None) -> pl.LazyFrame:
-    """The rows of one run, which is a directory of logs."""
-    return frame if run is None else frame.filter(run_of() == run)
-
-
 def spent_ns() -> pl.Expr:
-    """Nanoseconds of a traced operation, whole, so that sums do not depend on the order of rows.
+    """Return the duration of a traced operation in whole nanoseconds.
 
-    Null where no operation can have such times, as where it ends before it begins.
+    Sums of whole numbers do not depend on the order of rows. Null for impossible times, for
+    example an end before the start.
     """
     spent = whole_nanoseconds(pl.col("end_s") - pl.col("start_s"))
     return pl.when(spent >= 0).then(spent)
 
 
 def traced_once(trace: pl.LazyFrame) -> pl.LazyFrame:
-    """The trace without operations on bytes that others already have.
+    """Remove DXT_MPIIO operations on files that the same log also traces in DXT_POSIX.
 
-    What a process does to a file through MPI-IO reaches it through POSIX.  Where a log traces a
-    file in DXT_POSIX, its DXT_MPIIO operations on that file are left out.
+    MPI-IO calls POSIX, so both trace the same bytes.
     """
     posix = trace.filter(pl.col("module") == "DXT_POSIX")
     other = trace.filter(pl.col("module") != "DXT_POSIX")
@@ -57,11 +54,11 @@ def traced_once(trace: pl.LazyFrame) -> pl.LazyFrame:
 
 @attrs.frozen
 class Layer:
-    """A module whose records count bytes, operations and times, one for a file or an object.
+    """A module whose records count bytes, operations and times of a file or an object.
 
-    module: its name in a log.
-    reads, writes: the counters, without the prefix, that make up its operations.
-    sizes: what its counters of sizes begin with, behind the op; None where it has none.
+    module: Darshan's name.
+    reads, writes: the counters, without prefix, whose sum is the number of operations.
+    sizes: what follows the op in the names of its size counters; None if it has none.
     """
 
     module: str
@@ -71,31 +68,31 @@ class Layer:
 
     @property
     def prefix(self) -> str:
-        """Prefix of its counters."""
+        """Prefix of the names of its counters."""
         return self.module.replace("-", "")
 
     @property
     def record_type(self) -> str:
-        """Record type of its records."""
+        """Name of its record type."""
         return f"darshan.{self.prefix.lower()}"
 
     def requests(self, op: str) -> pl.Expr:
-        """Number of operations of a record; null where one kind is unknown."""
+        """Return the number of operations of a record; null if a counter is unknown."""
         names = self.reads if op == "read" else self.writes
         return sum_of(*(possible(f"{self.prefix}_{name}") for name in names))
 
     def moved(self, op: str) -> pl.Expr:
-        """Bytes of a record."""
+        """Return the bytes of a record."""
         return possible(f"{self.prefix}_BYTES_{'READ' if op == 'read' else 'WRITTEN'}")
 
     def spent(self, *what: str) -> pl.Expr:
-        """Nanoseconds of a record in ``read``, ``write`` or ``meta``, over all its processes."""
+        """Return the nanoseconds of all processes in ``read``, ``write`` or ``meta``."""
         return sum_of(*(nanoseconds(f"{self.prefix}_F_{word.upper()}_TIME") for word in what))
 
     def impossible(self, records: pl.LazyFrame) -> pl.LazyFrame:
-        """Logs (origin) and their counters with impossible values.
+        """Return the logs (origin), module and counters with impossible values.
 
-        ``below_zero`` in the place of a counter: a time is, which then counts as 0.
+        The counter ``below_zero`` stands for any time below 0, which counts as 0.
         """
         names = [name for name in records.collect_schema() if name.startswith(f"{self.prefix}_")]
         times = [name for name in names if TIMES.search(name)]
@@ -107,7 +104,7 @@ class Layer:
             .select(ORIGIN, **wrong)
             .unpivot(index="origin", variable_name="counter")
             .filter("value")
-            .select("origin", "counter")
+            .select("origin", "counter", module=pl.lit(self.module))
             .unique()
         )
 
@@ -136,57 +133,54 @@ LAYERS: Final = {
         "AGG_",
     ),
 }
-"""Layers that are summed, by a name for columns."""
+"""Layers by their names in columns."""
 
 BASE: Final = ("posix", "mpiio", "stdio", "dfs", "daos")
-"""Layers that count bytes of files; libraries above count only in logs without these."""
+"""Layers that count bytes of files. The libraries above count only in logs without these."""
 
 UNSUMMED: Final = ("PNETCDF_FILE", "MDHIM")
-"""Modules of programs that move bytes, without sums of their own."""
+"""Modules that move bytes but whose bytes are in no sum."""
 
 
 def nanoseconds(timer: str) -> pl.Expr:
-    """Whole numbers, whose sum neither wraps nor depends on the order of the rows.
+    """Convert a timer to whole nanoseconds, whose sum neither wraps nor depends on the order.
 
-    Where threads overlap, some runtimes wrote a time below 0, of which only that it was no less
-    than 0 is known.
+    Some runtimes write a time below 0 if threads overlap; it counts as 0, a lower bound.
     """
     return whole_nanoseconds(timer).clip(lower_bound=0).cast(pl.Int128)
 
 
 def seconds(timer: str) -> pl.Expr:
-    """The time, where nanoseconds has a value."""
+    """Return a timer in seconds, at least 0; null if the value is impossible."""
     return pl.when(nanoseconds(timer).is_not_null()).then(pl.col(timer).clip(lower_bound=0))
 
 
 def sum_of(*columns: str | pl.Expr) -> pl.Expr:
-    """The sum of columns of a row; null where one of them is."""
+    """Add columns of a row; null if one of them is null."""
     return pl.sum_horizontal(*columns, ignore_nulls=False)
 
 
-Counted: TypeAlias = dict[str, tuple[Layer, pl.LazyFrame]]
-"""Layers by name, each with its counted records."""
-
-
 def counted_records(
-    dataset: DatasetReader, run: str | None, traced: pl.DataFrame | None = None
-) -> Counted:
-    """The records of each layer that together count each byte once.
+    dataset: DatasetReader, traced: pl.DataFrame | None = None
+) -> dict[str, pl.LazyFrame]:
+    """Choose the records of each layer so that together they count each byte once.
 
-    Of a file, those of POSIX count, else of MPI-IO; where Darshan cut POSIX off in a log, those
-    of both that have more bytes.  All of STDIO count.  In logs of DAOS programs, files count by
-    DFS, or objects by DAOS where that has more, and MPI-IO, which goes through them, by POSIX
-    alone.  HDF5 (datasets) and PnetCDF (variables) count in logs with none of these.
+    For a file, POSIX counts, else MPI-IO; if Darshan cut POSIX off in a log, the one with more
+    bytes. STDIO always counts. In logs of DAOS programs, DFS counts, or DAOS if it has more bytes,
+    and MPI-IO, which calls DFS, does not. HDF5 (datasets), else PnetCDF (variables), count in
+    logs with none of these.
 
-    traced: rows with origin and record_id: files whose records of POSIX and MPI-IO are left out.
+    traced: origin and record_id of files whose records of POSIX and MPI-IO are left out.
     """
-    frames = {name: of_run(dataset[layer.record_type], run) for name, layer in LAYERS.items()}
-    jobs = of_run(dataset["darshan.job"], run)
+    frames = {name: dataset[layer.record_type] for name, layer in LAYERS.items()}
+    jobs = dataset["darshan.job"]
     posix, mpiio = frames["posix"], frames["mpiio"]
-    short = _cut_short(jobs, posix, mpiio).lazy()
+    cut = jobs.filter(pl.col("partial_modules").list.contains("POSIX")).select("origin")
+    both = {name: frames[name].join(cut, on="origin", how="semi") for name in ("posix", "mpiio")}
+    short = _with_more("mpiio", "posix", both, FILE)
     known = posix.select(FILE).unique().join(short, on=FILE, how="anti")
-    on_daos = of_daos(dataset, run)
-    objects = _more_in_daos(frames["dfs"], frames["daos"]).lazy()
+    on_daos = of_daos(dataset)
+    objects = _with_more("daos", "dfs", frames, ("origin",))
     posix = posix.join(short, on=FILE, how="anti")
     mpiio = mpiio.join(known, on=FILE, how="anti").join(on_daos, on="origin", how="anti")
     if traced is not None:
@@ -196,7 +190,7 @@ def counted_records(
     below = _origins(*(frames[name] for name in BASE), jobs.filter(held.list.len() > 0))
     h5d = frames["h5d"].join(below, on="origin", how="anti")
     above = pl.concat([below, _origins(frames["h5d"])])
-    counted = {
+    return {
         "posix": posix,
         "mpiio": mpiio,
         "stdio": frames["stdio"],
@@ -205,44 +199,31 @@ def counted_records(
         "h5d": h5d,
         "pnetcdf_var": frames["pnetcdf_var"].join(above, on="origin", how="anti"),
     }
-    return {name: (LAYERS[name], frame) for name, frame in counted.items()}
 
 
-def of_daos(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
-    """The ``origin`` of logs of programs that use DAOS."""
-    return _origins(*(of_run(dataset[LAYERS[name].record_type], run) for name in ("dfs", "daos")))
+def of_daos(dataset: DatasetReader) -> pl.LazyFrame:
+    """Return the ``origin`` of logs with records of DFS or DAOS."""
+    return _origins(dataset["darshan.dfs"], dataset["darshan.daos"])
 
 
 def _origins(*frames: pl.LazyFrame) -> pl.LazyFrame:
     return pl.concat([frame.select(ORIGIN) for frame in frames]).unique()
 
 
-def _bytes(frame: pl.LazyFrame, layer: Layer, by: tuple[str, ...], name: str) -> pl.LazyFrame:
-    moved = layer.moved("read") + layer.moved("write")
-    return frame.group_by(by).agg(safe_sum(moved).alias(name))
-
-
-def _cut_short(jobs: pl.LazyFrame, posix: pl.LazyFrame, mpiio: pl.LazyFrame) -> pl.DataFrame:
-    """Files with fewer bytes in POSIX, which Darshan cut off, than in MPI-IO."""
-    cut = jobs.filter(pl.col("partial_modules").list.contains("POSIX")).select("origin")
-    below, upper = (
-        _bytes(frame.join(cut, on="origin", how="semi"), LAYERS[name], FILE, name)
-        for name, frame in (("posix", posix), ("mpiio", mpiio))
+def _with_more(
+    upper: str, below: str, frames: Mapping[str, pl.LazyFrame], by: tuple[str, ...]
+) -> pl.LazyFrame:
+    """Return the keys that have more bytes in a layer than in the one below it."""
+    above, under = (
+        frames[name]
+        .group_by(by)
+        .agg(bytes=safe_sum(LAYERS[name].moved("read") + LAYERS[name].moved("write")))
+        for name in (upper, below)
     )
     return (
-        below.join(upper, on=FILE)
-        .filter(pl.col("mpiio") > pl.col("posix"))
-        .select(FILE)
+        above.join(under, on=by, how="left")
+        .filter(pl.col("bytes_right").is_null() | (pl.col("bytes") > pl.col("bytes_right")))
+        .select(by)
         .collect(engine="streaming")
-    )
-
-
-def _more_in_daos(dfs: pl.LazyFrame, daos: pl.LazyFrame) -> pl.DataFrame:
-    """Logs with more bytes in DAOS than in DFS, in which DAOS counts."""
-    return (
-        _bytes(daos, LAYERS["daos"], ("origin",), "daos")
-        .join(_bytes(dfs, LAYERS["dfs"], ("origin",), "dfs"), on="origin", how="left")
-        .filter(pl.col("dfs").is_null() | (pl.col("daos") > pl.col("dfs")))
-        .select("origin")
-        .collect(engine="streaming")
+        .lazy()
     )

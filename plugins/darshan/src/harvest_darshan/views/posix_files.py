@@ -1,4 +1,4 @@
-"""The view ``io.posix_files``: POSIX counters of each file of a job."""
+"""Build the view ``io.posix_files``: POSIX counters of each file of a job."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from .grouping import KEY, certainty, exe_of_job, joined, program_of, view_of_jo
 from .layers import nanoseconds, seconds, sum_of
 
 OPS = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
-"""An operation, and the two words of Darshan's counters for it."""
+"""Each operation, with the two words for it in the names of Darshan's counters."""
 
 SMALL = BINS[:5]
-"""The bins of requests of 1 MiB or less."""
+"""The size bins of requests of at most 1 MiB."""
 
 MIB = 2**20
-"""A size in the last of these bins that is not small."""
+"""The only size in these bins that is not small."""
 
 UNNAMED = "(not named)"
-"""A file whose name is not in the log."""
+"""Shown for a file whose name is not in the log."""
 
 
 @view_of_jobs(POSIX_FILE_COLUMNS)
 def posix_files(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    """One row per job and file that POSIX counts, of each job that with most time first."""
+    """Return a row per job and file that POSIX counts, the most time first within a job."""
     files = by_file(dataset, logs).collect(engine="streaming")
     spent = sum_of("read_s", "write_s", "meta_s")
     return (
@@ -38,37 +38,33 @@ def posix_files(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 
 
 def process_seconds(logs: pl.DataFrame) -> pl.DataFrame:
-    """Per job, its program, its processes, the time they ran together, and who gave its id."""
+    """Return the program, processes, process time and ``scheduled`` of each job."""
     return logs.group_by(KEY).agg(
         program=program_of(exe_of_job()),
         scheduled=pl.col("scheduled").first(),
         nprocs=pl.col("nprocs").sum(),
         largest_log=pl.col("nprocs").max(),
-        # of a log without an end it is not known, and so neither of its job
+        # unknown if one log has no end
         process_s=complete_sum(pl.col("run_time_s") * pl.col("nprocs")),
     )
 
 
 def share_of(spent: pl.Expr) -> pl.Expr:
-    """Seconds as a share of the time that the job's processes ran; null where that is unknown."""
+    """Return seconds as a share of the job's process time; null if that is unknown."""
     return fraction(spent, "process_s")
 
 
 def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
-    """POSIX's counters, summed by job (:data:`KEY`) and file; null where a part is unknown."""
+    """Sum POSIX's counters by job (:data:`KEY`) and file; null if no part is known."""
     records = dataset["darshan.posix"].join(
         logs.select("origin", "nprocs", "run_time_s", *KEY).lazy(), on="origin", how="inner"
     )
-    # the only process of a log is "all of them", too
+    # a log of one process has rank -1, too, but is not shared
     shared = (pl.col("rank") < 0) & (pl.col("nprocs") > 1)
     alone = ~pl.col("shared")
     latest = pl.col("late_s").arg_max()
-    sums = (
-        *(f"{what}{op}s" for op, *_ in OPS for what in ("", "small_", "random_")),
-        *(f"{what}{op}s" for op, *_ in OPS for what in ("shared_", "shared_small_")),
-        *(f"{op}_bytes" for op, *_ in OPS),
-    )
-    times = (*(f"{op}_s" for op, *_ in OPS), "meta_s")
+    kinds = ("", "small_", "random_", "shared_", "shared_small_")
+    sums = [f"{kind}{op}s" for op, *_ in OPS for kind in kinds] + ["read_bytes", "write_bytes"]
     return (
         records.with_columns(shared=shared)
         .select(
@@ -82,7 +78,7 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
         .group_by(*KEY, "record_id")
         .agg(
             *(sum_or_none(name).alias(name) for name in sums),
-            *((sum_or_none(name) / 1e9).alias(name) for name in times),
+            *(sum_or_none(name).alias(name) / 1e9 for name in ("read_s", "write_s", "meta_s")),
             *(known_sum(name).alias(name) for name in ALIGNMENTS),
             *(pl.col(f"{op}_extent").max() for op, *_ in OPS),
             *(_spread(pl.col(f"{op}_bytes").filter(alone)).alias(f"{op}_spread") for op, *_ in OPS),
@@ -107,10 +103,10 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
 
 
 def _of_op(op: str, verb: str, done: str) -> list[pl.Expr]:
-    """The counts of a record for reads or for writes."""
+    """Return the columns of a record for reads or for writes."""
     count = possible(f"POSIX_{verb}")
     at_most_mib = sum_of(*(possible(f"POSIX_SIZE_{op.upper()}_{size}") for size in SMALL))
-    # how many of the most common sizes are 1 MiB is known of reads and writes together
+    # Darshan counts the most common sizes of reads and writes together
     of_mib = sum_of(
         *(
             pl.when(pl.col(f"POSIX_ACCESS{n}_ACCESS") == MIB)
@@ -122,7 +118,7 @@ def _of_op(op: str, verb: str, done: str) -> list[pl.Expr]:
     )
     last_bin = possible(f"POSIX_SIZE_{op.upper()}_{SMALL[-1]}")
     small = at_most_mib - pl.when(of_mib.is_not_null()).then(pl.min_horizontal(of_mib, last_bin))
-    # the first of each process has none before it
+    # the first request of a process follows none
     first = pl.when("shared").then("nprocs").otherwise(1)
     random = (count - possible(f"POSIX_SEQ_{verb}") - first).clip(lower_bound=0)
     return [
@@ -142,9 +138,9 @@ _WORDS = {"MEM": "memory", "FILE": "file"}
 
 
 def _alignment(what: str) -> list[pl.Expr]:
-    """A record's misaligned operations, and how many there are of which Darshan watched it.
+    """Return the misaligned operations of a record, and the operations that Darshan checked.
 
-    It does not for a file whose alignment it does not know (-1, or 0); null where it did not.
+    Both are null if Darshan does not know the alignment (-1 or 0), and so did not check.
     """
     requests = sum_of(possible("POSIX_READS"), possible("POSIX_WRITES"))
     missed = pl.col(f"POSIX_{what}_NOT_ALIGNED")
@@ -157,10 +153,10 @@ def _alignment(what: str) -> list[pl.Expr]:
 
 
 def _longest_meta() -> dict[str, pl.Expr]:
-    """Bounds of the time in metadata operations of the process that needs longest for a record.
+    """Return bounds of the longest time of a process in metadata operations of a record.
 
-    A record of all ranks has their sum alone: the longest takes at least their mean, and at most
-    what the slowest rank takes for everything.
+    A record of all ranks has only their sum: the longest time is at least the mean, and at most
+    the time of the slowest rank in all operations.
     """
     spent = nanoseconds("POSIX_F_META_TIME")
     slowest = nanoseconds("POSIX_F_SLOWEST_RANK_TIME")
@@ -173,7 +169,7 @@ def _longest_meta() -> dict[str, pl.Expr]:
 
 
 def _imbalances() -> dict[str, pl.Expr]:
-    """Differences of the fastest and the slowest rank in a record of all ranks."""
+    """Compare the fastest and the slowest rank in a record of all ranks."""
     moved = possible("POSIX_BYTES_READ") + possible("POSIX_BYTES_WRITTEN")
     spent = sum_of(*(seconds(f"POSIX_F_{what}_TIME") for what in ("READ", "WRITE", "META")))
     ranks = [possible(f"POSIX_{which}_RANK_BYTES") for which in ("SLOWEST", "FASTEST")]
@@ -193,7 +189,7 @@ def _imbalances() -> dict[str, pl.Expr]:
 
 
 def _spread(values: pl.Expr) -> pl.Expr:
-    """Most minus least, as a share of the most: 0 where none moved any; null without values."""
+    """Return most minus least as a share of the most: 0 if all are 0, null without values."""
     apart = pl.when(values.max() > 0).then((values.max() - values.min()) / values.max())
     known = (values.len() > 0) & values.is_not_null().all()
     return pl.when(known).then(apart.otherwise(0.0))

@@ -1,4 +1,4 @@
-"""The views ``io.processes`` and ``io.ranks``: traced I/O of each log and process."""
+"""Build the views ``io.processes`` and ``io.ranks``: traced I/O of each log and process."""
 
 from __future__ import annotations
 
@@ -22,30 +22,28 @@ from .grouping import (
     program_of,
     view_of_jobs,
 )
-from .layers import ORIGIN, SEGMENTS, of_run, run_of, spent_ns, traced_once
+from .layers import OPS, ORIGIN, SEGMENTS, run_of, spent_ns, traced_once
 
-OPS = ("read", "write")
 DXT = ("DXT_POSIX", "DXT_MPIIO")
 
 
 def processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """One row per log: bytes traced, bytes counted, and the difference.
+    """Return a row per log: bytes traced, bytes counted, and the difference.
 
-    A log is that of one process, or of all processes of an MPI program (``nprocs``).
+    A log has one process, or all processes of an MPI program (``nprocs``).
     """
     wanted = named_run(dataset, run)
-    return deferred(lambda: _processes(dataset, wanted), types_of(PROCESS_COLUMNS))
+    return deferred(lambda: _processes(once(dataset, wanted)), types_of(PROCESS_COLUMNS))
 
 
-def _processes(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    dataset = once(dataset, run)
-    logs = logs_by_job(dataset, run, per_log=True)
+def _processes(dataset: DatasetReader) -> pl.DataFrame:
+    logs = logs_by_job(dataset, per_log=True)
     states = layer_states(dataset, logs).select("log", "summed", "uses_stdio", "knows_stdio")
     sure = certainty(dataset, logs).select("log", "certainty")
-    traced = traced_files(dataset, run)
-    counted = counter_rows(dataset, run, traced.clear())
+    traced = traced_files(dataset)
+    counted = counter_rows(dataset, traced.clear())
     buffered = counted.filter(pl.col("module") == "STDIO")
-    jobs = of_run(dataset["darshan.job"], run).select(
+    jobs = dataset["darshan.job"].select(
         *("exe", "pid", "nprocs", "partial_modules", "modules", "unread_modules"),
         run=run_of(),
         log=ORIGIN,
@@ -56,7 +54,7 @@ def _processes(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         found = found.join(_sums(frame, what), on="log", how="left")
     untraced = pl.col("modules").list.set_intersection(list(DXT)).list.len() == 0
     lost = pl.col("unread_modules").list.set_intersection(list(DXT)).list.len() > 0
-    # a trace that was read and holds no operation of a log is known to be empty
+    # a trace that was read but has no operation of a log counts as 0
     known = untraced | (~lost & pl.lit(SEGMENTS in dataset))
     return (
         found.join(states, on="log", how="left")
@@ -87,9 +85,9 @@ def _sums(files: pl.DataFrame, what: str) -> pl.DataFrame:
 
 @view_of_jobs(RANK_COLUMNS)
 def ranks(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    """One row per log and rank with traced operations.
+    """Return a row per log and rank with traced operations.
 
-    Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
+    If a log traces a file in both DXT_POSIX and DXT_MPIIO, only DXT_POSIX counts.
     """
     threads = pl.col("thread").drop_nulls().n_unique()
     trace = dataset[SEGMENTS].join(logs.select("origin").lazy(), on="origin", how="semi")
@@ -109,7 +107,7 @@ def ranks(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
         )
         .collect(engine="streaming")
     )
-    # what is left out makes a lower bound of this rank alone
+    # a value that is left out makes a lower bound of this rank only
     less = pl.concat_list(pl.lit(["lower_bound", "impossible_value"]), "certainty")
     sure = pl.when("part").then(less).otherwise("certainty")
     return (

@@ -1,4 +1,4 @@
-"""The view ``io.requests``: reads and writes of a job's processes."""
+"""Build the view ``io.requests``: reads and writes of each job."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import possible, sum_or_none
 
 from .declared.jobs import REQUEST_COLUMNS
-from .grouping import KEY, certainty, joined, layer_states, view_of_jobs
+from .grouping import KEY, certainty, joined, known, layer_states, view_of_jobs
 from .layers import nanoseconds
 from .posix_files import OPS, by_file, process_seconds, share_of
 
@@ -19,11 +19,11 @@ _COUNTS = ("requests", "bytes", "small", "random", "shared", "shared_small", "re
 
 @view_of_jobs(REQUEST_COLUMNS)
 def requests(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    """Two rows per job, or per log, one for reads and one for writes."""
+    """Return two rows per job, or per log: one for reads and one for writes."""
     files = by_file(dataset, logs).collect(engine="streaming")
     sure = certainty(dataset, logs, "POSIX", "MPI-IO")
     jobs = joined(process_seconds(logs), layer_states(dataset, logs), sure)
-    return pl.concat(_of_op(dataset, logs, jobs, files, *names) for names in OPS)
+    return pl.concat(_of_op(dataset, logs, jobs, files, op, verb) for op, verb, _ in OPS)
 
 
 def _of_op(
@@ -33,7 +33,6 @@ def _of_op(
     files: pl.DataFrame,
     op: str,
     verb: str,
-    done: str,
 ) -> pl.DataFrame:
     again = (pl.col(f"{op}_bytes") - pl.col(f"{op}_extent")).clip(lower_bound=0)
     mine = files.select(
@@ -53,26 +52,20 @@ def _of_op(
         small_in_file=pl.col("small").max(),
         **{f"{what}_file": _file_with_most(column) for what, column in most},
     )
-    # what the logs of a job count together is not known where one of them could not be read
-    of_posix = [name for name in sums.columns if name not in KEY]
-    upper = _mpiio(dataset, logs, op, verb)
-    of_mpiio = [name for name in upper.columns if name not in KEY]
+    upper = known(_mpiio(dataset, logs, op, verb), jobs, "mpiio")
     return (
-        joined(jobs, sums, upper)
+        joined(jobs, known(sums, jobs, "posix"), upper)
         .with_columns(
-            pl.when("knows_posix").then(pl.col(of_posix)),
-            pl.when("knows_mpiio").then(pl.col(of_mpiio)),
             op=pl.lit(op),
-        )
-        .with_columns(
-            time_share=share_of(pl.col("seconds")), mpiio_share=share_of(pl.col("mpiio_s"))
+            time_share=share_of(pl.col("seconds")),
+            mpiio_share=share_of(pl.col("mpiio_s")),
         )
         .select("scheduled", *(c.name for c in REQUEST_COLUMNS if c.name != "pid"))
     )
 
 
 def _file_with_most(column: str) -> pl.Expr:
-    """The file with the largest value; null where none is above 0."""
+    """Return the file with the largest value; null if none is above 0."""
     most = pl.col("file").sort_by(column, "file", descending=[True, False], nulls_last=True).first()
     return pl.when(pl.col(column).max() > 0).then(most)
 

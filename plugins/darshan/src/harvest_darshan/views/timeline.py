@@ -1,4 +1,4 @@
-"""The view ``io.timeline``: bytes per second of each host over time."""
+"""Build the view ``io.timeline``: bytes per second of each host over time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from harvest_toolkit.frames import known_sum, safe_sum
 
 from .declared.files import TIMELINE_COLUMNS
 from .grouping import named_run, number_sessions, once
-from .layers import SEGMENTS, of_run, run_of, traced_once
+from .layers import SEGMENTS, run_of, traced_once
 
 BINS = 200
-"""Most intervals of a session by default."""
+"""Maximum number of intervals of a session by default."""
 
 _STEPS = pl.Series(
     [step * 10**power for power in range(3, 16) for step in (1, 2, 5)], dtype=pl.Int64
@@ -22,11 +22,11 @@ _STEPS = pl.Series(
 """Lengths of an interval to choose from: 1, 2, 5, 10, 20, ... milliseconds, in microseconds."""
 
 _LONGEST = _STEPS * BINS
-"""What each of them divides into so many intervals."""
+"""Longest session that each length divides into at most BINS intervals."""
 
 MOST_BINS = 1_000_000
 _LONG = 2**31
-"""Microseconds; the square of its double fits 64 bits."""
+"""Microseconds; the square of twice this number fits 64 bits."""
 
 
 def timeline(
@@ -35,32 +35,31 @@ def timeline(
     run: str | None = None,
     bin: float | str | None = None,  # noqa: A002
 ) -> pl.LazyFrame:
-    """Bytes that each host read and wrote in each interval of time, as DXT traced them.
+    """Return the bytes that each host read and wrote per interval of time, as DXT traced them.
 
-    bin: seconds of an interval.  The default is the shortest of 1, 2, 5, 10, ... milliseconds
-        that divides a session into 200 intervals at most.
+    bin: length of an interval in seconds. The default is the shortest of 1, 2, 5, 10, ...
+        milliseconds that divides a session into at most 200 intervals.
 
-    A session is what ran together: logs of one directory and user whose times overlap, directly
-    or through others.  The processes of a Dask run are one; jobs of other days, whose logs lie in
-    the same directory, have sessions, and so intervals, of their own.
+    A session is the logs of one directory and user whose times overlap, directly or through
+    others, for example the processes of a Dask run. Each session has its own intervals.
 
-    Intervals without I/O have no row.  The bytes of an operation are spread evenly over its time;
-    in whole bytes, rounded down up to each border between intervals, so that they add up exactly.
-    Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
+    Intervals without I/O have no row. The bytes of an operation are spread evenly over its time,
+    as whole bytes that add up exactly. If a log traces a file in both DXT_POSIX and DXT_MPIIO,
+    only DXT_POSIX counts.
 
-    Raises UsageError for a bin that is not a positive number, or too small for a session.
+    Raises UsageError if bin is not a positive number, or too small for a session.
     """
     wanted = named_run(dataset, run)
     micros = None if bin is None else _micros(bin)
     if micros is not None:
-        # looked at now and not when the rows are asked for, so that the error reaches the user
-        span = max(_logs(once(dataset, wanted), wanted)["span"].to_list(), default=0)
+        # checked now, not when the rows are collected, so that the user gets this error
+        span = max(_logs(once(dataset, wanted))["span"].to_list(), default=0)
         if span / micros > MOST_BINS:
             raise UsageError(
                 f"a bin of {micros / 1e6:g} s cuts {span / 1e6:g} s into too many intervals",
                 remedy=f"use {span / MOST_BINS / 1e6:.2g} s or more",
             )
-    return deferred(lambda: _timeline(dataset, wanted, micros), types_of(TIMELINE_COLUMNS))
+    return deferred(lambda: _timeline(once(dataset, wanted), micros), types_of(TIMELINE_COLUMNS))
 
 
 def _micros(text: float | str) -> int:
@@ -76,9 +75,9 @@ def _micros(text: float | str) -> int:
     return micros
 
 
-def _trace(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
+def _trace(dataset: DatasetReader) -> pl.LazyFrame:
     return traced_once(
-        of_run(dataset[SEGMENTS], run).select(
+        dataset[SEGMENTS].select(
             *("origin", "record_id", "module", "op"),
             length=pl.when(pl.col("length") >= 0).then("length"),
             host="hostname",
@@ -88,8 +87,8 @@ def _trace(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
     )
 
 
-def _logs(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    """A row per traced log: origin, run, uid, and its session's began and span in microseconds."""
+def _logs(dataset: DatasetReader) -> pl.DataFrame:
+    """Return a row per traced log: origin, run, uid, and began and span (us) of its session."""
     jobs = dataset["darshan.job"].select(
         "origin",
         "uid",
@@ -97,14 +96,14 @@ def _logs(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         job_end=pl.col("end_time").dt.epoch("us"),
     )
     spans = (
-        _trace(dataset, run)
+        _trace(dataset)
         .group_by("origin")
         .agg(pl.col("start").min(), pl.col("end").max())
         .join(jobs, on="origin", how="left")
         .collect(engine="streaming")
         .with_columns(
             run=run_of(),
-            # a process that lives through others' I/O holds a session together
+            # a process without I/O holds a session together if it runs during that of others
             from_us=pl.min_horizontal("start", "job_start"),
             to_us=pl.max_horizontal("end", "job_end"),
         )
@@ -114,22 +113,19 @@ def _logs(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         number_sessions(spans)
         .with_columns(
             began=pl.col("from_us").min().over(*one, "session"),
-            # of the operations alone, for intervals are counted from the first to the last
+            # only from the first to the last operation, since other intervals have no row
             span=(pl.col("end").max() - pl.col("start").min()).over(*one, "session").fill_null(0),
         )
         .select("origin", "run", "uid", "began", "span")
     )
 
 
-def _timeline(dataset: DatasetReader, run: str | None, micros: int | None) -> pl.DataFrame:
-    dataset = once(dataset, run)
-    logs = _logs(dataset, run)
-    if micros is None:
-        logs = logs.with_columns(width=_STEPS.gather(_LONGEST.search_sorted(logs["span"], "left")))
-    else:
-        logs = logs.with_columns(width=pl.lit(micros, pl.Int64))
+def _timeline(dataset: DatasetReader, micros: int | None) -> pl.DataFrame:
+    logs = _logs(dataset)
+    shortest = _STEPS.gather(_LONGEST.search_sorted(logs["span"], "left"))
+    logs = logs.with_columns(width=shortest if micros is None else pl.lit(micros, pl.Int64))
     sums = (
-        _spread(_trace(dataset, run).join(logs.select("origin", "width").lazy(), on="origin"))
+        _spread(_trace(dataset).join(logs.select("origin", "width").lazy(), on="origin"))
         .group_by("origin", "host", "op", "bin")
         .agg(known_sum("bytes"), operations=pl.col("begins").sum().cast(pl.Int64))
         .collect(engine="streaming")
@@ -143,7 +139,7 @@ def _timeline(dataset: DatasetReader, run: str | None, micros: int | None) -> pl
         .with_columns(
             time=pl.from_epoch(pl.col("bin") * micros_of, "us").dt.replace_time_zone("UTC"),
             began=pl.from_epoch("began", "us").dt.replace_time_zone("UTC"),
-            # polars divides by a constant by multiplying, which may miss by a digit
+            # polars divides by a constant by multiplying, so the last digit may be wrong
             bin_s=(micros_of / 1e6).round(6),
         )
         .with_columns(bytes_per_s=pl.col("bytes") / pl.col("bin_s"))
@@ -151,18 +147,18 @@ def _timeline(dataset: DatasetReader, run: str | None, micros: int | None) -> pl
 
 
 def _spread(trace: pl.LazyFrame) -> pl.LazyFrame:
-    """A row per operation and interval of its ``width`` that it touches, with its bytes there."""
+    """Return a row per operation and interval that it touches, with its bytes in the interval."""
     start, end, length, micros = (pl.col(name) for name in ("start", "end", "length", "width"))
     first = start.floordiv(micros)
     last = pl.max_horizontal(start, end - 1).floordiv(micros)
 
-    # whole numbers throughout: a quotient of floats may be off by a digit, and a byte be lost.
-    # Steps are microseconds, or longer for operations of hours, lest the products overflow.
+    # whole numbers, since rounded quotients of floats may lose a byte; steps are microseconds,
+    # or longer for operations of hours, so that the products do not overflow
     step = (end - start).floordiv(_LONG) + 1
     steps = (end - start).floordiv(step)
 
     def until(moment: pl.Expr) -> pl.Expr:
-        """Bytes moved until a moment within the operation: 0 at its start, all at its end."""
+        """Return the bytes moved until a moment: 0 at the operation's start, all at its end."""
         passed = (moment - start).floordiv(step)
         each, rest = length.floordiv(steps), length % steps
         return each * passed + (rest * passed).floordiv(steps)
@@ -173,7 +169,7 @@ def _spread(trace: pl.LazyFrame) -> pl.LazyFrame:
     inside = until(right) - until(left)
     begun = trace.with_columns(first=first, last=last)
     one = (pl.col("first") == pl.col("last")) | start.is_null()
-    # most operations lie within one interval and need no list
+    # most operations are within one interval and need no list
     single = begun.filter(one).with_columns(bin="first", bytes=length, begins=True)
     several = (
         begun.filter(~one)

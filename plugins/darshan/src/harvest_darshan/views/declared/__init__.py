@@ -1,1 +1,1 @@
-"""What each view gives: its columns, the most important first, and directly below what it is."""
+"""Declarations of the views, without large imports: columns, settings, and where each is built."""

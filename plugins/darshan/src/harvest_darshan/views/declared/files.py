@@ -1,4 +1,4 @@
-"""The views of files, processes and time, and their columns."""
+"""Declarations of the views of files, processes and time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import shared
 
 @attrs.frozen
 class SizeBin:
-    """Operations of one of Darshan's ten bins of sizes."""
+    """Number of operations in one of Darshan's ten size bins."""
 
     size: str
     reads: int

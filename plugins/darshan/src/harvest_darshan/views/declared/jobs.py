@@ -1,4 +1,4 @@
-"""The views of jobs, requests, ranks, bandwidth and gains, and their columns."""
+"""Declarations of the views of jobs, requests, ranks, bandwidth and gains."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ JOB_COLUMNS: Final = (
     count("copies", "Logs with the same bytes as one of the job, which are left out; null where an "
           "older version harvested them without comparing."),
     count("unfinished_logs", "Unfinished logs: without an end, or named *_partial."),
-    text("impossible", "Counters with an impossible value: below 0, or a time that is no number, "
-         "infinite or above 285 years. No sum has these values. Null without any."),
+    text("impossible", "Counters with an impossible value: below 0, or a time that is not a "
+         "number, infinite or above 285 years. No sum has these values. Null without any."),
     shared.CERTAINTY,
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Columns and settings of several views."""
+"""Columns and settings that several views share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROGRAM: Final = text("program", "Name of the program, without its directory, fr
 LOG: Final = path("log", "The Darshan log.")
 LOG_OF_JOB: Final = path("log", "The Darshan log; null where a row is a job (per=job).")
 OF_JOB: Final = (RUN, JOB, PID, BEGAN, LOG_OF_JOB, PROGRAM)
-"""The first columns of rows on a job or a log."""
+"""The first columns of views with a row per job or log."""
 
 OP: Final = text("op", "read or write.")
 RECORD_ID: Final = number("record_id", "Darshan's hash of the file's name.", UInt64)
