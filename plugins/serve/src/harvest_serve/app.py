@@ -1,4 +1,4 @@
-"""The application: what answers at which address."""
+"""The ASGI application: its routes and its error handlers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STATIC = Path(__file__).with_name("static")
 
 
 def application(served: Mapping[str, Served], access: Access) -> Guard:
-    """What answers for some datasets, behind its guard."""
+    """Build the application for some datasets, behind its guard."""
     handlers = {
         HarvestError: _report_failure,
         HTTPException: _not_found,

@@ -1,4 +1,4 @@
-"""The values of columns that have few of them, with how many rows have each."""
+"""Counts of the values of columns that have few values."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from .state import Snapshot, kept
 from .tables import describe
 
 FEW: Final = 30
-"""Values that a column has at most to be a facet unless it is asked for."""
+"""Most values of a column that is counted without being named."""
 
 MOST: Final = 1_000
-"""Values of a column that are listed at most."""
+"""Most values of a column that are listed."""
 
 MOST_COUNTED: Final = 1_000_000
-"""Values of a column up to which the rows of each are counted: more need too much memory."""
+"""Most values of a column whose rows are counted; more need too much memory."""
 
 _SAMPLE: Final = 20_000
-"""Rows, the first ones, that show that a column has too many values."""
+"""First rows that are read to see whether a column has too many values."""
 
 _TYPES: Final = ("text", "boolean", "integer")
 
 
 @attrs.frozen(kw_only=True)
 class Facet:
-    """The values of a column among the rows that are chosen.
+    """The values of a column among the selected rows.
 
-    values: the most frequent first, each with how many rows have it; None is an unknown one.
-    others: rows whose value is none of these; 0 where all are listed.
+    values: the most frequent first, each with its number of rows; None means unknown.
+    others: rows with another value; 0 where all values are listed.
     """
 
     column: str
@@ -52,7 +52,7 @@ class Facet:
 def facet_columns(
     snapshot: Snapshot, table: str, settings: Mapping[str, Any] | None = None
 ) -> list[str]:
-    """The columns of text, truth and whole numbers that have two to FEW values at first."""
+    """Return the text, boolean and integer columns with 2 to FEW values in the first rows."""
     described = describe(snapshot, table, settings).columns
     names = [each.name for each in described if each.type in _TYPES and each.unit is None]
     if not names:
@@ -64,11 +64,11 @@ def facet_columns(
 
 
 def facets(snapshot: Snapshot, table: str, asked: Question, most: int = FEW) -> list[Facet]:
-    """The values of columns among the rows that fit; of ``facet_columns`` unless some are named.
+    """Count the values of columns among the matching rows; of ``facet_columns`` unless some are
+    named.
 
-    most: so many values of a column are listed, MOST at most; the rows of the others are counted.
-    Raises NotFound and UsageError as ``tables.rows``, and Refused for a column with more values
-    than MOST_COUNTED.
+    most: values to list for each column, up to MOST; rows with other values are summed.
+    Raises as ``tables.rows``, and Refused for a column with more than MOST_COUNTED values.
     """
     types = describe(snapshot, table, asked.settings).types
     names = asked.columns

@@ -1,4 +1,4 @@
-"""What went wrong, as it is reported: message, where, remedy, and the status of HTTP."""
+"""Errors as they are reported: message, where, remedy, and HTTP status."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from harvest_toolkit.choices import ChoiceNeeded
 
 
 class NotFound(UsageError):
-    """There is nothing of this name: no dataset, table, report or page."""
+    """No dataset, table, report or page has this name."""
 
 
 class Refused(HarvestError):
-    """What is asked is more than the server gives: time, memory, rows, or its turn.
+    """A question that exceeds a limit: time, memory, rows, or turns.
 
-    status: of HTTP; 422 where it is the question's size, 503 where a later try may do.
+    status: of HTTP; 422 for the question's size, 503 where a later try may succeed.
     """
 
     def __init__(self, message: str, *, status: int = 422, **more: str | None) -> None:
@@ -28,16 +28,16 @@ class Refused(HarvestError):
 
 
 class Busy(Refused):
-    """Too many questions at the same time; a later try may do."""
+    """Too many questions at the same time; a later try may succeed."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, status=503, remedy="try again in a moment")
 
 
 class Damaged(DatasetError):
-    """A dataset cannot be read.
+    """A dataset that cannot be read.
 
-    problems: what ``harvest verify`` says of it, a sentence each.
+    problems: what ``harvest verify`` says, a sentence each.
     """
 
     def __init__(self, message: str, *, where: str, problems: Sequence[str], remedy: str) -> None:
@@ -52,7 +52,7 @@ class Problem:
     message: what is wrong; where: in which file, setting or text; remedy: what to do.
     status: of HTTP.
     problems: of a damaged dataset, what ``harvest verify`` says, a sentence each.
-    settings, names: where some of several are to be chosen, the settings that each take a name.
+    settings, names: where a choice is needed, the settings that each take one of the names.
     """
 
     message: str
@@ -64,7 +64,7 @@ class Problem:
     names: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As a program gets it."""
+        """Return the fields that programs get."""
         found: dict[str, Any] = {
             "message": self.message,
             "where": self.where,
@@ -78,7 +78,7 @@ class Problem:
 
 
 def problem_of(error: BaseException) -> Problem:
-    """An error in words; what nobody foresaw is named by its kind alone, for it may hold paths."""
+    """Describe an error; an unexpected one only by its type, because its text may hold paths."""
     if not isinstance(error, HarvestError):
         return Problem(
             message=f"the server failed ({type(error).__name__})",
@@ -102,7 +102,7 @@ _STATUS: Final = (
     ((Damaged, PluginError), 500),
     ((DatasetError,), 503),
 )
-"""Of each kind of error; the first that it is."""
+"""The HTTP status of each kind of error; the first match counts."""
 
 
 def _status(error: HarvestError) -> int:

@@ -1,4 +1,4 @@
-"""Findings and reports of a dataset, each made once for a commit and its settings."""
+"""Findings and reports of a dataset, each computed once for a commit and its settings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ReportOf:
 
 @kept
 def findings(snapshot: Snapshot, settings: Mapping[str, Any] | None = None) -> Verdict:
-    """What the rules of all plugins conclude, as ``harvest findings`` says it.
+    """Return the findings of all plugins' rules, as ``harvest findings`` does.
 
     settings: of views, such as ``run``; each is passed to the views that have it.
     """
@@ -42,7 +42,7 @@ def findings(snapshot: Snapshot, settings: Mapping[str, Any] | None = None) -> V
 
 
 def reports(snapshot: Snapshot) -> list[ReportOf]:
-    """The reports that the dataset can serve, those that it holds all of first."""
+    """List the reports that the dataset can serve; those with all their record types come first."""
     declared = snapshot.dataset.plugins.reports
     return [
         ReportOf(
@@ -57,8 +57,8 @@ def reports(snapshot: Snapshot) -> list[ReportOf]:
 
 
 def _can_fill(spec: ReportSpec, held: Container[str]) -> bool:
-    """Whether record types of its own plugin are there, where it reads any: ``ncem`` ones for
-    ``ncem.comparison``, which reads Slurm's jobs as well.
+    """Return whether record types of its own plugin are held, where it reads any: ``ncem`` ones for
+    ``ncem.comparison``, which also reads Slurm's jobs.
     """
     family = spec.name.partition(".")[0]
     own = [kind for kind in spec.requires if kind.partition(".")[0] == family]
@@ -67,10 +67,10 @@ def _can_fill(spec: ReportSpec, held: Container[str]) -> bool:
 
 @kept
 def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = None) -> Any:
-    """A report, as ``harvest.Dataset.report`` gives it: ``harvest_report.Report``, or another.
+    """Return a report as ``harvest.Dataset.report`` does: ``harvest_report.Report``, or another.
 
-    Raises NotFound for an unknown one, and where the dataset lacks all that it reads; UsageError
-    for settings that it does not take.
+    Raises NotFound for an unknown report, or one whose record types are all missing; UsageError for
+    settings that it does not take.
     """
     known = snapshot.dataset.plugins.reports
     if name not in known:
@@ -86,9 +86,9 @@ def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = N
 
 @kept
 def page(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = None) -> str:
-    """A report as the whole page that ``harvest report -o FILE.html`` writes, without scripts.
+    """Return the HTML that ``harvest report -o FILE.html`` writes, without scripts.
 
-    It has its style and pictures in itself: answer with ``guard.SANDBOX`` as its policy.  Raises as
+    The page contains its style and pictures: send it with the policy ``guard.SANDBOX``. Raises as
     ``report``.
     """
     made = report(snapshot, name, settings)

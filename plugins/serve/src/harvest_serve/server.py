@@ -1,4 +1,4 @@
-"""The server's process: one socket, one loop, until Ctrl-C."""
+"""The server's process: one socket and one event loop, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from harvest import UsageError, interrupt
 
 _FILES: Final = 4096
-"""Files and connections that may be open at a time, where the system lets them."""
+"""Open files and connections at the same time, where the system allows so many."""
 
 HEAD_S: Final = 10.0
-"""How long the head of a request may take to come, once the connection is there or it began."""
+"""Seconds in which the head of a request must arrive, from the connection or its first byte."""
 
 WAITING: Final = 256
-"""Connections that may wait for the head of a request; beyond, the oldest of them ends."""
+"""Connections that may wait for the head of a request; above this, the oldest one is closed."""
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens at an address; 0 is any free port.
+    """Open a socket that listens at an address; port 0 means any free port.
 
-    Raises UsageError where that cannot be.
+    Raises UsageError where the address cannot be used.
     """
     try:
         (family, kind, protocol, _, address), *_ = socket.getaddrinfo(
@@ -49,13 +49,13 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class Connection(H11Protocol):
-    """uvicorn's connection that does not wait for ever.
+    """A connection of uvicorn that closes when the head of a request takes too long.
 
-    One that sends nothing, or one byte a minute, ends soon, and there are few of them.
+    A client that sends nothing, or one byte a minute, is soon disconnected. WAITING limits them.
     """
 
     waiting: ClassVar[dict[Connection, asyncio.TimerHandle]] = {}
-    """Those of which no whole head has come, the oldest first, each with its end."""
+    """Connections without a complete head, the oldest first, each with the timer that closes it."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -97,12 +97,12 @@ class _Server(uvicorn.Server):
 
 
 def run(app: Any, listening: socket.socket) -> None:
-    """Answer what comes to a socket until Ctrl-C or SIGTERM, which ends it immediately."""
+    """Serve requests on a socket until Ctrl-C or SIGTERM, which ends it immediately."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
     if soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # what fails is said by the application
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # the application reports errors
     config = uvicorn.Config(
         app,
         http=Connection,

@@ -1,4 +1,4 @@
-"""From the options of ``harvest serve`` to a server that runs."""
+"""Start a server from the options of ``harvest serve``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .server import listen, run
 from .state import serve
 
 LEAST_TOKEN: Final = 16
-"""Characters that a token has at least."""
+"""Smallest number of characters of a token."""
 
 
 def serve_datasets(
@@ -35,10 +35,10 @@ def serve_datasets(
     token_file: Path | None,
     needs_token: bool,
 ) -> int:
-    """Serve until Ctrl-C; raises HarvestError where that cannot begin.
+    """Serve until Ctrl-C; raises HarvestError where the server cannot start.
 
-    A dataset that is damaged, or not there, is served: its page says so until it is mended.  Where
-    none of them is a dataset, it is the error of the first.
+    A damaged or missing dataset is served, too, and shows its error until it is repaired. Where no
+    dataset opens, the first one's error is raised.
     """
     token = _token(token_file) if needs_token else None
     if not needs_token and token_file is not None:
@@ -66,14 +66,16 @@ def serve_datasets(
 
 
 def _called(host: str) -> str:
-    """What a browser on this computer calls an address."""
+    """Return the name by which a browser on this computer reaches an address."""
     if host in ("0.0.0.0", "::"):  # noqa: S104 - it is compared
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
 
 
 def _token(file: Path | None) -> str:
-    """The token of a file, or a new one; raises UsageError for a file that others may read."""
+    """Read the token of a file, or make a new one; raises UsageError for a file that others may
+    read.
+    """
     if file is None:
         return secrets.token_urlsafe(24)
     try:

@@ -1,4 +1,4 @@
-"""Settings of views and reports: which of them a request may give, and what they are in words."""
+"""Settings of views and reports: those that a request may give, and their descriptions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _PLAIN: Final = (bool, int, float, str, date, datetime)
 
 @attrs.frozen(kw_only=True)
 class SettingOf:
-    """A setting of a view or report: its meaning, the text of its default, and what it may be.
+    """A setting of a view or report: its meaning, default (as text) and allowed values.
 
-    type: in words; choices: all values, where these are some words.
+    type: in words; choices: all values, where only some words are allowed.
     """
 
     name: str
@@ -30,9 +30,9 @@ class SettingOf:
 
 
 def offered_settings(of: View | ReportSpec) -> dict[str, Setting]:
-    """The settings that a request may give: those of numbers, texts, times and yes or no.
+    """Return the settings that a request may give: numbers, texts, times and booleans.
 
-    Of any other type, a setting may be the path of a file, and the server opens none for a request.
+    Any other setting may be the path of a file, and the server opens no file for a request.
     """
     return {name: each for name, each in of.settings.items() if _is_plain(each.type)}
 
@@ -43,7 +43,7 @@ def _is_plain(kind: Any) -> bool:
 
 
 def check_settings(of: View | ReportSpec, given: Mapping[str, Any]) -> None:
-    """Raise UsageError for a setting that is declared and may not be given by a request."""
+    """Raise UsageError for a declared setting that a request may not give."""
     for name in given:
         if name in of.settings and name not in offered_settings(of):
             raise UsageError(
@@ -54,7 +54,7 @@ def check_settings(of: View | ReportSpec, given: Mapping[str, Any]) -> None:
 
 
 def settings_in_words(of: View | ReportSpec) -> tuple[SettingOf, ...]:
-    """The settings that a request may give, as programs are shown them."""
+    """Describe the settings that a request may give, for programs."""
     return tuple(
         SettingOf(
             name=name,
@@ -75,5 +75,5 @@ def _text(value: Any) -> str:
 
 
 def settings_key(settings: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
-    """Settings as a part of the key of what is kept."""
+    """Return settings as a hashable part of a cache key."""
     return tuple(sorted((key, str(value)) for key, value in (settings or {}).items()))

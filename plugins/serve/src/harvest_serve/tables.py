@@ -1,4 +1,4 @@
-"""The tables of a dataset, record types and views: what they are, and their rows."""
+"""The tables of a dataset, record types and views: their descriptions and rows."""
 
 from __future__ import annotations
 
@@ -26,16 +26,15 @@ from .settings import SettingOf, settings_in_words, settings_key
 from .state import Snapshot, kept
 
 MOST_ROWS: Final = 10_000
-"""Rows of one answer at most; ``downloads`` gives all."""
+"""Largest number of rows of one answer; ``downloads`` gives all."""
 
 
 @attrs.frozen(kw_only=True)
 class Table:
     """A record type or view of a dataset.
 
-    kind: ``record type`` or ``view``; rows: how many, where known without building it.
-    doc: what its rows are; first, last: the span of times in its rows, of record types that have
-    times.
+    kind: ``record type`` or ``view``; rows: None for a view, which is not computed for it.
+    doc: what a row is; first, last: the time span of a record type with times.
     """
 
     name: str
@@ -48,7 +47,7 @@ class Table:
 
 @kept
 def tables(snapshot: Snapshot) -> list[Table]:
-    """Record types with rows, by name, and the views that the dataset can serve."""
+    """List record types that have rows, by name, and the views that the dataset can serve."""
     dataset, plugins = snapshot.dataset, snapshot.dataset.plugins
     types = plugins.record_types(dataset.record_types)
     held = [
@@ -71,9 +70,9 @@ def tables(snapshot: Snapshot) -> list[Table]:
 
 @attrs.frozen
 class Described:
-    """A column: its name, type in words (``integer``, ``number``, ``text``, ``time``, ``boolean``,
-    ``date``, ``time of day``, ``bytes``, ``list``, ``map``, ``structure``), unit, meaning, and the
-    format in which people are shown its values, as ``harvest.Column`` has it.
+    """A column: name, type in words (``integer``, ``number``, ``text``, ``time``, ``boolean``,
+    ``date``, ``time of day``, ``bytes``, ``list``, ``map``, ``structure``), unit, meaning, and its
+    format as in ``harvest.Column``.
     """
 
     name: str
@@ -86,7 +85,7 @@ class Described:
 
 @attrs.frozen(kw_only=True)
 class Description:
-    """A table with its columns, the most important first, and the settings that it takes."""
+    """A table with its columns, the most important first, and its settings."""
 
     name: str
     kind: str
@@ -120,9 +119,9 @@ def check_table(snapshot: Snapshot, table: str) -> None:
 def describe(
     snapshot: Snapshot, table: str, settings: Mapping[str, Any] | None = None
 ) -> Description:
-    """What a table's rows and columns mean; settings of a view by name, as text or values.
+    """Describe a table's rows and columns; settings: of a view by name, as text or values.
 
-    Raises NotFound where nothing has this name, UsageError for settings that it does not take.
+    Raises NotFound for an unknown name, UsageError for settings that the table does not take.
     """
     check_table(snapshot, table)
     dataset, plugins = snapshot.dataset, snapshot.dataset.plugins
@@ -173,7 +172,7 @@ def _type(kind: pl.DataType) -> str:
 
 
 def rows(snapshot: Snapshot, table: str, asked: Question) -> tuple[pa.Table, int]:
-    """The rows of a table that are asked for, MOST_ROWS at most, and how many there are that fit.
+    """Return at most MOST_ROWS rows that a question asks for, and the number of matches.
 
     Raises NotFound, or UsageError for a column, operator, value or setting that does not fit.
     """
@@ -200,7 +199,7 @@ def rows(snapshot: Snapshot, table: str, asked: Question) -> tuple[pa.Table, int
 def _sort(
     engine: Guarded | Apart, files: Files, sql: str, values: Sequence[Any], limit: str
 ) -> pa.Table:
-    """Some of the rows in an order: first which, by their places alone, and then these rows."""
+    """Sort by reading first only the places of rows in order, then the rows at these places."""
     places = engine.table(f"{sql} {limit}", values)
     wanted = list(zip(places[FILE].to_pylist(), places[ROW].to_pylist(), strict=True))
     picked = engine.table(files.pick(wanted))
@@ -212,10 +211,10 @@ def _sort(
 def query(
     types: Mapping[str, str], files: Files, asked: Question, places: Sequence[str] | None = None
 ) -> tuple[str, list[Any]]:
-    """The SQL of all rows that fit, in their order, with its values.
+    """Return the SQL of all matching rows in order, and its values.
 
     types: of the table's columns, by name; files: of its rows.
-    places: columns of ``files`` that are read instead of those that are asked for.
+    places: columns of ``files`` to read instead of the question's columns.
     """
     for name in (*(asked.columns or ()), *(name for name, _ in asked.sort)):
         if name not in types:
@@ -239,7 +238,6 @@ def _count(
     asked: Question,
     engine: Guarded | Apart,
 ) -> int:
-    """How many rows fit; counted once."""
     if not asked.where and not asked.condition and table in snapshot.dataset.record_types:
         return snapshot.dataset.record_types[table]
     clause, values = where_sql(asked.where, types, asked.condition)

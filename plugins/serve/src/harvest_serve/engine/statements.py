@@ -1,4 +1,4 @@
-"""SQL that a user wrote, as DuckDB's tree: that it is one query or condition, and what it reads."""
+"""A user's own SQL as DuckDB's syntax tree: check that it is one query, and find what it reads."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from .guarded import parse
 _ASCII: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 MOST_LETTERS: Final = 100_000
-"""Letters of a query."""
+"""Most characters of a query."""
 
 _ABOUT_ITSELF: Final = frozenset(
     {"current_setting", "getvariable", "json_serialize_plan", "get_block_size", "format_type"}
 )
-"""Functions that show DuckDB's settings, or plan a query that nobody has looked at."""
+"""Functions that show DuckDB's settings, or plan a query that was not checked."""
 
 _INTERNAL: Final = re.compile(r"(?:duckdb|pragma|pg(?!_typeof$))_")
-"""Names of functions that read its catalog."""
+"""Names of functions that read DuckDB's catalog."""
 
 _IDLE: Final = frozenset({"sleep_ms", "pg_sleep"})
-"""Functions that do nothing, and take the turn of another query for it."""
+"""Functions that only wait, and keep a turn from another query."""
 
 
 @attrs.frozen
 class Read:
-    """Something that stands where a table does: a table, or a function where ``called``."""
+    """A table that a query reads, or a table function where ``called``."""
 
     name: str
     called: bool = False
 
 
 def lowered(name: str) -> str:
-    """A name as DuckDB compares it: in small letters, of ASCII alone."""
+    """Lower the ASCII letters of a name, as DuckDB compares names."""
     return name.translate(_ASCII)
 
 
 def check_condition(condition: str | None) -> str | None:
-    """An SQL condition on one table's columns, as it is given.
+    """Check an SQL condition on one table's columns, and return it.
 
-    Raises UsageError for what is none, or asks other tables.
+    Raises UsageError for a text that is not a condition, or that reads other tables.
     """
     if condition is None or not condition.strip():
         return None
@@ -70,7 +70,7 @@ def check_condition(condition: str | None) -> str | None:
 
 
 def select(text: str, what: str = "query") -> dict[str, Any]:
-    """The tree of the one SELECT that a text is."""
+    """Return the syntax tree of a text that is one SELECT; raises UsageError for any other text."""
     if len(text) > MOST_LETTERS:
         raise UsageError(f"the {what} has {len(text):,} letters", remedy="write a shorter one")
     kinds, found = parse(text)
@@ -101,7 +101,7 @@ def select(text: str, what: str = "query") -> dict[str, Any]:
 
 
 def _check_functions(tree: Any) -> None:
-    """Raise UsageError where a query calls a function that shows the database, or only waits."""
+    """Raise UsageError for a call of a function that shows the database, or only waits."""
     for node in _nodes(tree):
         if node.get("class") != "FUNCTION":
             continue
@@ -116,7 +116,7 @@ def _check_functions(tree: Any) -> None:
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Every node of a tree, in no order."""
+    """Yield every node of a tree, in no order."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -128,11 +128,11 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def reads(tree: Any) -> Iterator[Read]:
-    """What a tree of a query reads, but for what its own ``WITH`` names.
+    """Yield what a query's tree reads, except rows named by its own ``WITH``.
 
-    A name of a ``WITH`` stands for its rows only inside the query that it begins, and there only
-    behind its own body, or in it where it is recursive. Everywhere else the same name is a table's:
-    DuckDB has tables of its own, which say where files are.
+    A name of a ``WITH`` is known only inside its query, after its own body, or within it if it is
+    recursive. Elsewhere the same name is a table: DuckDB has internal tables, which show where
+    files are.
     """
     waiting: list[tuple[Any, frozenset[str]]] = [(tree, frozenset())]
     while waiting:
@@ -155,6 +155,6 @@ def reads(tree: Any) -> Iterator[Read]:
             waiting.append((entry["value"], known))
             known |= {lowered(entry["key"])}
         if kind == "RECURSIVE_CTE_NODE":
-            # only its second part reads the rows that it has made
+            # only its second part reads its own rows
             waiting.append((rest.pop("right"), known | {lowered(rest["cte_name"])}))
         waiting += [(each, known) for each in rest.values()]

@@ -1,4 +1,4 @@
-"""The Model Context Protocol: how its clients ask datasets."""
+"""The Model Context Protocol, by which language-model clients query datasets."""
 
 from __future__ import annotations
 

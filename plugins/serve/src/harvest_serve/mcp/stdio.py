@@ -18,12 +18,12 @@ from . import MISSING, REMEDY
 
 
 def serve_mcp(datasets: Sequence[tuple[Path, Given]]) -> int:
-    """Answer until standard input ends, or Ctrl-C; raises HarvestError where that cannot begin."""
+    """Answer until standard input ends, or Ctrl-C; raises HarvestError where it cannot start."""
     if importlib.util.find_spec("mcp") is None:
         raise UsageError(MISSING, remedy=REMEDY)
     with interrupt.orderly(), scratch() as directory:
         served = serve(datasets, directory)
-        from .server import server  # of an optional library
+        from .server import server  # needs an optional library
 
         made, failed = server(served, Turns()), list[BaseException]()
 
@@ -33,7 +33,7 @@ def serve_mcp(datasets: Sequence[tuple[Path, Given]]) -> int:
             except BaseException as error:  # noqa: BLE001 - it is raised below
                 failed.append(error)
 
-        # it waits for its input and hears of no signal, so it does not keep the process
+        # a daemon: it blocks on its input, and signals do not reach it
         answering = threading.Thread(target=answer, daemon=True)
         answering.start()
         while answering.is_alive() and not interrupt.requested():

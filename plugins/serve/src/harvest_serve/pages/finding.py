@@ -1,4 +1,4 @@
-"""A finding by itself, with its evidence as a table."""
+"""A finding on its own page, with its evidence as a table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROWS: Final = 50
 
 @page("finding.html.j2", section="", time_s=LONG_S)
 def finding(snapshot: Snapshot, request: Request) -> dict[str, Any]:
-    """What a rule found, how certain it is, what to do next, and the evidence."""
+    """Show what a rule found, how certain it is, what to do next, and the evidence."""
     rule, number = request.path_params["rule"], request.path_params["number"]
     verdict = reports.findings(snapshot)
     items = finding_items(snapshot, verdict)
@@ -64,7 +64,7 @@ def finding(snapshot: Snapshot, request: Request) -> dict[str, Any]:
 
 
 def _command(snapshot: Snapshot, found: Found) -> str:
-    """The command that gives the evidence, with the settings that the server was started with."""
+    """Return the command that prints the evidence, with the server's settings."""
     evidence = found.evidence
     given = snapshot.given.of(snapshot.dataset.plugins.views[evidence.view])
     whole = attrs.evolve(evidence, settings={**given, **evidence.settings})
@@ -72,6 +72,5 @@ def _command(snapshot: Snapshot, found: Found) -> str:
 
 
 def _others(items: list[dict[str, Any]], at: int) -> list[tuple[str, str]]:
-    """The findings before and after one."""
     near = [("Finding before", at - 1), ("Next finding", at + 1)]
     return [(label, items[i]["address"]) for label, i in near if 0 <= i < len(items)]

@@ -1,4 +1,4 @@
-"""SQL: a query with its result, and next to it the tables that it can read."""
+"""SQL: a query with its result, and the tables that it can read."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from .render import page
 from .shown import page_table
 
 ROWS: Final = 500
-"""Rows of a result that a page shows; a download has all."""
+"""Rows of a result on a page; a download has all."""
 
 
 @attrs.frozen(kw_only=True)
 class Listed:
     """A table that a query can read.
 
-    columns: None of a view that was not asked about: to know them may take as long as it.
-    problem: why they are unknown.  open: whether they are shown.
+    columns: None for a view that the page does not show, because computing them may take as long as
+    the view. problem: why columns are unknown. open: whether they are shown.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Listed:
 
 @page("sql.html.j2", section="sql")
 def query(snapshot: Snapshot, request: Request) -> dict[str, Any]:
-    """A query and its result."""
+    """Show a query and its result."""
     text = request.query_params.get("query", "")
     found: dict[str, Any] = {
         "title": "SQL",
@@ -63,7 +63,7 @@ def query(snapshot: Snapshot, request: Request) -> dict[str, Any]:
 
 
 async def query_file(request: Request) -> Response:
-    """The whole result of a query as a file."""
+    """Send the whole result of a query as a file."""
     text = request.query_params.get("query", "")
     form = form_of(request.query_params.get("form", ""))
     return await download(
@@ -86,7 +86,7 @@ def _result(snapshot: Snapshot, text: str) -> dict[str, Any]:
 
 
 def _schema(snapshot: Snapshot, about: str) -> dict[str, list[Listed]]:
-    """Record types and views, with the columns of each record type and of the view ``about``."""
+    """Return record types and views, with the columns of record types and of the view ``about``."""
     found: dict[str, list[Listed]] = {"Record types": [], "Views": []}
     for each in tables.tables(snapshot):
         columns, problem = None, ""
@@ -94,7 +94,7 @@ def _schema(snapshot: Snapshot, about: str) -> dict[str, list[Listed]]:
             if each.kind == "record type" or each.name == about:
                 columns = tables.describe(snapshot, each.name).columns
         except UnknownTypeError:
-            continue  # nothing declares its columns; a query cannot read it
+            continue  # no plugin declares its columns, so no query can read it
         except UsageError as error:
             problem = str(error)
         found["Views" if each.kind == "view" else "Record types"].append(
@@ -104,7 +104,7 @@ def _schema(snapshot: Snapshot, about: str) -> dict[str, list[Listed]]:
 
 
 def _examples(snapshot: Snapshot) -> list[str]:
-    """Queries that this dataset can answer: rows, and how many have each value."""
+    """Return queries that this dataset can answer: rows, and the number of rows by value."""
     texts = ["show tables"]
     held = [each for each in tables.tables(snapshot) if each.rows]
     for each in sorted(held, key=lambda each: -(each.rows or 0))[:2]:

@@ -1,4 +1,4 @@
-"""Rows as a table of a page: the texts of their cells, as ``harvest view`` shows them."""
+"""Rows as the table of a page, with cells as ``harvest view`` prints them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ..downloads import frame_of
 from ..state import Snapshot
 
 BRIEF: Final = 26
-"""Characters up to which the texts of a column are kept on one line."""
+"""Most characters of a column whose texts never break."""
 
 LONGEST: Final = 300
-"""Characters of a cell in a table; a row by itself has all of them."""
+"""Characters of a cell in a table; the page of one row shows all."""
 
 
 @attrs.frozen(kw_only=True)
 class Head:
-    """A column of a table: its name, unit, and how it is set.
+    """A column's heading: name, unit, and style.
 
     kind: ``number``, ``time``, ``brief`` (never broken) or ``text``.
-    address: of the page that is sorted by it; sort: for ``aria-sort``.
+    address: of the page sorted by the column; sort: for ``aria-sort``.
     """
 
     name: str
@@ -41,9 +41,9 @@ class Head:
 
 @attrs.frozen(kw_only=True)
 class Shown:
-    """A table: its columns, and for each row a text a column, None for an unknown value.
+    """A table: its columns, and the texts of each row, None for an unknown value.
 
-    first_number: of the first row; rows_at: the address of each row by itself.
+    first_number: number of the first row; rows_at: the address of each row's own page.
     """
 
     columns: Sequence[Head]
@@ -53,7 +53,7 @@ class Shown:
 
 
 def meanings(snapshot: Snapshot, table: str) -> Mapping[str, Column]:
-    """What is declared of the columns of a record type or view; nothing of an unknown one."""
+    """Return the declared columns of a record type or view; empty for an unknown one."""
     plugins = snapshot.dataset.plugins
     if table in plugins.views:
         return columns_of(plugins.views[table], plugins)
@@ -72,11 +72,11 @@ def page_table(
     drop_empty: bool = False,
     at_most: int | None = None,
 ) -> tuple[Shown, list[str]]:
-    """A table of these rows, and the names of columns without a value that were left out.
+    """Build a table of rows, and return the names of the empty columns that were left out.
 
-    exactly: values with all their digits.  longest: characters of a cell.
-    drop_empty: leave out columns that have no value in these rows, unless no row has any.
-    at_most: so many columns, the first.
+    exactly: show values with all their digits. longest: characters of a cell.
+    drop_empty: leave out columns without a value in these rows, unless all are empty.
+    at_most: number of columns to show, from the first.
     """
     frame = table if isinstance(table, pl.DataFrame) else frame_of(table)
     empty = [n for n in frame.columns if frame.height and frame[n].null_count() == frame.height]

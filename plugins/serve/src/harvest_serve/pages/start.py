@@ -1,4 +1,4 @@
-"""The first pages: the datasets, and what one of them holds and shows."""
+"""The first pages: the list of datasets, and the contents of one."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .render import last_run, moment, respond, state_values
 from .report import LONG_S
 
 FIRST: Final = 5
-"""Findings that are shown before those that a reader unfolds; all of high severity are."""
+"""Findings that are always shown; all of high severity are, too."""
 
 
 async def datasets(request: Request) -> Response:
-    """The list of the datasets; of one dataset, its own start."""
+    """Show the list of datasets, or the start page of a single one."""
     known: dict[str, Served] = request.app.state.served
     if len(known) == 1:
         request.scope["path_params"] = {"dataset": next(iter(known))}
@@ -57,7 +57,7 @@ def _size(snapshot: Snapshot) -> str:
 
 
 async def start(request: Request) -> Response:
-    """What a dataset shows: findings, the worst first; and what it holds."""
+    """Show a dataset's findings, the worst first, and its contents."""
     here = find_served(request)
     verdict: Verdict | None = None
     said = ""
@@ -70,7 +70,7 @@ async def start(request: Request) -> Response:
         said = f"The rules have not ended: {error}. They go on; show this page again later."
     values = await answer(request, here, _values)
     if commit not in (None, values["commit"]):
-        # a commit came in between; all that is shown is of one state
+        # a commit came in between; the page must show one commit
         return await start(request)
     found = [] if verdict is None else finding_items(here, verdict)
     worst = sum(item["found"].finding.severity == "high" for item in found)
@@ -89,13 +89,13 @@ async def start(request: Request) -> Response:
 
 
 def _severities(items: list[dict[str, Any]]) -> str:
-    """How many there are of each severity: ``2 medium, 8 low``."""
+    """Count findings by severity: ``2 medium, 8 low``."""
     found = [item["found"].finding.severity for item in items]
     return ", ".join(f"{found.count(each)} {each}" for each in dict.fromkeys(found))
 
 
 def finding_items(here: Place, verdict: Verdict) -> list[dict[str, Any]]:
-    """Findings as pages list them, each with the address of its own."""
+    """Return findings as pages list them, each with its address."""
     numbers: Counter[str] = Counter()
     items = []
     for number, each in enumerate(verdict.found, start=1):
@@ -133,7 +133,7 @@ def _values(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _times(first: datetime | None, last: datetime | None) -> str:
-    """From when to when, to the minute; the days alone where there are several."""
+    """Describe a time span to the minute, or to the day if it covers several days."""
     if first is None or last is None:
         return ""
     begin, end = f"{first:%Y-%m-%d %H:%M}", f"{last:%Y-%m-%d %H:%M}"
@@ -145,7 +145,7 @@ def _times(first: datetime | None, last: datetime | None) -> str:
 def _span(
     first: datetime | None, last: datetime | None, moments: list[datetime]
 ) -> tuple[str, str] | None:
-    """Where a span begins within that of all, and how long it is, of 100."""
+    """Return start and length of a time span as percentages of the span of all."""
     if first is None or last is None or min(moments) == max(moments):
         return None
     whole = (max(moments) - min(moments)).total_seconds()

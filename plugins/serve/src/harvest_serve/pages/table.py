@@ -1,4 +1,4 @@
-"""Rows of a record type or a view: filtered, sorted, page by page; and one row by itself."""
+"""Rows of a record type or a view: filtered, sorted, page by page; and a page of one row."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ from .render import page
 from .shown import Head, Shown, meanings, page_table
 
 COLUMNS: Final = 12
-"""Columns that are shown where none are chosen: the most important ones that have values."""
+"""Columns that are shown by default: the most important ones that have values."""
 
 _TRIED: Final = 3 * COLUMNS
-"""Columns of which these are taken: of some no row of a page may have a value."""
+"""Columns that are read to find these, because some may have no value on a page."""
 
 _NESTED: Final = ("list", "map", "structure", "bytes")
 _LAST: Final = ("extra", "origin", "position")
 
 FACETS: Final = 5
-"""Columns whose values are counted where none are chosen."""
+"""Columns whose values are counted by default."""
 
 VALUES: Final = 5
-"""Values that are listed of each of these columns."""
+"""Values that are listed of each such column."""
 
 _MOST_COUNTED: Final = 10_000_000
-"""Rows up to which values are counted without being asked for."""
+"""Rows up to which values are counted by default."""
 
 SORT: Final = {"ascending": False, "descending": True}
 DOWN_FIRST: Final = ("integer", "number", "time", "date")
 
 
 async def table(request: Request) -> Response:
-    """A page of a table's rows, with what chooses them."""
+    """Show a page of a table's rows, with the forms that select them."""
     more = complete(request, asked_of(request))
     if more is None:
         return await _table(request)
@@ -107,7 +107,7 @@ def _doc(snapshot: Snapshot, name: str) -> str:
 
 
 def _chips(here: Place, name: str, asked: Asked) -> list[dict[str, str]]:
-    """The filters in force, each with the address of the page without it."""
+    """Return the active filters, each with the address of the page without it."""
     where = asked.question.where
     chips = [
         {
@@ -123,7 +123,7 @@ def _chips(here: Place, name: str, asked: Asked) -> list[dict[str, str]]:
 
 
 def _columns(described: tables.Description, wanted: Sequence[str]) -> dict[str, Any]:
-    """What a form needs to know of the columns, and an example of a condition on them."""
+    """Return what forms need to know of the columns, and an example of a condition."""
     kinds = {each.name: kind_of(each.type) for each in described.columns}
     number = next((c for c in described.columns if c.type in ("number", "integer")), None)
     return {
@@ -145,8 +145,8 @@ def _columns(described: tables.Description, wanted: Sequence[str]) -> dict[str, 
 
 
 def _kept(snapshot: Snapshot, name: str, asked: Asked) -> set[str]:
-    """Columns that are shown wherever they stand: by which rows are filtered or sorted, and those
-    that have a role in all record types, such as its time and its user.
+    """Return columns that are always shown: those of filters and sorting, and those with a role in
+    all record types, such as time and user.
     """
     question = asked.question
     kept = {each.column for each in question.where} | {column for column, _ in question.sort}
@@ -155,7 +155,7 @@ def _kept(snapshot: Snapshot, name: str, asked: Asked) -> set[str]:
 
 
 def _wanted(described: tables.Description, asked: Asked, kept: set[str]) -> Sequence[str]:
-    """The columns to be read: those that were chosen, or the most important ones."""
+    """Return the columns to read: the chosen ones, or the most important ones."""
     if asked.question.columns:
         return asked.question.columns
     plain = [
@@ -219,7 +219,7 @@ def _rows(
 
 
 def _first(table: Shown, kept: set[str]) -> Shown:
-    """As many columns as are shown unless others are chosen: the kept ones, and the first."""
+    """Keep the default number of columns: the always shown ones, then the first of the others."""
     names = [head.name for head in table.columns]
     others = [name for name in names if name not in kept]
     shown_ = kept | set(others[: max(2, COLUMNS - len(kept & set(names)))])
@@ -232,7 +232,7 @@ def _first(table: Shown, kept: set[str]) -> Shown:
 
 
 def _link(head: Head, here: Place, described: tables.Description, asked: Asked) -> Head:
-    """A heading that sorts by its column, and says whether the rows are sorted by it."""
+    """Link a heading to the page sorted by its column, and mark the current order."""
     kind = described.types[head.name]
     if kind in _NESTED:
         return head
@@ -251,7 +251,7 @@ def _facets(
 ) -> dict[str, Any]:
     name, question, plain = described.name, asked.question, asked
     kind = snapshot.dataset.plugins.record_types([name]).get(name)
-    subject = kind.roles.get("subject") if kind else None  # mostly another in each row
+    subject = kind.roles.get("subject") if kind else None  # mostly different in each row
     few = facets.facet_columns(snapshot, name, asked.settings)
     texts = [
         each.name
@@ -306,7 +306,7 @@ def _facet(
 
 @page("row.html.j2", section="tables")
 def row(snapshot: Snapshot, request: Request) -> dict[str, Any]:
-    """One row with all its columns, one below the other, each with its meaning."""
+    """Show all columns of one row in a list, each with its meaning."""
     name, asked = request.path_params["table"], asked_of(request)
     number = int(request.query_params["row"])
     described = tables.describe(snapshot, name, asked.settings)
@@ -347,7 +347,7 @@ def _value(
     dtype: Any,
     known: Mapping[str, Column],
 ) -> dict[str, Any]:
-    """A value as people read it, and with all its digits where that says more."""
+    """Return a value as people read it, and with all its digits where these say more."""
     form, _ = form_of(known.get(each.name) or Column(each.name), dtype)
     plain = (text or "").replace(",", "")
     says_more = text is not None and whole != plain and (dtype.is_numeric() or dtype.is_temporal())
