@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -67,7 +66,6 @@ def _objects(frame: pa.Table | pl.DataFrame) -> list[orjson.Fragment]:
 
 
 def _question(request: Request, *others: str) -> tuple[str, Question]:
-    """Return the table or report that an address names, and its question."""
     name: str = request.path_params["name"]
     return name, question(request.query_params.multi_items(), others)
 
@@ -129,14 +127,7 @@ async def facet_list(request: Request) -> Response:
     most = number(request.query_params.get("most"), "most")
 
     def ask(snapshot: Snapshot) -> Mapping[str, Any]:
-        found = [
-            {
-                "column": each.column,
-                "values": [{"value": value, "rows": n} for value, n in each.values],
-                "others": each.others,
-            }
-            for each in facets.facets(snapshot, name, asked, facets.FEW if most is None else most)
-        ]
+        found = facets.facets(snapshot, name, asked, facets.FEW if most is None else most)
         return {"table": name, "facets": found}
 
     return await _respond(request, ask, written=asked.condition is not None)
@@ -162,8 +153,8 @@ async def query(request: Request) -> Response:
         )
 
     def ask(snapshot: Snapshot) -> Mapping[str, Any]:
-        found = sql.ask(snapshot, text, limit=limit, settings=settings)
-        return {"cut": found.cut, "rows": _objects(found.table)}
+        found, cut = sql.ask(snapshot, text, limit=limit, settings=settings)
+        return {"cut": cut, "rows": _objects(found)}
 
     return await _respond(request, ask, written=True)
 
@@ -248,27 +239,29 @@ async def download(
             pieces.close()  # type: ignore[attr-defined]
             raise
 
-    async with contextlib.AsyncExitStack() as stack:
-        try:
-            await stack.enter_async_context(turns.one())
-        except Busy:
-            raise Refused(
-                "too many downloads at the same time", status=503, remedy="try again in a minute"
-            ) from None
+    try:
+        await turns.take()
+    except Busy:
+        raise Refused(
+            "too many downloads at the same time", status=503, remedy="try again in a minute"
+        ) from None
+    try:
         pieces, first = await answer(
             request, find_served(request), begin, time_s=downloads.TIME_S, written=written
         )
-        turn = stack.pop_all()
+    except BaseException:
+        turns.give_back()
+        raise
 
     async def sent() -> AsyncIterator[bytes]:
-        async with turn:
-            try:
-                yield first
-                while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-                    if piece:
-                        yield piece
-            finally:
-                await asyncio.to_thread(pieces.close)  # type: ignore[attr-defined]
+        try:
+            yield first
+            while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+                if piece:
+                    yield piece
+        finally:
+            turns.give_back()
+            await asyncio.to_thread(pieces.close)  # type: ignore[attr-defined]
 
     named = {"content-disposition": f'attachment; filename="{name}{form.suffix}"'}
     headers = {} if form.name == "arrow" else named

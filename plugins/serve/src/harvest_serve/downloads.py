@@ -65,22 +65,16 @@ def _written(
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
         file, writer = io.BytesIO(), None
-
-        def taken() -> bytes:
-            data = file.getvalue()
-            file.seek(0)
-            file.truncate()
-            return data
-
         for batch in batches:
-            if writer is None:
-                writer = writer_of(file, batch.schema)
+            writer = writer or writer_of(file, batch.schema)
             if batch.num_rows:
                 writer.write_batch(batch)
-            yield taken()
+            yield file.getvalue()
+            file.seek(0)
+            file.truncate()
         if writer is not None:
             writer.close()
-        yield taken()
+        yield file.getvalue()
 
     return write
 

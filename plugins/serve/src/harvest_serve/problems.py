@@ -9,7 +9,6 @@ import attrs
 
 from harvest import ConfigError, DatasetChanged, DatasetError, HarvestError, PluginError, UsageError
 from harvest.errors import UnknownTypeError
-from harvest_toolkit.choices import ChoiceNeeded
 
 
 class NotFound(UsageError):
@@ -65,16 +64,8 @@ class Problem:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that programs get."""
-        found: dict[str, Any] = {
-            "message": self.message,
-            "where": self.where,
-            "remedy": self.remedy,
-        }
-        if self.problems:
-            found["problems"] = list(self.problems)
-        if self.settings:
-            found |= {"settings": list(self.settings), "names": list(self.names)}
-        return found
+        fields = attrs.asdict(self)
+        return {name: each for name, each in fields.items() if name != "status" and each != ()}
 
 
 def problem_of(error: BaseException) -> Problem:
@@ -88,10 +79,11 @@ def problem_of(error: BaseException) -> Problem:
         message=error.message,
         where=error.where,
         remedy=error.remedy,
-        status=_status(error),
-        problems=error.problems if isinstance(error, Damaged) else (),
-        settings=error.settings if isinstance(error, ChoiceNeeded) else (),
-        names=error.names if isinstance(error, ChoiceNeeded) else (),
+        status=getattr(error, "status", None)
+        or next((status for kinds, status in _STATUS if isinstance(error, kinds)), 500),
+        problems=getattr(error, "problems", ()),
+        settings=getattr(error, "settings", ()),
+        names=getattr(error, "names", ()),
     )
 
 
@@ -103,9 +95,3 @@ _STATUS: Final = (
     ((DatasetError,), 503),
 )
 """The HTTP status of each kind of error; the first match counts."""
-
-
-def _status(error: HarvestError) -> int:
-    if isinstance(error, Refused):
-        return error.status
-    return next((status for kinds, status in _STATUS if isinstance(error, kinds)), 500)

@@ -20,6 +20,7 @@ import attrs
 from harvest import UsageError
 
 from .filters import WORDS, Filter
+from .settings import settings_key
 
 
 @attrs.frozen(kw_only=True)
@@ -34,7 +35,7 @@ class Question:
     these, in this order; None for all.
     """
 
-    settings: Mapping[str, Any] = attrs.field(factory=dict)
+    settings: Mapping[str, Any] = attrs.field(factory=dict, eq=settings_key)
     where: tuple[Filter, ...] = ()
     sort: tuple[tuple[str, bool], ...] = ()
     offset: int = 0

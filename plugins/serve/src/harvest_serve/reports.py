@@ -6,8 +6,6 @@ import threading
 from collections.abc import Container, Mapping
 from typing import Any
 
-import attrs
-
 from harvest import ReportSpec
 from harvest.commands.declared import names_for
 from harvest.errors import suggestion
@@ -15,42 +13,29 @@ from harvest.findings import Verdict
 from harvest_report import Report
 
 from .problems import NotFound
-from .settings import SettingOf, settings_in_words
+from .settings import settings_in_words
 from .state import Snapshot, kept
 
 _drawing = threading.Lock()
 """matplotlib draws in one thread at a time."""
 
 
-@attrs.frozen(kw_only=True)
-class ReportOf:
-    """A report that the dataset can serve; requires: the record types that it reads."""
-
-    name: str
-    doc: str
-    requires: tuple[str, ...]
-    settings: tuple[SettingOf, ...]
-
-
 @kept
-def findings(snapshot: Snapshot, settings: Mapping[str, Any] | None = None) -> Verdict:
-    """Return the findings of all plugins' rules, as ``harvest findings`` does.
-
-    settings: of views, such as ``run``; each is passed to the views that have it.
-    """
-    return snapshot.dataset.findings(**(settings or {}))
+def findings(snapshot: Snapshot) -> Verdict:
+    """Return the findings of all plugins' rules, as ``harvest findings`` does."""
+    return snapshot.dataset.findings()
 
 
-def reports(snapshot: Snapshot) -> list[ReportOf]:
+def reports(snapshot: Snapshot) -> list[dict[str, Any]]:
     """List the reports that the dataset can serve; those with all their record types come first."""
     declared = snapshot.dataset.plugins.reports
     return [
-        ReportOf(
-            name=name,
-            doc=declared[name].doc,
-            requires=tuple(declared[name].requires),
-            settings=settings_in_words(declared[name]),
-        )
+        {
+            "name": name,
+            "doc": declared[name].doc,
+            "requires": declared[name].requires,
+            "settings": settings_in_words(declared[name]),
+        }
         for name in names_for(declared, snapshot.dataset)
         if _can_fill(declared[name], snapshot.dataset)
     ]

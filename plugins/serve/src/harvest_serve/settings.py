@@ -7,26 +7,10 @@ from datetime import date, datetime
 from types import EllipsisType, NoneType
 from typing import Any, Final, get_args
 
-import attrs
-
 from harvest import ReportSpec, Setting, UsageError, View
+from harvest.commands.declared import settings_of
 
 _PLAIN: Final = (bool, int, float, str, date, datetime)
-
-
-@attrs.frozen(kw_only=True)
-class SettingOf:
-    """A setting of a view or report: its meaning, default (as text) and allowed values.
-
-    type: in words; choices: all values, where only some words are allowed.
-    """
-
-    name: str
-    doc: str
-    type: str
-    default: str
-    choices: tuple[str, ...]
-    allowed: str
 
 
 def offered_settings(of: View | ReportSpec) -> dict[str, Setting]:
@@ -53,25 +37,20 @@ def check_settings(of: View | ReportSpec, given: Mapping[str, Any]) -> None:
             )
 
 
-def settings_in_words(of: View | ReportSpec) -> tuple[SettingOf, ...]:
+def settings_in_words(of: View | ReportSpec) -> list[dict[str, Any]]:
     """Describe the settings that a request may give, for programs."""
-    return tuple(
-        SettingOf(
-            name=name,
-            doc=each.doc,
-            type=getattr(each.type, "__name__", str(each.type)),
-            default="" if each.default is None else _text(each.default),
-            choices=each.choices,
-            allowed=each.allowed,
-        )
-        for name, each in offered_settings(of).items()
-    )
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+    offered = offered_settings(of)
+    return [
+        {
+            "name": shown.name,
+            "doc": shown.doc,
+            "type": getattr(each.type, "__name__", str(each.type)),
+            "default": shown.default,
+            "choices": each.choices,
+            "allowed": each.allowed,
+        }
+        for shown, each in zip(settings_of(offered), offered.values(), strict=True)
+    ]
 
 
 def settings_key(settings: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
 import pyarrow as pa
 
 from harvest import UsageError
@@ -40,23 +39,16 @@ _ROWS_OF_NOTHING: Final = frozenset(
 """Table functions that make rows from their arguments alone."""
 
 
-@attrs.frozen
-class Result:
-    """The rows of a query; cut: whether the query has more rows."""
-
-    table: pa.Table
-    cut: bool
-
-
 def ask(
     snapshot: Snapshot,
     text: str,
     *,
     limit: int = MOST_ROWS,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
-) -> Result:
+) -> tuple[pa.Table, bool]:
     """Run one query; record types and views are its tables, and ``show tables`` lists them.
 
+    Returns its first rows, and whether it has more.
     limit: most rows of the result, up to MOST_ROWS. settings: of views, by the view's name.
     Raises UsageError for a text that is not one query, or reads anything else; Refused for a query
     that takes too much.
@@ -71,7 +63,7 @@ def ask(
             if sum(each.num_rows for each in taken) > limit:
                 break
         table = pa.Table.from_batches(taken)
-        return Result(table.slice(0, limit), table.num_rows > limit)
+        return table.slice(0, limit), table.num_rows > limit
 
 
 @contextlib.contextmanager
@@ -137,24 +129,21 @@ def tables_of(snapshot: Snapshot, text: str) -> list[str]:
 
 
 def _tables_of(tree: dict[str, Any], snapshot: Snapshot) -> list[str]:
-    """Return the record types and views that a query reads; raises UsageError for other tables."""
     plugins = snapshot.dataset.plugins
     known = {
         lowered(name): name
         for name in (*plugins.record_type_names(), *plugins.views, *snapshot.dataset.record_types)
     }
     named: list[str] = []
-    for read in reads(tree):
-        if not read.called and lowered(read.name) in known:
-            named.append(known[lowered(read.name)])
-        elif read.called and read.name not in _ROWS_OF_NOTHING:
+    for name, is_function in reads(tree):
+        if not is_function and lowered(name) in known:
+            named.append(known[lowered(name)])
+        elif not is_function:
+            raise UsageError(f"no table {name!r}", remedy=suggestion(name, set(known.values())))
+        elif name not in _ROWS_OF_NOTHING:
             raise UsageError(
-                f"{read.name}() reads what is not a table of this dataset",
+                f"{name}() reads what is not a table of this dataset",
                 remedy="name a record type or a view; 'show tables' lists them",
-            )
-        elif not read.called:
-            raise UsageError(
-                f"no table {read.name!r}", remedy=f"{suggestion(read.name, set(known.values()))}"
             )
     return list(dict.fromkeys(named))
 

@@ -9,7 +9,7 @@ import re
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import quote, urlencode
@@ -85,6 +85,11 @@ class Snapshot(Place):
         self._kept: OrderedDict[Hashable, _Once] = OrderedDict()
         self._lock = threading.Lock()
 
+    def is_in_force(self) -> bool:
+        """Return whether the dataset is still there, without a later commit."""
+        state = self.dataset.sink.state
+        return (state / "manifest.json").exists() and self.dataset.is_current()
+
     def keep(self, key: Hashable, make: Callable[[], Answer]) -> Answer:
         """Return ``make()``, computed once for a key; the least recently used keys are dropped."""
         with self._lock:
@@ -157,22 +162,22 @@ class Served(Place):
         self._scratch = scratch
         self._given = given
         self._lock = threading.Lock()
-        self._opened: tuple[Any, Snapshot] | None = None
+        self._opened: Snapshot | None = None
         self._looking = threading.Lock()
-        self._looked: tuple[Any, float, Damaged | None] = (None, 0.0, None)
+        self._looked: tuple[Snapshot | None, float, Damaged | None] = (None, 0.0, None)
 
     def current(self) -> Snapshot:
-        """Return the current snapshot; the dataset is reopened only where its manifest changed.
+        """Return the current snapshot; the dataset is reopened only where its commit changed.
 
         Raises Damaged, with what ``harvest verify`` says, or DatasetError where no dataset is
         there.
         """
         with self._lock:
-            mark = self._mark()
-            if self._opened is not None and self._opened[0] == mark and mark is not None:
-                return self._opened[1]
             try:
-                dataset = harvest.open(self.location)
+                if self._opened is None or not self._opened.is_in_force():
+                    dataset = harvest.open(self.location)
+                    self._opened = Snapshot(self, dataset, self._scratch, self._given)
+                return self._opened
             except UsageError:
                 raise
             except DatasetError as error:
@@ -183,13 +188,6 @@ class Served(Place):
                     problems=[str(error)],
                     remedy=error.remedy or f"harvest verify {self.location}",
                 ) from error
-            before = self._opened
-            if before is not None and before[1].commit == str(dataset.manifest.token):
-                snapshot = before[1]  # the same commit, so cached answers stay valid
-            else:
-                snapshot = Snapshot(self, dataset, self._scratch, self._given)
-            self._opened = (mark, snapshot)
-            return snapshot
 
     def ask(self, ask: Callable[[Snapshot], Answer]) -> Answer:
         """Return ``ask(snapshot)`` for the current snapshot, or for the next one.
@@ -219,39 +217,21 @@ class Served(Place):
             raise damage from error
 
     def _look_for_damage(self, snapshot: Snapshot) -> Damaged | None:
-        """Return what ``harvest verify`` says, which reads all files; the result is kept for
-        LOOK_S.
-        """
+        """Return what ``harvest verify`` says, at most once in LOOK_S, because it reads all."""
         with self._looking:
-            mark, until, found = self._looked
-            if mark != self._mark() or until < time.monotonic():
-                found = self._damage(snapshot.dataset.verify())
-                self._looked = (self._mark(), time.monotonic() + LOOK_S, found)
-            return found
-
-    def _damage(self, texts: Sequence[str]) -> Damaged | None:
-        if not texts:
-            return None
-        more = [f"and {len(texts) - NAMED} more"] if len(texts) > NAMED else []
-        return Damaged(
-            "the dataset is damaged",
-            where=str(self.location),
-            problems=[*texts[:NAMED], *more],
-            remedy=f"harvest verify {self.location} --repair",
-        )
-
-    def _mark(self) -> tuple[int, ...] | None:
-        """Identify the manifest file, which every commit replaces as a whole."""
-        for state in (
-            self.location / "_harvest",
-            self.location.with_name(f"{self.location.name}._harvest"),
-        ):
-            try:
-                found = (state / "manifest.json").stat()
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            return (found.st_ino, found.st_mtime_ns, found.st_size)
-        return None
+            looked, until, damage = self._looked
+            if looked is snapshot and time.monotonic() < until:
+                return damage
+            texts = snapshot.dataset.verify()
+            more = [f"and {len(texts) - NAMED} more"] if len(texts) > NAMED else []
+            damage = Damaged(
+                "the dataset is damaged",
+                where=str(self.location),
+                problems=[*texts[:NAMED], *more],
+                remedy=f"harvest verify {self.location} --repair",
+            )
+            self._looked = snapshot, time.monotonic() + LOOK_S, damage if texts else None
+            return self._looked[2]
 
 
 _PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from harvest import Column, UsageError
 from harvest.commands.declared import columns_of, columns_of_record
-from harvest.errors import suggestion
+from harvest.errors import UnknownTypeError, suggestion
 from harvest.model.frames import polars_schema
 
 from .engine.apart import Apart
@@ -22,7 +22,7 @@ from .engine.statements import check_condition
 from .filters import OPERATORS, kind_of, where_sql
 from .problems import NotFound
 from .questions import Question
-from .settings import SettingOf, settings_in_words, settings_key
+from .settings import settings_in_words, settings_key
 from .state import Snapshot, kept
 
 MOST_ROWS: Final = 10_000
@@ -91,12 +91,7 @@ class Description:
     kind: str
     doc: str
     columns: tuple[Described, ...]
-    settings: tuple[SettingOf, ...]
-
-    @property
-    def by_name(self) -> dict[str, Described]:
-        """The columns, by name."""
-        return {column.name: column for column in self.columns}
+    settings: list[dict[str, Any]]
 
     @property
     def types(self) -> dict[str, str]:
@@ -124,18 +119,15 @@ def describe(
     Raises NotFound for an unknown name, UsageError for settings that the table does not take.
     """
     check_table(snapshot, table)
-    dataset, plugins = snapshot.dataset, snapshot.dataset.plugins
-    is_view = table in plugins.views
-    if not is_view and settings:
+    view = snapshot.dataset.plugins.views.get(table)
+    if view is not None:
+        schema, doc = snapshot.view(table, settings or {}).collect_schema(), view.doc
+    elif settings:
         raise UsageError(f"{table} is a record type, which has no settings")
-    if is_view:
-        schema = snapshot.view(table, settings or {}).collect_schema()
-        declared = columns_of(plugins.views[table], plugins)
-        doc = plugins.views[table].doc
     else:
-        kind = dataset.record_type(table)
-        schema = pl.Schema(polars_schema(kind))
-        declared, doc = columns_of_record(kind), kind.doc
+        kind = snapshot.dataset.record_type(table)
+        schema, doc = pl.Schema(polars_schema(kind)), kind.doc
+    declared = declared_columns(snapshot, table)
     listed = [*(n for n in declared if n in schema), *(n for n in schema if n not in declared)]
     columns = []
     for name in listed:
@@ -144,11 +136,22 @@ def describe(
         columns.append(Described(name, type_, column.unit, column.doc, column.format, fitting))
     return Description(
         name=table,
-        kind="view" if is_view else "record type",
+        kind="view" if view else "record type",
         doc=doc,
         columns=tuple(columns),
-        settings=settings_in_words(plugins.views[table]) if is_view else (),
+        settings=settings_in_words(view) if view else [],
     )
+
+
+def declared_columns(snapshot: Snapshot, table: str) -> Mapping[str, Column]:
+    """Return the declared columns of a record type or view, by name; none of an unknown one."""
+    plugins = snapshot.dataset.plugins
+    if table in plugins.views:
+        return columns_of(plugins.views[table], plugins)
+    try:
+        return columns_of_record(snapshot.dataset.record_type(table))
+    except UnknownTypeError:
+        return {}
 
 
 def _type(kind: pl.DataType) -> str:
@@ -241,10 +244,6 @@ def _count(
     if not asked.where and not asked.condition and table in snapshot.dataset.record_types:
         return snapshot.dataset.record_types[table]
     clause, values = where_sql(asked.where, types, asked.condition)
-
-    def count() -> int:
-        found = engine.table(f"SELECT count(*) AS n FROM ({files.select}){clause}", values)
-        return int(found["n"][0].as_py())
-
+    sql = f"SELECT count(*) AS n FROM ({files.select}){clause}"
     key = ("count", table, settings_key(asked.settings), asked.where, asked.condition)
-    return snapshot.keep(key, count)
+    return snapshot.keep(key, lambda: int(engine.table(sql, values)["n"][0].as_py()))

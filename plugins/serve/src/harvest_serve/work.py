@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, copy_context
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from starlette.requests import Request
 
@@ -115,15 +115,6 @@ class Turns:
         """End the turn that was taken."""
         self._free[written].release()
         self._left += 1
-
-    @contextlib.asynccontextmanager
-    async def one(self) -> Any:
-        """Wait for a turn, and hold it inside this context."""
-        await self.take()
-        try:
-            yield
-        finally:
-            self.give_back()
 
 
 async def answer(

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from polars import selectors
 
-from harvest import DatasetChanged, PartFile
 from harvest.model.frames import seconds
 from harvest_serve.settings import settings_key
 
@@ -123,16 +122,8 @@ def _in_place(snapshot: Snapshot, name: str) -> Files | None:
         taken[file.path] = taken.get(file.path, 0) + file.rows
     if not files or any(f.file_rows not in (None, taken[f.path]) for f in files):
         return None  # no rows, or a file also has rows of another commit
-    paths = dict.fromkeys(_path(snapshot, file) for file in files)
+    paths = dict.fromkeys(map(snapshot.dataset.sink.held_in, files))
     return _files(tuple(paths), kind.arrow_schema)
-
-
-def _path(snapshot: Snapshot, file: PartFile) -> Path:
-    sink = snapshot.dataset.sink
-    path = sink.held_in(file)
-    if not path.is_file() and not snapshot.dataset.is_current():
-        raise DatasetChanged("another commit is in force", where=str(path), remedy="ask again")
-    return path
 
 
 def _files(paths: tuple[Path, ...], declared: pa.Schema | None) -> Files:

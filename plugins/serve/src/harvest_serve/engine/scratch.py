@@ -28,11 +28,10 @@ MOST_BYTES: Final = 2 * 2**30
 class Scratch:
     """Files that are written once for a key, and removed when others need the space."""
 
-    def __init__(self, directory: Path, lock: int) -> None:
+    def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.spill = directory / "spill"
         self.spill.mkdir()
-        self._lock_of_directory = lock
         self._files: OrderedDict[Hashable, _File] = OrderedDict()
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
@@ -75,11 +74,6 @@ class Scratch:
                     self._files.pop(key).path.unlink()
                     total -= size
 
-    def close(self) -> None:
-        """Remove the directory."""
-        shutil.rmtree(self.directory, ignore_errors=True)
-        os.close(self._lock_of_directory)
-
 
 class _File:
     """A file that is written once, with the number of its users."""
@@ -95,14 +89,12 @@ class _File:
 def scratch() -> Iterator[Scratch]:
     """Make a directory for this server, removed at the end; remove those of killed servers, too."""
     _sweep(Path(tempfile.gettempdir()))
-    directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    lock = os.open(directory / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    made = Scratch(directory, lock)
-    try:
-        yield made
-    finally:
-        made.close()
+    with (
+        tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name,
+        (Path(name) / _LOCK).open("wb") as lock,
+    ):
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield Scratch(Path(name))
 
 
 def _sweep(parent: Path) -> None:

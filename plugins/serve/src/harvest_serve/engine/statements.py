@@ -7,7 +7,6 @@ import string
 from collections.abc import Iterator
 from typing import Any, Final
 
-import attrs
 import orjson
 
 from harvest import UsageError
@@ -30,14 +29,6 @@ _INTERNAL: Final = re.compile(r"(?:duckdb|pragma|pg(?!_typeof$))_")
 
 _IDLE: Final = frozenset({"sleep_ms", "pg_sleep"})
 """Functions that only wait, and keep a turn from another query."""
-
-
-@attrs.frozen
-class Read:
-    """A table that a query reads, or a table function where ``called``."""
-
-    name: str
-    called: bool = False
 
 
 def lowered(name: str) -> str:
@@ -101,7 +92,6 @@ def select(text: str, what: str = "query") -> dict[str, Any]:
 
 
 def _check_functions(tree: Any) -> None:
-    """Raise UsageError for a call of a function that shows the database, or only waits."""
     for node in _nodes(tree):
         if node.get("class") != "FUNCTION":
             continue
@@ -116,7 +106,6 @@ def _check_functions(tree: Any) -> None:
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Yield every node of a tree, in no order."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -127,12 +116,12 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
             waiting += node
 
 
-def reads(tree: Any) -> Iterator[Read]:
-    """Yield what a query's tree reads, except rows named by its own ``WITH``.
+def reads(tree: Any) -> Iterator[tuple[str, bool]]:
+    """Yield each table that a query's tree reads, and whether this is a function.
 
-    A name of a ``WITH`` is known only inside its query, after its own body, or within it if it is
-    recursive. Elsewhere the same name is a table: DuckDB has internal tables, which show where
-    files are.
+    Rows of its own ``WITH`` are left out. Their name is known only inside its query, after its own
+    body, or within it if it is recursive. Elsewhere the same name is a table: DuckDB has internal
+    tables, which show where files are.
     """
     waiting: list[tuple[Any, frozenset[str]]] = [(tree, frozenset())]
     while waiting:
@@ -143,13 +132,13 @@ def reads(tree: Any) -> Iterator[Read]:
             continue
         kind = node.get("type")
         if kind == "TABLE_FUNCTION" and "function" in node:
-            yield Read(lowered(str(node["function"].get("function_name", "?"))), called=True)
+            yield lowered(str(node["function"].get("function_name", "?"))), True
         elif kind == "SHOW_REF" and node.get("table_name"):
-            yield Read(str(node["table_name"]))
+            yield str(node["table_name"]), False
         elif kind == "BASE_TABLE":
             path = node["qualified_name"]["path"]
             if len(path) != 1 or lowered(path[0]) not in known:
-                yield Read(".".join(path))
+                yield ".".join(path), False
         rest = dict(node)
         for entry in (rest.pop("cte_map", None) or {}).get("map", ()):
             waiting.append((entry["value"], known))

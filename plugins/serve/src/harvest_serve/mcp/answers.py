@@ -67,11 +67,11 @@ def table(snapshot: Snapshot, name: str, settings: Mapping[str, Any]) -> Value:
     ]
     named = [
         {
-            "name": each.name,
-            "meaning": each.doc,
-            "type": each.type,
-            "default": each.default or None,
-            "choices": each.choices or None,
+            "name": each["name"],
+            "meaning": each["doc"],
+            "type": each["type"],
+            "default": each["default"] or None,
+            "choices": each["choices"] or None,
         }
         for each in found.settings
     ]
@@ -89,7 +89,7 @@ def rows(snapshot: Snapshot, name: str, asked: Question) -> Value:
     """Return rows of a record type or view."""
     limit = min(MOST_ROWS if asked.limit is None else asked.limit, MOST_ROWS)
     found, total = tables.rows(snapshot, name, attrs.evolve(asked, limit=limit))
-    described = tables.describe(snapshot, name, asked.settings).by_name
+    described = {c.name: c for c in tables.describe(snapshot, name, asked.settings).columns}
     shown, cut = _fit(frame_of(found))
     answer = _of(
         snapshot,
@@ -118,20 +118,20 @@ def rows(snapshot: Snapshot, name: str, asked: Question) -> Value:
 
 def query(snapshot: Snapshot, text: str, settings: Mapping[str, Mapping[str, Any]]) -> Value:
     """Return the result of one SQL query."""
-    found = sql.ask(snapshot, text, limit=MOST_ROWS, settings=settings)
-    shown, cut = _fit(frame_of(found.table))
+    found, has_more = sql.ask(snapshot, text, limit=MOST_ROWS, settings=settings)
+    shown, cut = _fit(frame_of(found))
     units = {
         name: {c.name: c.unit for c in tables.describe(snapshot, name).columns if c.unit}
         for name in sql.tables_of(snapshot, text)
     }
     answer = _of(
         snapshot,
-        columns=[{"name": f.name, "type": str(f.type)} for f in found.table.schema],
+        columns=[{"name": f.name, "type": str(f.type)} for f in found.schema],
         rows_shown=len(shown),
         rows=shown,
         units_of_the_tables_that_it_reads={name: of for name, of in units.items() if of},
     )
-    if found.cut or cut:
+    if has_more or cut:
         answer["not_shown"] = (
             f"there are more than these {len(shown):,} rows: group, or narrow them with WHERE; "
             "LIMIT and OFFSET give others"
@@ -159,9 +159,9 @@ def report_list(snapshot: Snapshot) -> Value:
     """List the reports that a dataset can serve."""
     listed = [
         {
-            "report": each.name,
-            "meaning": each.doc,
-            "settings": {setting.name: setting.doc for setting in each.settings},
+            "report": each["name"],
+            "meaning": each["doc"],
+            "settings": {setting["name"]: setting["doc"] for setting in each["settings"]},
         }
         for each in reports.reports(snapshot)
     ]
@@ -189,7 +189,6 @@ def _of(snapshot: Snapshot, **found: Any) -> Value:
 
 
 def _known(value: Value) -> Value:
-    """Drop unknown values."""
     return {key: each for key, each in value.items() if each is not None}
 
 

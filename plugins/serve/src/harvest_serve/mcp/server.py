@@ -224,7 +224,6 @@ def server(served: Mapping[str, Served], turns: Turns) -> MCPServer[Any]:
 
 
 def _to_text(answer: Any) -> str:
-    """Return an answer as compact JSON, and a text unchanged."""
     return answer if isinstance(answer, str) else orjson.dumps(answer).decode()
 
 

@@ -11,13 +11,14 @@ from harvest.commands.tables import how_many
 from harvest.findings import Found
 
 from .. import reports, tables
+from ..downloads import frame_of
 from ..problems import NotFound
 from ..questions import Question
 from ..state import Snapshot
 from .asked import as_parameters, downloads
 from .render import page
 from .report import LONG_S
-from .shown import meanings, page_table
+from .shown import page_table, without_empty
 from .start import finding_items
 
 ROWS: Final = 50
@@ -43,7 +44,7 @@ def finding(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     names = tuple(evidence.first.columns)
     wanted = Question(settings=given, condition=evidence.where, columns=names, limit=ROWS)
     rows, total = tables.rows(snapshot, evidence.view, wanted)
-    table, empty = page_table(rows, meanings(snapshot, evidence.view), drop_empty=True)
+    shown, empty = without_empty(frame_of(rows))
     pairs = [*as_parameters(given).items(), ("condition", evidence.where)]
     some = [*pairs, ("columns", ",".join(names))]
     return {
@@ -55,11 +56,15 @@ def finding(snapshot: Snapshot, request: Request) -> dict[str, Any]:
         "counted": f"{how_many(rows.num_rows, 'row', total)} of {evidence.view}",
         "whole": snapshot.rows(evidence.view, pairs),
         "files": downloads(snapshot, evidence.view, some),
-        "shown": table,
+        "shown": page_table(shown, tables.declared_columns(snapshot, evidence.view)),
         "empty": empty,
         "caption": f"Rows of {evidence.view} for which the rule's condition holds",
         "command": _command(snapshot, found),
-        "others": _others(items, at),
+        "others": [
+            (label, items[i]["address"])
+            for label, i in (("Finding before", at - 1), ("Next finding", at + 1))
+            if 0 <= i < len(items)
+        ],
     }
 
 
@@ -69,8 +74,3 @@ def _command(snapshot: Snapshot, found: Found) -> str:
     given = snapshot.given.of(snapshot.dataset.plugins.views[evidence.view])
     whole = attrs.evolve(evidence, settings={**given, **evidence.settings})
     return whole.command(str(snapshot.location))
-
-
-def _others(items: list[dict[str, Any]], at: int) -> list[tuple[str, str]]:
-    near = [("Finding before", at - 1), ("Next finding", at + 1)]
-    return [(label, items[i]["address"]) for label, i in near if 0 <= i < len(items)]

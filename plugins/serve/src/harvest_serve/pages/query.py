@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import attrs
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,7 +13,7 @@ from harvest.errors import UnknownTypeError
 
 from .. import sql, tables
 from ..api import download
-from ..downloads import form_of, stream_sql
+from ..downloads import form_of, frame_of, stream_sql
 from ..engine.guarded import quote_name
 from ..problems import Refused, problem_of
 from ..state import Snapshot
@@ -25,20 +24,6 @@ from .shown import page_table
 
 ROWS: Final = 500
 """Rows of a result on a page; a download has all."""
-
-
-@attrs.frozen(kw_only=True)
-class Listed:
-    """A table that a query can read.
-
-    columns: None for a view that the page does not show, because computing them may take as long as
-    the view. problem: why columns are unknown. open: whether they are shown.
-    """
-
-    name: str
-    columns: tuple[tables.Described, ...] | None
-    problem: str
-    open: bool
 
 
 @page("sql.html.j2", section="sql")
@@ -72,9 +57,9 @@ async def query_file(request: Request) -> Response:
 
 
 def _result(snapshot: Snapshot, text: str) -> dict[str, Any]:
-    result = sql.ask(snapshot, text, limit=ROWS)
-    table, _ = page_table(result.table, {})
-    counted = f"the first {ROWS} rows" if result.cut else how_many(result.table.num_rows, "row")
+    rows, has_more = sql.ask(snapshot, text, limit=ROWS)
+    table = page_table(frame_of(rows), {})
+    counted = f"the first {ROWS} rows" if has_more else how_many(rows.num_rows, "row")
     return {
         "shown": table,
         "counted": counted,
@@ -85,9 +70,12 @@ def _result(snapshot: Snapshot, text: str) -> dict[str, Any]:
     }
 
 
-def _schema(snapshot: Snapshot, about: str) -> dict[str, list[Listed]]:
-    """Return record types and views, with the columns of record types and of the view ``about``."""
-    found: dict[str, list[Listed]] = {"Record types": [], "Views": []}
+def _schema(snapshot: Snapshot, about: str) -> dict[str, list[dict[str, Any]]]:
+    """Return record types and views, with the columns of record types and of the view ``about``.
+
+    The columns of other views are None, because they may take as long to compute as the view.
+    """
+    found: dict[str, list[dict[str, Any]]] = {"Record types": [], "Views": []}
     for each in tables.tables(snapshot):
         columns, problem = None, ""
         try:
@@ -98,7 +86,12 @@ def _schema(snapshot: Snapshot, about: str) -> dict[str, list[Listed]]:
         except UsageError as error:
             problem = str(error)
         found["Views" if each.kind == "view" else "Record types"].append(
-            Listed(name=each.name, columns=columns, problem=problem, open=each.name == about)
+            {
+                "name": each.name,
+                "columns": columns,
+                "problem": problem,
+                "open": each.name == about,
+            }
         )
     return found
 

@@ -7,15 +7,9 @@ from typing import Final
 
 import attrs
 import polars as pl
-import pyarrow as pa
 
 from harvest import Column
-from harvest.commands.declared import columns_of, columns_of_record
-from harvest.errors import UnknownTypeError
 from harvest_report.values import exact, form_of, texts_of
-
-from ..downloads import frame_of
-from ..state import Snapshot
 
 BRIEF: Final = 26
 """Most characters of a column whose texts never break."""
@@ -52,40 +46,27 @@ class Shown:
     rows_at: Sequence[str] = ()
 
 
-def meanings(snapshot: Snapshot, table: str) -> Mapping[str, Column]:
-    """Return the declared columns of a record type or view; empty for an unknown one."""
-    plugins = snapshot.dataset.plugins
-    if table in plugins.views:
-        return columns_of(plugins.views[table], plugins)
-    try:
-        return columns_of_record(snapshot.dataset.record_type(table))
-    except UnknownTypeError:
-        return {}
+def without_empty(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Drop the columns without a value, unless all are empty; also return their names."""
+    empty = [column.name for column in rows if rows.height and column.null_count() == rows.height]
+    return (rows, []) if len(empty) == rows.width else (rows.drop(empty), empty)
 
 
 def page_table(
-    table: pa.Table | pl.DataFrame,
+    rows: pl.DataFrame,
     known: Mapping[str, Column],
     *,
     exactly: bool = False,
     longest: int = LONGEST,
-    drop_empty: bool = False,
-    at_most: int | None = None,
-) -> tuple[Shown, list[str]]:
-    """Build a table of rows, and return the names of the empty columns that were left out.
+) -> Shown:
+    """Build a table of rows.
 
+    known: declared columns, by name.
     exactly: show values with all their digits. longest: characters of a cell.
-    drop_empty: leave out columns without a value in these rows, unless all are empty.
-    at_most: number of columns to show, from the first.
     """
-    frame = table if isinstance(table, pl.DataFrame) else frame_of(table)
-    empty = [n for n in frame.columns if frame.height and frame[n].null_count() == frame.height]
-    if not drop_empty or len(empty) == frame.width:
-        empty = []
-    names = [name for name in frame.columns if name not in empty][:at_most]
-    columns = [_column(frame[name], known, exactly, longest) for name in names]
-    rows = list(zip(*(texts for _, texts in columns), strict=True)) if columns else []
-    return Shown(columns=[head for head, _ in columns], rows=rows), empty
+    columns = [_column(values, known, exactly, longest) for values in rows]
+    texts = zip(*(texts for _, texts in columns), strict=True)
+    return Shown(columns=[head for head, _ in columns], rows=list(texts))
 
 
 def _column(

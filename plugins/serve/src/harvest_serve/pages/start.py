@@ -133,7 +133,6 @@ def _values(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _times(first: datetime | None, last: datetime | None) -> str:
-    """Describe a time span to the minute, or to the day if it covers several days."""
     if first is None or last is None:
         return ""
     begin, end = f"{first:%Y-%m-%d %H:%M}", f"{last:%Y-%m-%d %H:%M}"
