@@ -74,7 +74,7 @@ def serve(
     Example: harvest serve out --port 8800 --no-open
     """
     from harvest_serve.given import asked_for  # late, so that help starts quickly
-    from harvest_serve.serving import serve_datasets
+    from harvest_serve.server import serve_datasets
 
     return serve_datasets(
         asked_for(datasets, settings),

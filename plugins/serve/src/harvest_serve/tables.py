@@ -193,7 +193,7 @@ def rows(snapshot: Snapshot, table: str, asked: Question) -> tuple[pa.Table, int
         ) as engine:
             if asked.sort:
                 found = _sort(engine, files, sql, values, f"LIMIT {limit} OFFSET {offset}")
-                found = found.select(list(asked.columns or files.columns))
+                found = found.select(list(asked.columns or files.types))
             else:
                 found = engine.table(f"{sql} LIMIT {limit} OFFSET {offset}", values)
             return found, _count(snapshot, table, types, files, asked, engine)
@@ -222,7 +222,7 @@ def query(
     for name in (*(asked.columns or ()), *(name for name, _ in asked.sort)):
         if name not in types:
             raise UsageError(f"no column is named {name!r}", remedy=suggestion(name, types))
-    wanted = ", ".join(quote_name(name) for name in (places or asked.columns or files.columns))
+    wanted = ", ".join(quote_name(name) for name in (places or asked.columns or files.types))
     clause, values = where_sql(asked.where, types, check_condition(asked.condition))
     order = [
         f"{quote_name(name)} {'DESC' if down else 'ASC'} NULLS LAST" for name, down in asked.sort

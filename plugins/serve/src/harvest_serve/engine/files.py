@@ -42,11 +42,6 @@ class Files:
     select: str
     types: Mapping[str, str]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(self.types)
-
     def pick(self, places: Iterable[tuple[int, int]]) -> str:
         """Return the SQL of the rows at some places (FILE, ROW), in no order; columns as
         ``select``.

@@ -100,29 +100,18 @@ def _run(asked: dict[str, Any], out: Any) -> None:
         if kinds == ["SELECT"]:
             query = connection.execute("SELECT json_serialize_sql(?)", [asked["parse"]])
             tree = query.fetchone()[0]
-        _write(out, iter([pa.RecordBatch.from_pydict({"kinds": [kinds], "tree": [tree]})]))
-        return
-    found = connection.sql(asked["sql"], params=asked["values"])
-    reader = found.to_arrow_reader(asked["batch_rows"])
-    empty = pa.RecordBatch.from_pylist([], reader.schema)
-    _write(out, _bound(empty, reader, asked["batch_bytes"]))
-
-
-def _bound(empty: pa.RecordBatch, reader: Any, most: int) -> Any:
-    yield empty
-    for batch in reader:
-        if batch.nbytes > most:
-            raise TooWide(f"{batch.num_rows} rows hold {batch.nbytes:,} bytes")
-        yield batch
-
-
-def _write(out: Any, batches: Any) -> None:
-    first = next(batches)
+        first, others = pa.RecordBatch.from_pydict({"kinds": [kinds], "tree": [tree]}), []
+    else:
+        found = connection.sql(asked["sql"], params=asked["values"])
+        others = found.to_arrow_reader(asked["batch_rows"])
+        first = pa.RecordBatch.from_pylist([], others.schema)
     out.write(b"A")
     with pa.ipc.new_stream(out, first.schema) as writer:
         writer.write_batch(first)
         out.flush()
-        for batch in batches:
+        for batch in others:
+            if batch.nbytes > asked["batch_bytes"]:
+                raise TooWide(f"{batch.num_rows} rows hold {batch.nbytes:,} bytes")
             writer.write_batch(batch)
             out.flush()
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
 from harvest_serve.guard import BODY_BYTES
-from harvest_serve.problems import NotFound
 from harvest_serve.state import Served
 from harvest_serve.work import Turns
 
-from . import MISSING, REMEDY
+from . import check_installed
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -35,8 +33,7 @@ class Program:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; raises NotFound where ``mcp`` is not installed."""
-        if importlib.util.find_spec("mcp") is None:
-            raise NotFound(MISSING, where="/mcp", remedy=REMEDY)
+        check_installed("/mcp")
         self._wanted.set()
         await self._ready.wait()
         await self._manager.handle_request(scope, receive, send)

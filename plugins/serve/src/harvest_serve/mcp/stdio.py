@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from harvest import UsageError, interrupt
+from harvest import interrupt
 from harvest_serve.engine.scratch import scratch
 from harvest_serve.given import Given
 from harvest_serve.state import serve
 from harvest_serve.work import Turns
 
-from . import MISSING, REMEDY
+from . import check_installed
 
 
 def serve_mcp(datasets: Sequence[tuple[Path, Given]]) -> int:
     """Answer until standard input ends, or Ctrl-C; raises HarvestError where it cannot start."""
-    if importlib.util.find_spec("mcp") is None:
-        raise UsageError(MISSING, remedy=REMEDY)
+    check_installed()
     with interrupt.orderly(), scratch() as directory:
         served = serve(datasets, directory)
         from .server import server  # needs an optional library

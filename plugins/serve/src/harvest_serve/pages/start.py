@@ -108,8 +108,8 @@ def finding_items(here: Place, verdict: Verdict) -> list[dict[str, Any]]:
 
 def _values(snapshot: Snapshot) -> dict[str, Any]:
     found = snapshot.summary()
-    spans = {each.name: (each.first, each.last) for each in tables(snapshot)}
-    moments = [each for span in spans.values() for each in span if each is not None]
+    spans = {t.name: (t.first, t.last) for t in tables(snapshot) if t.first and t.last}
+    moments = [each for span in spans.values() for each in span]
     views = sum(1 for each in tables(snapshot) if each.kind == "view")
     rejects = found["rejects"]
     return {
@@ -117,12 +117,7 @@ def _values(snapshot: Snapshot) -> dict[str, Any]:
         "size": _size(snapshot),
         "given": snapshot.given.in_words(),
         "held": [
-            {
-                **each,
-                "times": _times(*spans.get(each["name"], (None, None))),
-                "span": _span(*spans.get(each["name"], (None, None)), moments),
-            }
-            for each in found["record_types"]
+            {**each, **_span(spans.get(each["name"]), moments)} for each in found["record_types"]
         ],
         "spans": bool(moments) and min(moments) < max(moments),
         "views": count_in_words(views, "view"),
@@ -132,25 +127,26 @@ def _values(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def _times(first: datetime | None, last: datetime | None) -> str:
-    if first is None or last is None:
-        return ""
-    begin, end = f"{first:%Y-%m-%d %H:%M}", f"{last:%Y-%m-%d %H:%M}"
-    if begin[:10] != end[:10]:
-        return f"{begin[:10]} to {end[:10]}"
-    return begin if begin == end else f"{begin} to {end[11:]}"
-
-
 def _span(
-    first: datetime | None, last: datetime | None, moments: list[datetime]
-) -> tuple[str, str] | None:
-    """Return start and length of a time span as percentages of the span of all."""
-    if first is None or last is None or min(moments) == max(moments):
-        return None
+    span: tuple[datetime, datetime] | None, moments: list[datetime]
+) -> dict[str, str | tuple[str, str] | None]:
+    """Describe a time span in words, and its start and length as percentages of that of all.
+
+    The words are to the minute, or to the day if the span covers several days.
+    """
+    if span is None:
+        return {"times": "", "span": None}
+    begin, end = (f"{each:%Y-%m-%d %H:%M}" for each in span)
+    if begin[:10] != end[:10]:
+        times = f"{begin[:10]} to {end[:10]}"
+    else:
+        times = begin if begin == end else f"{begin} to {end[11:]}"
     whole = (max(moments) - min(moments)).total_seconds()
-    length = max(1.0, 100 * (last - first).total_seconds() / whole)
-    begin = min(100 * (first - min(moments)).total_seconds() / whole, 100 - length)
-    return f"{begin:.2f}", f"{length:.2f}"
+    if not whole:
+        return {"times": times, "span": None}
+    length = max(1.0, 100 * (span[1] - span[0]).total_seconds() / whole)
+    start = min(100 * (span[0] - min(moments)).total_seconds() / whole, 100 - length)
+    return {"times": times, "span": (f"{start:.2f}", f"{length:.2f}")}
 
 
 def _run(record: dict[str, Any] | None) -> dict[str, str] | None:
