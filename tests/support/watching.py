@@ -8,19 +8,20 @@ from datasets import SETTINGS
 
 from harvest.recipes.recipe import Endpoint, Recipe
 from harvest_watch.inputs import Inputs, Ours
-from harvest_watch.loop import Reporter, WatchOptions, watch
+from harvest_watch.loop import Lines, WatchOptions, watch
 
 QUICK = {"every_s": 0.1, "settle_s": 0.0, "until_idle_s": 1.0}
 UNTIL = {"until_idle_s": 15.0}  # with a number of rounds: only if these do not come
 
 
-class Told(Reporter):
+class Told(Lines):
     """What a watch told; after each round that committed, and at each remark, something happens.
 
     It happens a moment later, when the watch has nothing else to do.
     """
 
     def __init__(self, *steps, on_note=lambda text: None):
+        super().__init__()
         self.steps = list(steps)
         self.on_note = on_note
         self.results, self.notes, self.timers = [], [], []
@@ -33,6 +34,9 @@ class Told(Reporter):
     def note(self, text):
         self.notes.append(text)
         self.on_note(text)
+
+    def stopped(self, rounds):
+        pass
 
     def later(self, step, seconds=0.3):
         timer = threading.Timer(seconds, step)

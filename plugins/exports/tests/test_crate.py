@@ -15,7 +15,6 @@ import pytest
 
 import harvest
 from harvest import DatasetError, UsageError
-from harvest_exports.crate import CrateInfo, write_crate
 
 VALIDATE = """
 import sys
@@ -68,8 +67,7 @@ def graph(crate: Path) -> dict[str, dict[str, Any]]:
 
 
 def crate_of(dataset: Path, target: Path, **options: Any) -> dict[str, dict[str, Any]]:
-    info = CrateInfo(**{"license": "CC-BY-4.0", **options})
-    write_crate(harvest.open(dataset), target, info)
+    harvest.open(dataset).export("ro-crate", target, **{"license": "CC-BY-4.0", **options})
     return graph(target)
 
 
@@ -133,9 +131,9 @@ def test_what_cannot_become_a_crate_is_refused_and_leaves_nothing(dataset, tmp_p
     (tmp_path / "there").mkdir()
 
     with pytest.raises(UsageError, match="this exists already"):
-        write_crate(opened, tmp_path / "there", CrateInfo(license="MIT"))
+        opened.export("ro-crate", tmp_path / "there", license="MIT")
     with pytest.raises(UsageError, match="is not a name and an ORCID iD"):
-        write_crate(opened, tmp_path / "new", CrateInfo(license="MIT", authors=("Ada, 12",)))
+        opened.export("ro-crate", tmp_path / "new", license="MIT", authors=("Ada, 12",))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["there"]
 
 
@@ -146,7 +144,7 @@ def test_a_damaged_dataset_is_no_crate(dataset, tmp_path):
     file.write_bytes(file.read_bytes()[:-1])
 
     with pytest.raises(DatasetError, match="verifying finds a problem"):
-        write_crate(harvest.open(copied), tmp_path / "crate", CrateInfo(license="MIT"))
+        harvest.open(copied).export("ro-crate", tmp_path / "crate", license="MIT")
 
 
 @pytest.mark.slow(night=True)
@@ -189,5 +187,5 @@ def test_a_crate_that_cannot_be_written_leaves_nothing(dataset, tmp_path, monkey
 
     monkeypatch.setattr("rocrate.rocrate.ROCrate.write", full)
     with pytest.raises(OSError, match="No space left"):
-        write_crate(harvest.open(dataset), tmp_path / "crate", CrateInfo(license="MIT"))
+        harvest.open(dataset).export("ro-crate", tmp_path / "crate", license="MIT")
     assert list(tmp_path.iterdir()) == []

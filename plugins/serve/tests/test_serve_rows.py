@@ -159,17 +159,17 @@ def test_facets_count_the_values_of_columns_with_few(snapshot, everything):
     chosen = everything.filter(pl.col("small") > 0)
 
     asked = Question(where=(Filter("small", "gt", "0"),))
-    found = {f.column: f for f in facets.facets(snapshot, "served.thing", asked)}
+    found = {f["column"]: f for f in facets.facets(snapshot, "served.thing", asked)}
 
     assert set(found) == {"word", "small", "flag", "origin"}  # of two files
     for name, facet in found.items():
-        assert dict(facet.values) == dict(chosen[name].value_counts().iter_rows())
-        assert facet.others == 0
+        counts = {each["value"]: each["rows"] for each in facet["values"]}
+        assert counts == dict(chosen[name].value_counts().iter_rows())
+        assert facet["others"] == 0
     (few,) = facets.facets(snapshot, "served.thing", Question(columns=("name",)), most=3)
-    assert few.others == everything.height - sum(n for _, n in few.values)
-    assert [n for _, n in few.values] == sorted(
-        everything["name"].value_counts()["count"], reverse=True
-    )[:3]
+    counts = [each["rows"] for each in few["values"]]
+    assert counts == sorted(everything["name"].value_counts()["count"], reverse=True)[:3]
+    assert few["others"] == everything.height - sum(counts)
 
 
 def test_a_column_with_too_many_values_is_not_counted(snapshot, everything, monkeypatch):
@@ -183,7 +183,7 @@ def test_a_column_with_too_many_values_is_not_counted(snapshot, everything, monk
     said = re.fullmatch(r"'name' has about (\d+) values .*, too many to count", error.value.message)
     assert abs(int(said[1]) - names) < 0.2 * names
     (few,) = facets.facets(snapshot, "served.thing", Question(columns=("word",)))
-    assert len(few.values) == everything["word"].n_unique()
+    assert len(few["values"]) == everything["word"].n_unique()
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -134,7 +134,9 @@ def test_a_refused_query_is_answered_with_a_reason(server, dataset):
     ],
 )
 def test_names_of_a_query_s_own_are_its_own(snapshot, query, rows):
-    assert ask(snapshot, query).table.num_rows == rows
+    found, _ = ask(snapshot, query)
+
+    assert found.num_rows == rows
 
 
 @pytest.mark.parametrize(
@@ -168,31 +170,32 @@ def test_no_advice_is_given_that_nobody_can_follow(server, query, said):
     assert "MULTI" not in answer.text
 
 
+def asking(server: Server, query: str) -> socket.socket:
+    """A connection that has asked a query, and does not read the answer."""
+    body = json.dumps({"query": query})
+    talk = socket.create_connection(("127.0.0.1", server.port))
+    talk.sendall(
+        "POST /api/out/sql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        f"Authorization: Bearer {server.token}\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n{body}".encode()
+    )
+    return talk
+
+
+ENDLESS = "with recursive r as (select 1 a union all select a + 1 from r) select max(a) from r"
+
+
 def test_four_long_queries_keep_no_page_waiting(server):
     # given queries by SQL that take all of their time, in all of their turns
-    long = "with recursive r as (select 1 a union all select a + 1 from r) select max(a) from r"
-    body = json.dumps({"query": long})
-    asking = []
-    for _ in range(4):
-        talk = socket.create_connection(("127.0.0.1", server.port))
-        talk.sendall(
-            "POST /api/out/sql HTTP/1.1\r\n"
-            "Host: localhost\r\nContent-Type: application/json\r\n"
-            f"Authorization: Bearer {server.token}\r\n"
-            f"Content-Length: {len(body)}\r\n\r\n{body}".encode()
-        )
-        asking.append(talk)
-    try:
+    with contextlib.ExitStack() as stack:
+        talks = [stack.enter_context(asking(server, ENDLESS)) for _ in range(4)]
         assert until(lambda: len(family(server.process.pid)) == 6)
         # then pages and rows are answered
         assert server.ask("/d/out/").status == 200
         assert server.ask("/api/out/tables/served.thing/rows?limit=1").status == 200
         # and none of the four has been
-        ready, _, _ = select.select(asking, [], [], 0)
+        ready, _, _ = select.select(talks, [], [], 0)
         assert ready == []
-    finally:
-        for talk in asking:
-            talk.close()
 
 
 def test_a_body_that_does_not_say_it_is_json_is_refused(server):
@@ -231,7 +234,7 @@ FILLS = (
             "select count(distinct a.range * b.range) from range(100000) a, range(100000) b",
             "select list(range) from range(1000000000)",
             "select string_agg(repeat('x', 1000000)) from range(100000)",
-            "with recursive r as (select 1 a union all select a + 1 from r) select max(a) from r",
+            ENDLESS,
         )
     ),
 )
@@ -291,23 +294,13 @@ def test_sql_that_is_nested_deeply_fells_nothing(server):
 
 
 @pytest.mark.parametrize(
-    "query",
-    [
-        "select count(*) from range(1000000) a, range(100000000) b",
-        "with recursive r as (select 1 a union all select a + 1 from r) select max(a) from r",
-    ],
+    "query", ["select count(*) from range(1000000) a, range(100000000) b", ENDLESS]
 )
 def test_a_query_whose_client_leaves_ends(server, query):
-    body = json.dumps({"query": query})
-    request = (
-        "POST /api/out/sql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        f"Authorization: Bearer {server.token}\r\nContent-Length: {len(body)}\r\n\r\n{body}"
-    )
     # given a server at rest: its process, and the one that makes those of queries
     server.sql("select 1 as one")
     assert until(lambda: len(family(server.process.pid)) == 2)
-    with socket.create_connection(("127.0.0.1", server.port)) as talk:
-        talk.sendall(request.encode())
+    with asking(server, query):
         assert until(lambda: len(family(server.process.pid)) > 2), "it is at work"
         time.sleep(0.2)
 

@@ -16,7 +16,6 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import attrs
 import orjson
 from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
@@ -44,33 +43,23 @@ _ORCID: Final = re.compile(
 )
 
 
-@attrs.frozen(kw_only=True)
-class CrateInfo:
-    """Facts about a dataset that only people know.
-
-    title, description: of the crate; license: an SPDX identifier (``CC-BY-4.0``) or a URL.
-    authors: each a name, or a name and an ORCID iD: ``Ada Lovelace, 0000-0002-1825-0097``.
-    publisher: name of an organisation.
-    """
-
-    license: str
-    title: str | None = None
-    description: str | None = None
-    authors: tuple[str, ...] = ()
-    publisher: str | None = None
-
-
 def export(
     dataset: Dataset,
     target: str,
     *,
     license: str | None = None,  # noqa: A002 - as users name the setting
+    title: str | None = None,
+    description: str | None = None,
     authors: str | Iterable[str] = (),
-    **more: str,
+    publisher: str | None = None,
 ) -> list[Path]:
-    """The exporter ``ro-crate``; raises as ``write_crate``.
+    """Write a crate with a copy of the dataset's files to a directory; gives its files.
 
-    authors: one after another, or one text with semicolons between them.
+    license: an SPDX identifier (``CC-BY-4.0``) or a URL. publisher: name of an organisation.
+    authors: names, each with an ORCID iD if there is one: ``Ada Lovelace, 0000-0002-1825-0097``;
+    one after another, or one text with semicolons between them.
+    Raises UsageError without a licence, for another ORCID iD, and where the directory exists;
+    DatasetError where a file of the dataset is missing or changed.
     """
     if license is None:
         raise UsageError(
@@ -78,17 +67,7 @@ def export(
             remedy="give --license with an SPDX identifier, for example CC-BY-4.0, or a URL",
         )
     each = authors.split(";") if isinstance(authors, str) else authors
-    named = tuple(author.strip() for author in each if author.strip())
-    return write_crate(dataset, Path(target), CrateInfo(license=license, authors=named, **more))
-
-
-def write_crate(dataset: Dataset, target: Path, info: CrateInfo) -> list[Path]:
-    """Write a crate with a copy of the dataset's files to a directory; gives its files.
-
-    Raises UsageError where the directory exists, DatasetError where a file of the dataset is
-    missing or changed.
-    """
-    with new_directory(target) as incomplete:
+    with new_directory(Path(target)) as incomplete:
         problems = dataset.problems()
         if problems:
             lasting = all(problem.lasting for problem in problems)
@@ -99,30 +78,31 @@ def write_crate(dataset: Dataset, target: Path, info: CrateInfo) -> list[Path]:
             )
         crate = ROCrate(version=CRATE_VERSION)
         crate.metadata.extra_terms.update(SHA256)
-        _describe(crate, dataset, info)
-        kinds = {name: _add_record_type(crate, dataset, name) for name in dataset}
-        people = _add_people(crate, info)
-        _add_runs(crate, dataset, list(kinds.values()), people)
+        rows = sum(dataset.record_types.values())
+        sources = ", ".join(dataset.accounts()["source"].unique().sort())
+        crate.name = title or f"Metadata harvested by {sources}"
+        crate.description = description or (
+            f"{rows:,} records of {len(dataset.record_types)} types, harvested by the sources "
+            f"{sources}."
+        )
+        _add_license(crate, license)
+        crate.root_dataset["conformsTo"] = _add(
+            crate, PROFILE, "CreativeWork", name="Process Run Crate", version="0.5"
+        )
+        kinds = [_add_record_type(crate, dataset, name) for name in dataset]
+        people = _add_people(crate, [author.strip() for author in each if author.strip()])
+        if publisher:
+            crate.publisher = _add(crate, "#publisher", "Organization", name=publisher)
+        _add_runs(crate, dataset, kinds, people)
         crate.write(incomplete)
-    return sorted(path for path in target.rglob("*") if path.is_file())
+    return sorted(path for path in Path(target).rglob("*") if path.is_file())
 
 
-def _describe(crate: Any, dataset: Dataset, info: CrateInfo) -> None:
-    rows = sum(dataset.record_types.values())
-    sources = dataset.accounts()["source"].unique().sort().to_list()
-    crate.name = info.title or f"Metadata harvested by {', '.join(sources)}"
-    crate.description = info.description or (
-        f"{rows:,} records of {len(dataset.record_types)} types, harvested by the sources "
-        f"{', '.join(sources)}."
-    )
-    is_url = info.license.startswith(("http://", "https://"))
-    place = info.license if is_url else f"https://spdx.org/licenses/{info.license}"
-    name = info.license.rstrip("/").rpartition("/")[2]
+def _add_license(crate: Any, given: str) -> None:
+    place = given if given.startswith(("http:", "https:")) else f"https://spdx.org/licenses/{given}"
+    name = given.rstrip("/").rpartition("/")[2]
     crate.license = _add(
         crate, place, "CreativeWork", name=name, description=f"The license {name}", identifier=place
-    )
-    crate.root_dataset["conformsTo"] = _add(
-        crate, PROFILE, "CreativeWork", name="Process Run Crate", version="0.5"
     )
 
 
@@ -184,9 +164,9 @@ def _first_sentence(doc: str) -> str:
     return " ".join(doc.partition("\n\n")[0].split())
 
 
-def _add_people(crate: Any, info: CrateInfo) -> list[Any]:
+def _add_people(crate: Any, authors: list[str]) -> list[Any]:
     people = []
-    for number, author in enumerate(info.authors):
+    for number, author in enumerate(authors):
         orcid = _ORCID.fullmatch(author)
         if "," in author and orcid is None:
             raise UsageError(
@@ -197,8 +177,6 @@ def _add_people(crate: Any, info: CrateInfo) -> list[Any]:
         people.append(_add(crate, identifier, "Person", name=orcid["name"] if orcid else author))
     if people:
         crate.root_dataset["author"] = _one_or_all(people)
-    if info.publisher:
-        crate.publisher = _add(crate, "#publisher", "Organization", name=info.publisher)
     return people
 
 

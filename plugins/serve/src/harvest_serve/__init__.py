@@ -1,6 +1,6 @@
-"""Datasets in the browser and for other programs: read, never written.
+"""Serve datasets to browsers and programs, read-only.
 
-``state`` opens a dataset at one commit (``Snapshot``); ``tables``, ``facets`` and ``sql`` ask it;
-``work`` runs what is asked in a thread, with limits, and ends it when its client leaves; ``api``
-and ``pages`` give the answers to programs and to people; ``guard`` stands before all of it.
+``state`` opens a dataset at one commit (``Snapshot``). ``tables``, ``facets`` and ``sql`` query it.
+``work`` runs each question in a thread, with limits, and stops it when its client leaves. ``api``
+answers programs, ``pages`` answers people, and ``guard`` checks every request first.
 """

@@ -1,9 +1,8 @@
-"""Answers for programs: JSON, or Arrow for who accepts it; ``docs/how-to/serve.md`` shows each."""
+"""Responses for programs: JSON or Arrow; ``docs/how-to/serve.md`` shows each."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -27,7 +26,7 @@ from .work import Turns, answer
 
 _ARROW: Final = FORMS["arrow"].media_type
 ROWS: Final = 1_000
-"""Rows that are given where no limit is asked for."""
+"""Rows of a response without a limit."""
 
 
 def _json(value: Any, status: int = 200) -> Response:
@@ -42,7 +41,7 @@ def _plain(value: Any) -> Any:
 
 
 def problem(_: Request, problem: Problem) -> Response:
-    """An error, as a program gets it."""
+    """Respond with an error as JSON."""
     answered = _json(problem.to_dict(), problem.status)
     if problem.status == 503:
         answered.headers["retry-after"] = "1"
@@ -52,7 +51,7 @@ def problem(_: Request, problem: Problem) -> Response:
 async def _respond(
     request: Request, ask: Callable[[Snapshot], Mapping[str, Any]], *, written: bool = False
 ) -> Response:
-    """What a question gives of the state in force, with its commit."""
+    """Respond with the result of a question on the current snapshot, and its commit."""
 
     def of_state(snapshot: Snapshot) -> Mapping[str, Any]:
         return {"commit": snapshot.commit, **ask(snapshot)}
@@ -61,40 +60,39 @@ async def _respond(
 
 
 def _objects(frame: pa.Table | pl.DataFrame) -> list[orjson.Fragment]:
-    """A row as an object each, encoded as ``harvest view --json`` does it."""
+    """Return an object per row, encoded as by ``harvest view --json``."""
     rows = frame if isinstance(frame, pl.DataFrame) else frame_of(frame)
     return [orjson.Fragment(text) for text in encode_frame(rows)]
 
 
 def _question(request: Request, *others: str) -> tuple[str, Question]:
-    """The table or report that an address names, and what it asks of it."""
     name: str = request.path_params["name"]
     return name, question(request.query_params.multi_items(), others)
 
 
 async def datasets(request: Request) -> Response:
-    """The datasets that are served."""
+    """List the datasets that are served."""
     known = request.app.state.served.values()
     return _json({"datasets": [{"name": s.name, "location": str(s.location)} for s in known]})
 
 
 async def dataset(request: Request) -> Response:
-    """What a dataset holds and what can be asked of it, and the commit that this is of."""
+    """Describe a dataset's contents at the current commit."""
     return await _respond(request, Snapshot.summary)
 
 
 async def commit(request: Request) -> Response:
-    """What names the state in force: another text after each commit."""
+    """Give the current commit's token, which changes with each commit."""
     return await _respond(request, lambda _: {})
 
 
 async def table_list(request: Request) -> Response:
-    """Record types and views."""
+    """List record types and views."""
     return await _respond(request, lambda snapshot: {"tables": tables.tables(snapshot)})
 
 
 async def table(request: Request) -> Response:
-    """A table's columns and settings."""
+    """Describe a table's columns and settings."""
     name, asked = _question(request)
     return await _respond(
         request, lambda snapshot: _plain(tables.describe(snapshot, name, asked.settings))
@@ -102,7 +100,7 @@ async def table(request: Request) -> Response:
 
 
 async def rows(request: Request) -> Response:
-    """Rows of a table; with ``form``, all that fit, as a file."""
+    """Give rows of a table; with ``form``, all matching rows as a file."""
     name, asked = _question(request, "form")
     form, written = _form(request), asked.condition is not None
     if form is not None:
@@ -124,26 +122,19 @@ async def rows(request: Request) -> Response:
 
 
 async def facet_list(request: Request) -> Response:
-    """The values of columns with few of them."""
+    """Count the values of columns that have few of them."""
     name, asked = _question(request, "most")
     most = number(request.query_params.get("most"), "most")
 
     def ask(snapshot: Snapshot) -> Mapping[str, Any]:
-        found = [
-            {
-                "column": each.column,
-                "values": [{"value": value, "rows": n} for value, n in each.values],
-                "others": each.others,
-            }
-            for each in facets.facets(snapshot, name, asked, facets.FEW if most is None else most)
-        ]
+        found = facets.facets(snapshot, name, asked, facets.FEW if most is None else most)
         return {"table": name, "facets": found}
 
     return await _respond(request, ask, written=asked.condition is not None)
 
 
 async def query(request: Request) -> Response:
-    """The result of one SQL query: ``{"query": TEXT, "limit": N, "settings": {VIEW: {...}}}``."""
+    """Run one SQL query: ``{"query": TEXT, "limit": N, "settings": {VIEW: {...}}}``."""
     given = await _body(request)
     text, limit = given.get("query"), given.get("limit", ROWS)
     settings = given.get("settings", {})
@@ -162,8 +153,8 @@ async def query(request: Request) -> Response:
         )
 
     def ask(snapshot: Snapshot) -> Mapping[str, Any]:
-        found = sql.ask(snapshot, text, limit=limit, settings=settings)
-        return {"cut": found.cut, "rows": _objects(found.table)}
+        found, cut = sql.ask(snapshot, text, limit=limit, settings=settings)
+        return {"cut": cut, "rows": _objects(found)}
 
     return await _respond(request, ask, written=True)
 
@@ -171,7 +162,7 @@ async def query(request: Request) -> Response:
 async def _body(request: Request) -> dict[str, Any]:
     sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if sent != "application/json":
-        # what a form of another site can send says otherwise
+        # a form on another site cannot send this type
         raise Refused(
             f"the body is of the type {sent!r}" if sent else "the body has no type",
             status=415,
@@ -191,7 +182,7 @@ def _are_settings(value: Any) -> bool:
 
 
 async def findings(request: Request) -> Response:
-    """What rules conclude, the worst first, each with its first rows of evidence."""
+    """List findings, the worst first, each with its first rows of evidence."""
 
     def ask(snapshot: Snapshot) -> Mapping[str, Any]:
         verdict = reports.findings(snapshot)
@@ -204,12 +195,12 @@ async def findings(request: Request) -> Response:
 
 
 async def report_list(request: Request) -> Response:
-    """The reports that the dataset can serve, each with its settings."""
+    """List the reports that the dataset can serve, each with its settings."""
     return await _respond(request, lambda snapshot: {"reports": reports.reports(snapshot)})
 
 
 async def report(request: Request) -> Response:
-    """A report's content, as ``harvest report --json`` gives it."""
+    """Give a report's content, as ``harvest report --json`` does."""
     name, asked = _question(request)
     return await _respond(
         request, lambda snapshot: reports.report(snapshot, name, asked.settings).to_dict()
@@ -217,7 +208,7 @@ async def report(request: Request) -> Response:
 
 
 def _form(request: Request) -> Form | None:
-    """The form in which a program wants all rows; None for JSON."""
+    """Return the file format in which a program wants all rows; None for JSON."""
     name = request.query_params.get("form")
     if name is not None:
         return form_of(name)
@@ -232,11 +223,11 @@ async def download(
     *,
     written: bool = False,
 ) -> Response:
-    """A file of rows, sent as they are read; ``open_`` gives its bytes.
+    """Send a file of rows while they are read; ``open_`` returns its bytes.
 
-    written: whether SQL of a user's is in the question.
-    The first bytes are read before anything is sent, so that an error has its status.  Raises Busy
-    where too many others download already, or for too long.
+    written: whether the question contains a user's own SQL.
+    The first bytes are read before anything is sent, so that an error has its own status. Raises
+    Busy where too many other downloads run.
     """
     turns: Turns = request.app.state.downloads
 
@@ -248,27 +239,29 @@ async def download(
             pieces.close()  # type: ignore[attr-defined]
             raise
 
-    async with contextlib.AsyncExitStack() as stack:
-        try:
-            await stack.enter_async_context(turns.one())
-        except Busy:
-            raise Refused(
-                "too many downloads at the same time", status=503, remedy="try again in a minute"
-            ) from None
+    try:
+        await turns.take()
+    except Busy:
+        raise Refused(
+            "too many downloads at the same time", status=503, remedy="try again in a minute"
+        ) from None
+    try:
         pieces, first = await answer(
             request, find_served(request), begin, time_s=downloads.TIME_S, written=written
         )
-        turn = stack.pop_all()
+    except BaseException:
+        turns.give_back()
+        raise
 
     async def sent() -> AsyncIterator[bytes]:
-        async with turn:
-            try:
-                yield first
-                while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-                    if piece:
-                        yield piece
-            finally:
-                await asyncio.to_thread(pieces.close)  # type: ignore[attr-defined]
+        try:
+            yield first
+            while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+                if piece:
+                    yield piece
+        finally:
+            turns.give_back()
+            await asyncio.to_thread(pieces.close)  # type: ignore[attr-defined]
 
     named = {"content-disposition": f'attachment; filename="{name}{form.suffix}"'}
     headers = {} if form.name == "arrow" else named
@@ -276,7 +269,7 @@ async def download(
 
 
 async def nothing(request: Request) -> Response:
-    """An address that the API does not have."""
+    """Refuse an address that the API does not have."""
     raise NotFound("no such address", where=request.url.path, remedy="see /api/")
 
 

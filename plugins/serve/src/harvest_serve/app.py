@@ -1,4 +1,4 @@
-"""The application: what answers at which address."""
+"""The ASGI application: its routes and its error handlers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,9 @@ from .problems import NotFound, Problem, problem_of
 from .state import Served
 from .work import Left, Turns
 
-_STATIC = Path(__file__).with_name("static")
-
 
 def application(served: Mapping[str, Served], access: Access) -> Guard:
-    """What answers for some datasets, behind its guard."""
+    """Build the application for some datasets, behind its guard."""
     handlers = {
         HarvestError: _report_failure,
         HTTPException: _not_found,
@@ -46,9 +44,13 @@ def application(served: Mapping[str, Served], access: Access) -> Guard:
         async with program.running():
             yield
 
-    static = [Mount("/static", StaticFiles(directory=_STATIC))] if _STATIC.is_dir() else []
     app = Starlette(
-        routes=[*static, Mount("/api", routes=api.routes), *program.routes, *pages.routes],
+        routes=[
+            Mount("/static", StaticFiles(directory=Path(__file__).with_name("static"))),
+            Mount("/api", routes=api.routes),
+            *program.routes,
+            *pages.routes,
+        ],
         exception_handlers=handlers,  # type: ignore[arg-type]
         lifespan=lifespan,
     )

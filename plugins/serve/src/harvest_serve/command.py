@@ -73,8 +73,8 @@ def serve(
 
     Example: harvest serve out --port 8800 --no-open
     """
-    from harvest_serve.given import asked_for  # late: help needs no server
-    from harvest_serve.serving import serve_datasets
+    from harvest_serve.given import asked_for  # late, so that help starts quickly
+    from harvest_serve.server import serve_datasets
 
     return serve_datasets(
         asked_for(datasets, settings),
@@ -95,7 +95,7 @@ def mcp(datasets: Datasets, settings: Set = None) -> int:
 
     Example: harvest mcp out
     """
-    from harvest_serve.given import asked_for  # late: help needs no server
+    from harvest_serve.given import asked_for  # late, so that help starts quickly
     from harvest_serve.mcp.stdio import serve_mcp
 
     return serve_mcp(asked_for(datasets, settings))

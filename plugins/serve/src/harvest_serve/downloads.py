@@ -25,12 +25,12 @@ from .state import Snapshot
 from .tables import describe, query
 
 TIME_S: Final = 900.0
-"""How long a download may take."""
+"""Seconds that a download may take."""
 
 
 @attrs.frozen
 class Form:
-    """A form of rows: its name in addresses, the ending of files, and its media type."""
+    """A file format: its name in addresses, file suffix, and media type."""
 
     name: str
     suffix: str
@@ -39,7 +39,7 @@ class Form:
 
 
 def frame_of(table: pa.Table | pa.RecordBatch) -> pl.DataFrame:
-    """Rows as a polars frame, maps as lists of keys and values."""
+    """Convert rows to a polars frame; maps become lists of keys and values."""
     arrays = [without_maps(column) for column in table.columns]
     frame = pl.from_arrow(pa.table(arrays, names=table.schema.names))
     assert isinstance(frame, pl.DataFrame)
@@ -61,26 +61,20 @@ def _json_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
 def _written(
     writer_of: Callable[[Any, pa.Schema], Any],
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[bytes]]:
-    """What makes bytes of batches by a writer of pyarrow's, which never asks where it is."""
+    """Return a function that encodes batches with a pyarrow writer."""
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
         file, writer = io.BytesIO(), None
-
-        def taken() -> bytes:
-            data = file.getvalue()
-            file.seek(0)
-            file.truncate()
-            return data
-
         for batch in batches:
-            if writer is None:
-                writer = writer_of(file, batch.schema)
+            writer = writer or writer_of(file, batch.schema)
             if batch.num_rows:
                 writer.write_batch(batch)
-            yield taken()
+            yield file.getvalue()
+            file.seek(0)
+            file.truncate()
         if writer is not None:
             writer.close()
-        yield taken()
+        yield file.getvalue()
 
     return write
 
@@ -104,16 +98,16 @@ FORMS: Final[Mapping[str, Form]] = {
 
 
 def form_of(name: str) -> Form:
-    """The form of a name; raises UsageError for another."""
+    """Return the format of a name; raises UsageError for an unknown name."""
     if name not in FORMS:
         raise UsageError(f"no form is named {name!r}", remedy=f"use {', '.join(FORMS)}")
     return FORMS[name]
 
 
 def stream(snapshot: Snapshot, table: str, form: Form, asked: Question) -> Iterator[bytes]:
-    """All rows that fit, or so many as are asked for, as bytes of a form.
+    """Yield all matching rows, up to the question's limit, as bytes of a file format.
 
-    No more is read than is taken.  Raises as ``tables.rows``, with the first bytes.
+    Rows are read as the bytes are consumed. Raises as ``tables.rows``, before the first bytes.
     """
     types = describe(snapshot, table, asked.settings).types
     with files_of(snapshot, table, asked.settings) as files:
@@ -135,6 +129,6 @@ def stream_sql(
     form: Form,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Iterator[bytes]:
-    """The whole result of a query, as bytes of a form; raises as ``sql.ask``."""
+    """Yield the whole result of a query as bytes of a file format; raises as ``sql.ask``."""
     with sql_query(snapshot, text, settings, time_s=TIME_S) as batches:
         yield from form.write(batches)

@@ -1,11 +1,10 @@
-"""The values of columns that have few of them, with how many rows have each."""
+"""Counts of the values of columns that have few values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
-import attrs
 import pyarrow.compute as pc
 
 from harvest import UsageError
@@ -16,43 +15,29 @@ from .engine.statements import check_condition
 from .filters import where_sql
 from .problems import Refused
 from .questions import Question
-from .settings import settings_key
 from .state import Snapshot, kept
 from .tables import describe
 
 FEW: Final = 30
-"""Values that a column has at most to be a facet unless it is asked for."""
+"""Most values of a column that is counted without being named."""
 
 MOST: Final = 1_000
-"""Values of a column that are listed at most."""
+"""Most values of a column that are listed."""
 
 MOST_COUNTED: Final = 1_000_000
-"""Values of a column up to which the rows of each are counted: more need too much memory."""
+"""Most values of a column whose rows are counted; more need too much memory."""
 
 _SAMPLE: Final = 20_000
-"""Rows, the first ones, that show that a column has too many values."""
+"""First rows that are read to see whether a column has too many values."""
 
 _TYPES: Final = ("text", "boolean", "integer")
-
-
-@attrs.frozen(kw_only=True)
-class Facet:
-    """The values of a column among the rows that are chosen.
-
-    values: the most frequent first, each with how many rows have it; None is an unknown one.
-    others: rows whose value is none of these; 0 where all are listed.
-    """
-
-    column: str
-    values: tuple[tuple[Any, int], ...]
-    others: int
 
 
 @kept
 def facet_columns(
     snapshot: Snapshot, table: str, settings: Mapping[str, Any] | None = None
 ) -> list[str]:
-    """The columns of text, truth and whole numbers that have two to FEW values at first."""
+    """Return the text, boolean and integer columns with 2 to FEW values in the first rows."""
     described = describe(snapshot, table, settings).columns
     names = [each.name for each in described if each.type in _TYPES and each.unit is None]
     if not names:
@@ -63,33 +48,26 @@ def facet_columns(
     return [name for name in names if 2 <= pc.count_distinct(sample[name], "all").as_py() <= FEW]
 
 
-def facets(snapshot: Snapshot, table: str, asked: Question, most: int = FEW) -> list[Facet]:
-    """The values of columns among the rows that fit; of ``facet_columns`` unless some are named.
+@kept
+def facets(
+    snapshot: Snapshot, table: str, asked: Question, most: int = FEW
+) -> list[dict[str, Any]]:
+    """Count the values of columns among the matching rows; of ``facet_columns`` by default.
 
-    most: so many values of a column are listed, MOST at most; the rows of the others are counted.
-    Raises NotFound and UsageError as ``tables.rows``, and Refused for a column with more values
-    than MOST_COUNTED.
+    Returns for each ``column`` its ``values``, the most frequent first, each with its ``value``,
+    None for unknown, and ``rows``; and the number of ``others``, rows with another value.
+    most: values to list for each column, up to MOST.
+    Raises as ``tables.rows``, and Refused for a column with more than MOST_COUNTED values.
     """
     types = describe(snapshot, table, asked.settings).types
-    names = asked.columns
-    if names is None:
-        names = tuple(facet_columns(snapshot, table, asked.settings))
+    few = facet_columns(snapshot, table, asked.settings)
+    names = few if asked.columns is None else asked.columns
     for name in names:
         if types.get(name) not in _TYPES:
             raise UsageError(
                 f"{name!r} is not a column of text, truth or whole numbers",
                 remedy="use one of " + ", ".join(n for n, kind in types.items() if kind in _TYPES),
             )
-    most = min(most, MOST)
-    key = ("facets", table, names, settings_key(asked.settings), asked.where, asked.condition, most)
-    return snapshot.keep(key, lambda: _facets(snapshot, table, names, asked, most))
-
-
-def _facets(
-    snapshot: Snapshot, table: str, names: Sequence[str], asked: Question, most: int
-) -> list[Facet]:
-    types = describe(snapshot, table, asked.settings).types
-    few = facet_columns(snapshot, table, asked.settings)
     clause, values = where_sql(asked.where, types, check_condition(asked.condition))
     found = []
     with (
@@ -110,14 +88,15 @@ def _facets(
                         remedy="choose fewer rows, by a condition, or a column with at most "
                         f"{MOST_COUNTED:,} values",
                     )
-            grouped = f"SELECT v, count(*) AS n FROM ({chosen}) GROUP BY v"
+            grouped = f"SELECT v AS value, count(*) AS rows FROM ({chosen}) GROUP BY v"
             listed = engine.table(
-                f"SELECT v, n, sum(n) OVER () AS t FROM ({grouped}) "
-                f"ORDER BY n DESC, v NULLS LAST LIMIT {most}",
+                f"SELECT value, rows, sum(rows) OVER () AS total FROM ({grouped}) "
+                f"ORDER BY rows DESC, value NULLS LAST LIMIT {min(most, MOST)}",
                 values,
             ).to_pylist()
-            total = int(listed[0]["t"]) if listed else 0
-            pairs = tuple((row["v"], int(row["n"])) for row in listed)
-            others = total - sum(n for _, n in pairs)
-            found.append(Facet(column=name, values=pairs, others=others))
+            others = int(listed[0]["total"]) if listed else 0
+            for each in listed:
+                del each["total"]
+                others -= each["rows"]
+            found.append({"column": name, "values": listed, "others": others})
     return found

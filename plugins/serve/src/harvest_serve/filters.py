@@ -1,4 +1,4 @@
-"""Conditions on columns: which operators fit a column's type, and what they are in SQL."""
+"""Conditions on columns: the operators for each type of column, and their SQL."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OPERATORS: Final = {
 }
 
 WORDS: Final = {name: words for name, (words, _) in _OPERATORS.items()}
-"""Operators by the name that addresses have, in words."""
+"""Operators in words, by their name in addresses."""
 
 _COMPARED: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 _NULL: Final = ("null", "notnull")
@@ -38,14 +38,14 @@ _CAST: Final = {
     "date": "CAST(? AS DATE)",
     "time of day": "CAST(? AS TIME)",
 }
-"""What a value is in SQL, where it is given as text."""
+"""SQL that converts a value given as text."""
 
 
 @attrs.frozen
 class Filter:
     """A condition on one column: its name, an operator's name in WORDS, and the value as text.
 
-    Text is compared as it is written, capitals included; times without a zone are UTC.
+    Text comparison respects case; times without a zone are UTC.
     """
 
     column: str
@@ -59,7 +59,7 @@ OPERATORS: Final = {
     "yes or no": ("eq", "ne", *_NULL),
     "any column": _NULL,
 }
-"""The operators that fit columns of a kind."""
+"""The operators for each kind of column."""
 
 _KINDS: Final = {
     **dict.fromkeys(("integer", "number", "time", "date", "time of day"), "numbers and times"),
@@ -69,16 +69,16 @@ _KINDS: Final = {
 
 
 def kind_of(type: str) -> str:  # noqa: A002 - what it is
-    """The kind of a column's type, as ``describe`` gives it, by which operators fit."""
+    """Return the kind of a column's type in ``describe``, which determines its operators."""
     return _KINDS.get(type, "any column")
 
 
 def where_sql(
     where: Sequence[Filter], types: Mapping[str, str], condition: str | None
 ) -> tuple[str, list[Any]]:
-    """A WHERE clause, empty where all rows are wanted, and its values.
+    """Return a WHERE clause, empty for all rows, and its values.
 
-    types: of the columns, by name.  Raises UsageError for what does not fit.
+    types: of the columns, by name. Raises UsageError for an invalid column, operator or value.
     """
     terms: list[str] = []
     values: list[Any] = []
@@ -125,7 +125,7 @@ def _boolean(text: str) -> bool:
 
 
 def _integer(text: str) -> int | float:
-    """A number with a point is compared, too: 1.5, 1e9."""
+    """Parse an integer, or a number such as 1.5 or 1e9, which integers can be compared with."""
     try:
         return int(text.replace(",", "").replace("_", ""))
     except ValueError:

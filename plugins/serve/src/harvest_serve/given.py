@@ -1,6 +1,6 @@
-"""What a server is started with: datasets, and settings of views and reports, which may be files.
+"""What a server starts with: datasets, and settings of views and reports, which may be files.
 
-A recipe stands for the datasets that it writes; its table ``[serve]`` has settings for them.
+A recipe means the datasets that it writes; its table ``[serve]`` has settings for them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .settings import offered_settings
 
 @attrs.frozen
 class Given:
-    """Settings by a name and a key: ``{"ncem.study": "study.toml"}``.
+    """Settings by name and key: ``{"ncem.study": "study.toml"}``.
 
-    A name is that of a view or report, or how some begin: ``ncem`` means ``ncem.comparison``, too.
+    A name is that of a view or report, or a prefix of some: ``ncem`` includes ``ncem.comparison``.
     """
 
     values: Mapping[str, Any] = attrs.field(factory=dict)
@@ -36,7 +36,7 @@ class Given:
 
     @classmethod
     def of_recipe(cls, recipe: Recipe, where: str) -> Given:
-        """Those of ``set.NAME.KEY = VALUE`` in ``[serve]``; raises ConfigError for another key."""
+        """Read ``set.NAME.KEY = VALUE`` of ``[serve]``; raises ConfigError for any other key."""
         table = dict(_by_dots(recipe.commands.get("serve", {})))
         for word in table:
             if word.count(".") < 2:
@@ -48,11 +48,11 @@ class Given:
         return cls({word.removeprefix("set."): value for word, value in table.items()})
 
     def under(self, other: Given) -> Given:
-        """These, with the other ones on top."""
+        """Merge with other settings, which win."""
         return Given({**self.values, **other.values})
 
     def of(self, spec: View | ReportSpec) -> dict[str, Any]:
-        """The settings that a view or report takes; those of a longer name count more."""
+        """Return the settings that a view or report takes; those of a longer name win."""
         return {
             key: value
             for name, key, value in sorted(self._split(), key=lambda each: len(each[0]))
@@ -65,14 +65,14 @@ class Given:
             yield name, key, value
 
     def in_words(self, spec: View | ReportSpec | None = None) -> str:
-        """The settings that a view or report takes, or all of them; a file by its name alone."""
+        """Describe the settings that a view or report takes, or all; show a file's name only."""
         shown = self.values if spec is None else self.of(spec)
         return ", ".join(f"{key} = {_shown(value)}" for key, value in shown.items())
 
     def check(self, plugins: PluginManager, where: str) -> None:
         """Raise UsageError for an unknown view, report or setting, and for a missing file.
 
-        where: what stands before their names, in which errors name them.
+        where: the prefix of setting names in errors.
         """
         specs: list[View | ReportSpec] = [*plugins.views.values(), *plugins.reports.values()]
         for name, key, value in self._split():
@@ -92,7 +92,7 @@ NOTHING: Final = Given()
 
 
 def _by_dots(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of a table and of those within, by their keys: ``set.ncem.study``."""
+    """Yield the values of nested tables with dotted keys: ``set.ncem.study``."""
     for key, value in table.items():
         if isinstance(value, Mapping):
             yield from _by_dots(value, f"{above}{key}.")
@@ -123,9 +123,9 @@ def _check(key: str, value: Any, meant: Iterable[View | ReportSpec], name: str, 
 
 
 def asked_for(datasets: Iterable[Path], settings: Iterable[str] | None) -> list[tuple[Path, Given]]:
-    """The datasets of a command line, and those that its recipes (``.toml``) write, with settings.
+    """Return the datasets of a command line and of its recipes (``.toml``), with their settings.
 
-    Those of the command line are on top.  Raises HarvestError for what does not fit.
+    Settings of the command line win. Raises HarvestError for settings and recipes that do not fit.
     """
     plugins, on_top = manager(), Given.parse(settings)
     on_top.check(plugins, "--set ")
@@ -147,21 +147,21 @@ def asked_for(datasets: Iterable[Path], settings: Iterable[str] | None) -> list[
 
 
 class GivenDataset(Dataset):
-    """A dataset whose views and reports have the given settings, unless a question has its own."""
+    """A dataset whose views and reports have the given settings, unless a call overrides them."""
 
     given: Given
 
     @classmethod
     def of(cls, dataset: Dataset, given: Given) -> Dataset:
-        """The same dataset, with these settings."""
+        """Return the same dataset with these settings."""
         made = cls(dataset.sink, dataset.manifest, dataset.plugins)
         made.given = given
         return made
 
     def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
-        """A view's rows."""
+        """Return a view's rows."""
         return super().view(name, **{**self.given.of(self.plugins.view(name)), **settings})
 
     def report(self, name: str, /, **settings: Any) -> Any:
-        """A report over this dataset."""
+        """Return a report of this dataset."""
         return super().report(name, **{**self.given.of(self.plugins.report(name)), **settings})

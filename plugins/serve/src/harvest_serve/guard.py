@@ -1,9 +1,9 @@
-"""What stands before every answer: who may ask, how much, how long, and what browsers may do.
+"""Check every request: who may ask, how much, how long, and what browsers may do.
 
-- ``Host`` must name this server, lest a page of elsewhere has its name point here (DNS rebinding).
-- A token must be given: once in the address, then by a cookie; or as ``Authorization: Bearer``.
-- Bodies are small and come soon; of requests not too many are at work; who reads too slowly goes.
-- Browsers run no code but this server's own files, and keep nothing.
+- ``Host`` must name this server, which prevents DNS rebinding by pages of other sites.
+- A token is needed: in the address once, then as a cookie; or as ``Authorization: Bearer``.
+- Bodies are small and arrive soon, few requests run together, slow readers are disconnected.
+- Browsers run only this server's own scripts, and cache nothing.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ BODY_BYTES: Final = 1_000_000
 """The largest body of a request."""
 
 BODY_S: Final = 10.0
-"""How long a body may take to come."""
+"""Seconds in which a body must arrive."""
 
 SEND_S: Final = 60.0
-"""How long a client may take to accept a piece of an answer."""
+"""Seconds in which a client must accept a piece of a response."""
 
 AT_ONCE: Final = 256
-"""Requests that are at work or wait for their turn."""
+"""Requests that may be active or wait for their turn."""
 
 OPEN: Final = "/static/"
-"""What anybody may have: files of this distribution, which hold no data."""
+"""The path that needs no token: files of this distribution, which hold no data."""
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'; "
     "frame-ancestors 'self'"
 )
-"""What a page may do: nothing that is not a file of this server, and no code within the page."""
+"""The content security policy of pages: only files of this server, and no inline code."""
 
 SANDBOX: Final = (
     "sandbox allow-downloads; default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
-"""What a report's whole page may do, which has its style and pictures in itself: no code at all."""
+"""The policy of a report's own page, which contains its style and pictures: no code at all."""
 
 _HEADERS: Final = {
     b"content-security-policy": POLICY.encode(),
@@ -71,10 +71,9 @@ _HEADERS: Final = {
 class Access:
     """Who may ask.
 
-    token: what must be given; None where somebody else guards the server.
-    names: hosts by which it may be called, in small letters, without ports; addresses are taken
-        as they are, where it listens on all of them.
-    any_address: whether any address may stand for a name: no page of elsewhere can have one.
+    token: the token that requests need; None where a proxy guards the server.
+    names: hosts that requests may name, in lower case, without ports.
+    any_address: whether Host may be any IP address, which no page of another site can have.
     cookie: the name of the cookie, of this server alone.
     """
 
@@ -85,11 +84,11 @@ class Access:
 
     @property
     def ticket(self) -> str:
-        """What the cookie holds: it proves the token and does not contain it."""
+        """The cookie's value: it proves that its sender knew the token, and does not contain it."""
         return hashlib.sha256(f"cookie {self.token}".encode()).hexdigest()
 
     def calls_us(self, host: str) -> bool:
-        """Whether a Host header names this server."""
+        """Return whether a Host header names this server."""
         name = _name_of(host)
         if name in self.names:
             return True
@@ -97,7 +96,7 @@ class Access:
 
 
 def access(token: str | None, host: str, port: int, names: Iterable[str] = ()) -> Access:
-    """Who may ask a server that listens at an address; names: by which it is called besides."""
+    """Return who may ask a server that listens at an address; names: more names of the server."""
     known = {host.lower(), *(name.lower() for name in names)}
     everywhere = host in ("0.0.0.0", "::", "")  # noqa: S104 - a name for all, which is refused elsewhere
     if is_loopback(host) or everywhere:
@@ -113,7 +112,7 @@ def access(token: str | None, host: str, port: int, names: Iterable[str] = ()) -
 
 
 def is_loopback(host: str) -> bool:
-    """Whether nobody but this computer's users can reach an address."""
+    """Return whether only users of this computer can reach an address."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
@@ -126,17 +125,17 @@ def _is_address(name: str) -> bool:
 
 
 _HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s:/?#@\[\]\\]+))(?::[0-9]{1,5})?", re.ASCII)
-"""A host header in small letters: an address of IPv6 in brackets or a name, and perhaps a port."""
+"""A Host header in lower case: a name, or an IPv6 address in brackets, with an optional port."""
 
 
 def _name_of(host: str) -> str:
-    """The host of a Host header, without its port and brackets; empty where it is none."""
+    """Return the host of a Host header without port and brackets; empty where it is malformed."""
     found = _HOST.fullmatch(host.strip().lower())
     return (found[1] or found[2]) if found else ""
 
 
 class Guard:
-    """Middleware of ASGI: what the module says, around another application."""
+    """ASGI middleware that makes the checks of this module before another application."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
@@ -161,7 +160,7 @@ class Guard:
             self._at_work -= 1
 
     def _refusal(self, asked: _Asked) -> Response | None:
-        """What is answered instead of the application; None where it may answer."""
+        """Return the response that refuses a request; None where the application may answer."""
         if not self._access.calls_us(asked.header("host")):
             return _refusal(
                 asked,
@@ -183,7 +182,9 @@ class Guard:
         return None
 
     def _let_in(self, asked: _Asked, token: str) -> Response | None:
-        """None where the token was given; where it is in a page's address, the way without it."""
+        """Return None for a request with the token; else a refusal, or a redirect without the
+        token.
+        """
         word, _, bearer = asked.header("authorization").partition(" ")
         if word.lower() == "bearer" and _same(bearer.strip(), token):
             return None
@@ -202,7 +203,7 @@ class Guard:
                 )
         if in_address is None or asked.method not in ("GET", "HEAD") or asked.is_program:
             return None
-        # where it stands in the address, it would stay in the history
+        # otherwise the token would stay in the browser's history
         answer = RedirectResponse(asked.address_without_token(), status_code=303)
         if given is not None:
             answer.set_cookie(
@@ -218,15 +219,15 @@ _TOO_LARGE: Final = (
 
 
 def _same(given: str, wanted: str) -> bool:
-    """Whether two texts are the same, in a time that does not depend on how near they are."""
+    """Compare two texts in constant time."""
     return hmac.compare_digest(given.encode(), wanted.encode())
 
 
 class _Asked(Request):
-    """A request before anything of it is believed."""
+    """A request that is not trusted yet."""
 
     def header(self, name: str) -> str:
-        """A header; empty where it is missing or there twice."""
+        """Return a header; empty where it is missing or repeated."""
         found = self.headers.getlist(name)
         return found[0] if len(found) == 1 else ""
 
@@ -237,18 +238,18 @@ class _Asked(Request):
 
     @property
     def is_program(self) -> bool:
-        """Whether a program asks, which is answered in JSON."""
+        """Whether a program asks, which gets JSON."""
         return self.path.split("/")[1:2] in (["api"], ["mcp"])
 
     def address_without_token(self) -> str:
-        """The address without its token."""
+        """Return the address without its token."""
         rest = [pair for pair in self.query_params.multi_items() if pair[0] != "token"]
-        # two slashes would begin the address of another server
+        # two slashes would start the address of another server
         return quote("/" + self.path.lstrip("/")) + (f"?{urlencode(rest)}" if rest else "")
 
 
 def _refusal(asked: _Asked, status: int, message: str, remedy: str) -> Response:
-    """An answer in the guard's own words, after which the connection ends."""
+    """Build a refusal, after which the connection closes."""
     headers = {"connection": "close"}
     if status == 401:
         headers["www-authenticate"] = "Bearer"
@@ -267,17 +268,17 @@ def _refusal(asked: _Asked, status: int, message: str, remedy: str) -> Response:
 
 
 class SlowReader(Exception):
-    """The client does not accept what it asked for."""
+    """The client does not accept the response that it asked for."""
 
 
 def _guarded_receive(asked: _Asked, receive: Receive) -> Receive:
-    """What receives a body that is small and comes soon; raises Refused."""
+    """Wrap ``receive`` so that a body must be small and arrive soon; the wrapper raises Refused."""
     taken, until, whole = 0, time.monotonic() + BODY_S, False
 
     async def guarded() -> Message:
         nonlocal taken, whole
         if whole:
-            return await receive()  # that the client left
+            return await receive()  # the client's disconnect
         try:
             async with asyncio.timeout(max(0.0, until - time.monotonic())):
                 message = await receive()
@@ -295,7 +296,7 @@ def _guarded_receive(asked: _Asked, receive: Receive) -> Receive:
 
 
 def _guarded_send(send: Send) -> Send:
-    """What sends with the headers that every answer has; raises SlowReader."""
+    """Wrap ``send`` to add the headers of every response; the wrapper raises SlowReader."""
 
     async def guarded(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -1,4 +1,4 @@
-"""What this plugin offers: two commands."""
+"""The two commands of this plugin."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ harvest_api = 1
 
 @hookimpl
 def harvest_commands() -> list[Command]:
-    """The commands that show datasets in the browser, and answer the Model Context Protocol."""
+    """Declare the commands that serve datasets over HTTP and over the Model Context Protocol."""
     return [
         Command(
             name="serve",

@@ -1,4 +1,4 @@
-"""What went wrong, as it is reported: message, where, remedy, and the status of HTTP."""
+"""Errors as they are reported: message, where, remedy, and HTTP status."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import attrs
 
 from harvest import ConfigError, DatasetChanged, DatasetError, HarvestError, PluginError, UsageError
 from harvest.errors import UnknownTypeError
-from harvest_toolkit.choices import ChoiceNeeded
 
 
 class NotFound(UsageError):
-    """There is nothing of this name: no dataset, table, report or page."""
+    """No dataset, table, report or page has this name."""
 
 
 class Refused(HarvestError):
-    """What is asked is more than the server gives: time, memory, rows, or its turn.
+    """A question that exceeds a limit: time, memory, rows, or turns.
 
-    status: of HTTP; 422 where it is the question's size, 503 where a later try may do.
+    status: of HTTP; 422 for the question's size, 503 where a later try may succeed.
     """
 
     def __init__(self, message: str, *, status: int = 422, **more: str | None) -> None:
@@ -28,16 +27,16 @@ class Refused(HarvestError):
 
 
 class Busy(Refused):
-    """Too many questions at the same time; a later try may do."""
+    """Too many questions at the same time; a later try may succeed."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, status=503, remedy="try again in a moment")
 
 
 class Damaged(DatasetError):
-    """A dataset cannot be read.
+    """A dataset that cannot be read.
 
-    problems: what ``harvest verify`` says of it, a sentence each.
+    problems: what ``harvest verify`` says, a sentence each.
     """
 
     def __init__(self, message: str, *, where: str, problems: Sequence[str], remedy: str) -> None:
@@ -52,7 +51,7 @@ class Problem:
     message: what is wrong; where: in which file, setting or text; remedy: what to do.
     status: of HTTP.
     problems: of a damaged dataset, what ``harvest verify`` says, a sentence each.
-    settings, names: where some of several are to be chosen, the settings that each take a name.
+    settings, names: where a choice is needed, the settings that each take one of the names.
     """
 
     message: str
@@ -64,21 +63,13 @@ class Problem:
     names: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As a program gets it."""
-        found: dict[str, Any] = {
-            "message": self.message,
-            "where": self.where,
-            "remedy": self.remedy,
-        }
-        if self.problems:
-            found["problems"] = list(self.problems)
-        if self.settings:
-            found |= {"settings": list(self.settings), "names": list(self.names)}
-        return found
+        """Return the fields that programs get."""
+        fields = attrs.asdict(self)
+        return {name: each for name, each in fields.items() if name != "status" and each != ()}
 
 
 def problem_of(error: BaseException) -> Problem:
-    """An error in words; what nobody foresaw is named by its kind alone, for it may hold paths."""
+    """Describe an error; an unexpected one only by its type, because its text may hold paths."""
     if not isinstance(error, HarvestError):
         return Problem(
             message=f"the server failed ({type(error).__name__})",
@@ -88,10 +79,11 @@ def problem_of(error: BaseException) -> Problem:
         message=error.message,
         where=error.where,
         remedy=error.remedy,
-        status=_status(error),
-        problems=error.problems if isinstance(error, Damaged) else (),
-        settings=error.settings if isinstance(error, ChoiceNeeded) else (),
-        names=error.names if isinstance(error, ChoiceNeeded) else (),
+        status=getattr(error, "status", None)
+        or next((status for kinds, status in _STATUS if isinstance(error, kinds)), 500),
+        problems=getattr(error, "problems", ()),
+        settings=getattr(error, "settings", ()),
+        names=getattr(error, "names", ()),
     )
 
 
@@ -102,10 +94,4 @@ _STATUS: Final = (
     ((Damaged, PluginError), 500),
     ((DatasetError,), 503),
 )
-"""Of each kind of error; the first that it is."""
-
-
-def _status(error: HarvestError) -> int:
-    if isinstance(error, Refused):
-        return error.status
-    return next((status for kinds, status in _STATUS if isinstance(error, kinds)), 500)
+"""The HTTP status of each kind of error; the first match counts."""

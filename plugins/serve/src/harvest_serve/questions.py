@@ -1,11 +1,11 @@
-"""What an address asks of a table: the same parameters for pages and programs.
+"""The parameters by which an address asks for rows, the same for pages and programs.
 
 ==================  =========================================================================
-``COLUMN.OP=VALUE``  a condition on a column; OP as ``filters.WORDS`` has them. Repeatable.
-``sort``             ``COLUMN`` or ``-COLUMN``, the largest first; several by commas
+``COLUMN.OP=VALUE``  a condition on a column; OP is a name in ``filters.WORDS``. Repeatable.
+``sort``             ``COLUMN``, or ``-COLUMN`` for largest first; several with commas
 ``offset, limit``    which of the rows
-``columns``          only these, by commas
-``condition``        one in SQL, besides
+``columns``          only these, with commas
+``condition``        one more condition, in SQL
 ``set.NAME``         a setting of a view
 ==================  =========================================================================
 """
@@ -20,22 +20,22 @@ import attrs
 from harvest import UsageError
 
 from .filters import WORDS, Filter
+from .settings import settings_key
 
 
 @attrs.frozen(kw_only=True)
 class Question:
-    """Which rows of a table are asked for, in which order, and which of their columns.
+    """Which rows of a table are asked for, in which order, with which columns.
 
     settings: of a view, by name.
-    where: conditions on columns, all of which hold; condition: one in SQL, besides.
-    sort: columns, the first first, each with whether its largest values come first; unknown values
-    come
-    last.  Equal rows, and all without it, stand in the dataset's order.
-    offset: how many of these rows are left out before; limit: how many are given, None for as many
-    as one answer gives.  columns: only these, in this order; None for all.
+    where: conditions on columns, all of which must hold; condition: one more, in SQL.
+    sort: columns, each with whether its largest values come first; unknown values come last. Equal
+    rows, and rows without a sort, keep the dataset's order.
+    offset: rows to skip; limit: rows to return, None for as many as one answer holds. columns: only
+    these, in this order; None for all.
     """
 
-    settings: Mapping[str, Any] = attrs.field(factory=dict)
+    settings: Mapping[str, Any] = attrs.field(factory=dict, eq=settings_key)
     where: tuple[Filter, ...] = ()
     sort: tuple[tuple[str, bool], ...] = ()
     offset: int = 0
@@ -45,9 +45,9 @@ class Question:
 
 
 def question(parameters: Iterable[tuple[str, str]], others: Iterable[str] = ()) -> Question:
-    """What the parameters of an address ask; others: names of those that are somebody else's.
+    """Read a question from an address's parameters; others: further parameters that are allowed.
 
-    A setting that is empty is left out, as a form gives it.  Raises UsageError for an unknown one.
+    An empty setting is ignored, because forms send it. Raises UsageError for an unknown parameter.
     """
     settings: dict[str, str] = {}
     where: list[Filter] = []
@@ -85,7 +85,7 @@ def question(parameters: Iterable[tuple[str, str]], others: Iterable[str] = ()) 
 
 
 def number(text: str | None, name: str) -> int | None:
-    """A whole number from 0; None where it is left out.  Raises UsageError for another."""
+    """Parse an integer from 0 on; None where it is missing. Raises UsageError for other texts."""
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 16):

@@ -1,12 +1,10 @@
-"""Findings and reports of a dataset, each made once for a commit and its settings."""
+"""Findings and reports of a dataset, each computed once for a commit and its settings."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Container, Mapping
 from typing import Any
-
-import attrs
 
 from harvest import ReportSpec
 from harvest.commands.declared import names_for
@@ -15,50 +13,37 @@ from harvest.findings import Verdict
 from harvest_report import Report
 
 from .problems import NotFound
-from .settings import SettingOf, settings_in_words
+from .settings import settings_in_words
 from .state import Snapshot, kept
 
 _drawing = threading.Lock()
 """matplotlib draws in one thread at a time."""
 
 
-@attrs.frozen(kw_only=True)
-class ReportOf:
-    """A report that the dataset can serve; requires: the record types that it reads."""
-
-    name: str
-    doc: str
-    requires: tuple[str, ...]
-    settings: tuple[SettingOf, ...]
-
-
 @kept
-def findings(snapshot: Snapshot, settings: Mapping[str, Any] | None = None) -> Verdict:
-    """What the rules of all plugins conclude, as ``harvest findings`` says it.
-
-    settings: of views, such as ``run``; each is passed to the views that have it.
-    """
-    return snapshot.dataset.findings(**(settings or {}))
+def findings(snapshot: Snapshot) -> Verdict:
+    """Return the findings of all plugins' rules, as ``harvest findings`` does."""
+    return snapshot.dataset.findings()
 
 
-def reports(snapshot: Snapshot) -> list[ReportOf]:
-    """The reports that the dataset can serve, those that it holds all of first."""
+def reports(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """List the reports that the dataset can serve; those with all their record types come first."""
     declared = snapshot.dataset.plugins.reports
     return [
-        ReportOf(
-            name=name,
-            doc=declared[name].doc,
-            requires=tuple(declared[name].requires),
-            settings=settings_in_words(declared[name]),
-        )
+        {
+            "name": name,
+            "doc": declared[name].doc,
+            "requires": declared[name].requires,
+            "settings": settings_in_words(declared[name]),
+        }
         for name in names_for(declared, snapshot.dataset)
         if _can_fill(declared[name], snapshot.dataset)
     ]
 
 
 def _can_fill(spec: ReportSpec, held: Container[str]) -> bool:
-    """Whether record types of its own plugin are there, where it reads any: ``ncem`` ones for
-    ``ncem.comparison``, which reads Slurm's jobs as well.
+    """Return whether record types of its own plugin are held, where it reads any: ``ncem`` ones for
+    ``ncem.comparison``, which also reads Slurm's jobs.
     """
     family = spec.name.partition(".")[0]
     own = [kind for kind in spec.requires if kind.partition(".")[0] == family]
@@ -67,10 +52,10 @@ def _can_fill(spec: ReportSpec, held: Container[str]) -> bool:
 
 @kept
 def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = None) -> Any:
-    """A report, as ``harvest.Dataset.report`` gives it: ``harvest_report.Report``, or another.
+    """Return a report as ``harvest.Dataset.report`` does: ``harvest_report.Report``, or another.
 
-    Raises NotFound for an unknown one, and where the dataset lacks all that it reads; UsageError
-    for settings that it does not take.
+    Raises NotFound for an unknown report, or one whose record types are all missing; UsageError for
+    settings that it does not take.
     """
     known = snapshot.dataset.plugins.reports
     if name not in known:
@@ -86,9 +71,9 @@ def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = N
 
 @kept
 def page(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = None) -> str:
-    """A report as the whole page that ``harvest report -o FILE.html`` writes, without scripts.
+    """Return the HTML that ``harvest report -o FILE.html`` writes, without scripts.
 
-    It has its style and pictures in itself: answer with ``guard.SANDBOX`` as its policy.  Raises as
+    The page contains its style and pictures: send it with the policy ``guard.SANDBOX``. Raises as
     ``report``.
     """
     made = report(snapshot, name, settings)

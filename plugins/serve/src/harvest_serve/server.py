@@ -1,4 +1,4 @@
-"""The server's process: one socket, one loop, until Ctrl-C."""
+"""The server's process: from the options of ``harvest serve`` to one event loop, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -6,29 +6,115 @@ import asyncio
 import contextlib
 import logging
 import resource
+import secrets
 import socket
-from collections.abc import Iterator
+import stat
+import sys
+import threading
+import webbrowser
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from harvest import UsageError, interrupt
+from harvest.commands import remark
+
+from .app import application
+from .engine.scratch import scratch
+from .given import Given
+from .guard import access, is_loopback
+from .state import serve
 
 _FILES: Final = 4096
-"""Files and connections that may be open at a time, where the system lets them."""
+"""Open files and connections at the same time, where the system allows so many."""
 
 HEAD_S: Final = 10.0
-"""How long the head of a request may take to come, once the connection is there or it began."""
+"""Seconds in which the head of a request must arrive, from the connection or its first byte."""
 
 WAITING: Final = 256
-"""Connections that may wait for the head of a request; beyond, the oldest of them ends."""
+"""Connections that may wait for the head of a request; above this, the oldest one is closed."""
+
+
+LEAST_TOKEN: Final = 16
+"""Smallest number of characters of a token."""
+
+
+def serve_datasets(
+    datasets: Sequence[tuple[Path, Given]],
+    *,
+    host: str,
+    port: int,
+    names: Sequence[str],
+    browser: bool,
+    token_file: Path | None,
+    needs_token: bool,
+) -> int:
+    """Serve until Ctrl-C; raises HarvestError where the server cannot start.
+
+    A damaged or missing dataset is served, too, and shows its error until it is repaired. Where no
+    dataset opens, the first one's error is raised.
+    """
+    token = _token(token_file) if needs_token else None
+    if not needs_token and token_file is not None:
+        raise UsageError("--token-file and --no-token are given", remedy="give one of them")
+    if token is None and not is_loopback(host):
+        raise UsageError(
+            f"{host} lets others ask, and no token would be needed",
+            where="--no-token",
+            remedy="leave --no-token out; or leave --host out, and have the proxy ask 127.0.0.1",
+        )
+    with interrupt.orderly(), scratch() as directory:
+        served = serve(datasets, directory)
+        with listen(host, port) as listening:
+            here = listening.getsockname()[1]
+            address = f"http://{_called(host)}:{here}/"
+            whole = address if token is None else f"{address}?token={token}"
+            print(f"serving {', '.join(each.label for each in served.values())} at {whole}")
+            print("Ctrl-C ends it", flush=True)
+            if browser and sys.stdout.isatty():
+                threading.Thread(target=webbrowser.open, args=(whole,), daemon=True).start()
+            run(application(served, access(token, host, here, names)), listening)
+    remark("ended; nothing was written")
+    return 0
+
+
+def _called(host: str) -> str:
+    """Return the name by which a browser on this computer reaches an address."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - it is compared
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def _token(file: Path | None) -> str:
+    """Read the token of a file, or make a new one; raises UsageError for a file that others may
+    read.
+    """
+    if file is None:
+        return secrets.token_urlsafe(24)
+    try:
+        if stat.S_IMODE(file.stat().st_mode) & 0o077:
+            raise UsageError(
+                "others may read this token", where=str(file), remedy=f"chmod 600 {file}"
+            )
+        token = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the token cannot be read: {error}", where=str(file)) from error
+    if len(token) < LEAST_TOKEN or not token.isascii() or not token.isprintable():
+        raise UsageError(
+            f"a token has at least {LEAST_TOKEN} plain characters",
+            where=str(file),
+            remedy="python -c 'import secrets; print(secrets.token_urlsafe())' makes one",
+        )
+    return token
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens at an address; 0 is any free port.
+    """Open a socket that listens at an address; port 0 means any free port.
 
-    Raises UsageError where that cannot be.
+    Raises UsageError where the address cannot be used.
     """
     try:
         (family, kind, protocol, _, address), *_ = socket.getaddrinfo(
@@ -49,13 +135,13 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class Connection(H11Protocol):
-    """uvicorn's connection that does not wait for ever.
+    """A connection of uvicorn that closes when the head of a request takes too long.
 
-    One that sends nothing, or one byte a minute, ends soon, and there are few of them.
+    A client that sends nothing, or one byte a minute, is soon disconnected. WAITING limits them.
     """
 
     waiting: ClassVar[dict[Connection, asyncio.TimerHandle]] = {}
-    """Those of which no whole head has come, the oldest first, each with its end."""
+    """Connections without a complete head, the oldest first, each with the timer that closes it."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -97,12 +183,12 @@ class _Server(uvicorn.Server):
 
 
 def run(app: Any, listening: socket.socket) -> None:
-    """Answer what comes to a socket until Ctrl-C or SIGTERM, which ends it immediately."""
+    """Serve requests on a socket until Ctrl-C or SIGTERM, which ends it immediately."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
     if soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # what fails is said by the application
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # the application reports errors
     config = uvicorn.Config(
         app,
         http=Connection,

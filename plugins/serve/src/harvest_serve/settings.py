@@ -1,4 +1,4 @@
-"""Settings of views and reports: which of them a request may give, and what they are in words."""
+"""Settings of views and reports: those that a request may give, and their descriptions."""
 
 from __future__ import annotations
 
@@ -7,32 +7,16 @@ from datetime import date, datetime
 from types import EllipsisType, NoneType
 from typing import Any, Final, get_args
 
-import attrs
-
 from harvest import ReportSpec, Setting, UsageError, View
+from harvest.commands.declared import settings_of
 
 _PLAIN: Final = (bool, int, float, str, date, datetime)
 
 
-@attrs.frozen(kw_only=True)
-class SettingOf:
-    """A setting of a view or report: its meaning, the text of its default, and what it may be.
-
-    type: in words; choices: all values, where these are some words.
-    """
-
-    name: str
-    doc: str
-    type: str
-    default: str
-    choices: tuple[str, ...]
-    allowed: str
-
-
 def offered_settings(of: View | ReportSpec) -> dict[str, Setting]:
-    """The settings that a request may give: those of numbers, texts, times and yes or no.
+    """Return the settings that a request may give: numbers, texts, times and booleans.
 
-    Of any other type, a setting may be the path of a file, and the server opens none for a request.
+    Any other setting may be the path of a file, and the server opens no file for a request.
     """
     return {name: each for name, each in of.settings.items() if _is_plain(each.type)}
 
@@ -43,7 +27,7 @@ def _is_plain(kind: Any) -> bool:
 
 
 def check_settings(of: View | ReportSpec, given: Mapping[str, Any]) -> None:
-    """Raise UsageError for a setting that is declared and may not be given by a request."""
+    """Raise UsageError for a declared setting that a request may not give."""
     for name in given:
         if name in of.settings and name not in offered_settings(of):
             raise UsageError(
@@ -53,27 +37,22 @@ def check_settings(of: View | ReportSpec, given: Mapping[str, Any]) -> None:
             )
 
 
-def settings_in_words(of: View | ReportSpec) -> tuple[SettingOf, ...]:
-    """The settings that a request may give, as programs are shown them."""
-    return tuple(
-        SettingOf(
-            name=name,
-            doc=each.doc,
-            type=getattr(each.type, "__name__", str(each.type)),
-            default="" if each.default is None else _text(each.default),
-            choices=each.choices,
-            allowed=each.allowed,
-        )
-        for name, each in offered_settings(of).items()
-    )
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+def settings_in_words(of: View | ReportSpec) -> list[dict[str, Any]]:
+    """Describe the settings that a request may give, for programs."""
+    offered = offered_settings(of)
+    return [
+        {
+            "name": shown.name,
+            "doc": shown.doc,
+            "type": getattr(each.type, "__name__", str(each.type)),
+            "default": shown.default,
+            "choices": each.choices,
+            "allowed": each.allowed,
+        }
+        for shown, each in zip(settings_of(offered), offered.values(), strict=True)
+    ]
 
 
 def settings_key(settings: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
-    """Settings as a part of the key of what is kept."""
+    """Return settings as a hashable part of a cache key."""
     return tuple(sorted((key, str(value)) for key, value in (settings or {}).items()))

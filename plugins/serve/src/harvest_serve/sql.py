@@ -1,4 +1,4 @@
-"""SQL that a user wrote: one query that reads tables of the dataset, within limits."""
+"""A user's own SQL: one query that reads tables of the dataset, within limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
 import pyarrow as pa
 
 from harvest import UsageError
@@ -23,10 +22,10 @@ from .state import Snapshot
 from .tables import tables
 
 MOST_ROWS: Final = 10_000
-"""Rows of a result in one answer; a download gives all."""
+"""Largest number of rows of one answer; a download gives all."""
 
 MOST_BYTES: Final = 64 * 2**20
-"""What the rows of one answer may hold."""
+"""Largest size of the rows of one answer."""
 
 _DAY_NS: Final = 86_400 * 10**9
 _MONTH_DAYS: Final = 30
@@ -37,15 +36,7 @@ _SHOW_TABLES: Final = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
 _ROWS_OF_NOTHING: Final = frozenset(
     {"range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree"}
 )
-"""Functions that may stand where a table does: they make rows of their arguments alone."""
-
-
-@attrs.frozen
-class Result:
-    """The rows of a query; cut: whether it has more than these."""
-
-    table: pa.Table
-    cut: bool
+"""Table functions that make rows from their arguments alone."""
 
 
 def ask(
@@ -54,12 +45,13 @@ def ask(
     *,
     limit: int = MOST_ROWS,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
-) -> Result:
-    """The result of one query; record types and views are tables, ``show tables`` lists them.
+) -> tuple[pa.Table, bool]:
+    """Run one query; record types and views are its tables, and ``show tables`` lists them.
 
-    limit: rows that are given at most, up to MOST_ROWS.  settings: of views, by the view's name.
-    Raises UsageError for what is not a query, or reads anything else; Refused for one that takes
-    too much.
+    Returns its first rows, and whether it has more.
+    limit: most rows of the result, up to MOST_ROWS. settings: of views, by the view's name.
+    Raises UsageError for a text that is not one query, or reads anything else; Refused for a query
+    that takes too much.
     """
     limit = max(0, min(limit, MOST_ROWS))
     with query(snapshot, text, settings) as batches:
@@ -71,7 +63,7 @@ def ask(
             if sum(each.num_rows for each in taken) > limit:
                 break
         table = pa.Table.from_batches(taken)
-        return Result(table.slice(0, limit), table.num_rows > limit)
+        return table.slice(0, limit), table.num_rows > limit
 
 
 @contextlib.contextmanager
@@ -82,9 +74,9 @@ def query(
     *,
     time_s: float = TIME_S,
 ) -> Iterator[Iterator[pa.RecordBatch]]:
-    """The result of one query, batch by batch, the first of which is empty; raises as ``ask``.
+    """Run one query; yield its batches, the first of which is empty; raises as ``ask``.
 
-    time_s: how long the query, and who takes its rows, may take.
+    time_s: seconds for the query and for the consumer of its rows.
     """
     if _SHOW_TABLES.fullmatch(text):
         yield iter([_shown(snapshot)])
@@ -132,38 +124,35 @@ def _shown(snapshot: Snapshot) -> pa.RecordBatch:
 
 
 def tables_of(snapshot: Snapshot, text: str) -> list[str]:
-    """The record types and views that a query reads; raises UsageError as ``ask``."""
+    """Return the record types and views that a query reads; raises UsageError as ``ask``."""
     return [] if _SHOW_TABLES.fullmatch(text) else _tables_of(select(text), snapshot)
 
 
 def _tables_of(tree: dict[str, Any], snapshot: Snapshot) -> list[str]:
-    """The record types and views that a query reads; raises UsageError where it reads others."""
     plugins = snapshot.dataset.plugins
     known = {
         lowered(name): name
         for name in (*plugins.record_type_names(), *plugins.views, *snapshot.dataset.record_types)
     }
     named: list[str] = []
-    for read in reads(tree):
-        if not read.called and lowered(read.name) in known:
-            named.append(known[lowered(read.name)])
-        elif read.called and read.name not in _ROWS_OF_NOTHING:
+    for name, is_function in reads(tree):
+        if not is_function and lowered(name) in known:
+            named.append(known[lowered(name)])
+        elif not is_function:
+            raise UsageError(f"no table {name!r}", remedy=suggestion(name, set(known.values())))
+        elif name not in _ROWS_OF_NOTHING:
             raise UsageError(
-                f"{read.name}() reads what is not a table of this dataset",
+                f"{name}() reads what is not a table of this dataset",
                 remedy="name a record type or a view; 'show tables' lists them",
-            )
-        elif not read.called:
-            raise UsageError(
-                f"no table {read.name!r}", remedy=f"{suggestion(read.name, set(known.values()))}"
             )
     return list(dict.fromkeys(named))
 
 
 def _plain_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows with whole numbers as 64 bits, fractions as floats, intervals as seconds.
+    """Convert large integers to 64 bits, decimals to floats, and intervals to seconds.
 
-    Columns of one name are numbered.  Raises UsageError for a number that is too large, or a type
-    that nobody can be given.
+    Repeated column names are numbered. Raises UsageError for a number that is too large, or a type
+    that no answer can hold.
     """
     seen: dict[str, int] = {}
     names, columns = [], []

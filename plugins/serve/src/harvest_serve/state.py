@@ -1,4 +1,4 @@
-"""The datasets that are served, each opened at one commit until another is in force."""
+"""The datasets that are served, each opened at one commit until the next."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import quote, urlencode
@@ -28,16 +28,16 @@ from .problems import Damaged, NotFound, Refused
 from .settings import check_settings, settings_key
 
 KEPT: Final = 64
-"""Answers that are kept of a state: findings, reports, counts, facets."""
+"""Answers that are cached for a snapshot: findings, reports, counts, facets."""
 
 NAMED: Final = 20
-"""Problems of a damaged dataset that are named."""
+"""Problems of a damaged dataset that are listed."""
 
 LOOK_S: Final = 30.0
-"""So long, what was found when a dataset's files were looked at is not looked for again."""
+"""Seconds for which the result of a check for damage is kept."""
 
 ATTEMPTS: Final = 20
-"""Commits that may come in between, one for each time that a question is asked."""
+"""How often a question is asked again because of a commit meanwhile."""
 
 Answer = TypeVar("Answer")
 Arguments = ParamSpec("Arguments")
@@ -46,7 +46,7 @@ Arguments = ParamSpec("Arguments")
 class Place:
     """A dataset as addresses name it.
 
-    location: as it was given, absolute; label: what pages call it.
+    location: absolute path; label: its name on pages.
     """
 
     def __init__(self, name: str, location: Path, label: str = "") -> None:
@@ -55,22 +55,22 @@ class Place:
         self.label = label or name
 
     def to(self, *places: str, **query: Any) -> str:
-        """The address of one of its pages; query: values by name, those that are None left out."""
+        """Return the address of one of its pages; query: parameters, of which None is left out."""
         path = "/".join(quote(place, safe="") for place in places)
         given = urlencode({key: value for key, value in query.items() if value is not None})
         return f"/d/{quote(self.name)}/{path}{'?' if given else ''}{given}"
 
     def rows(self, table: str, pairs: Iterable[tuple[str, str]]) -> str:
-        """The address of a table's page that shows what the pairs ask."""
+        """Return the address of a table's page with these parameters."""
         asked = urlencode(list(pairs))
         return f"{self.to('table', table)}{'?' if asked else ''}{asked}"
 
 
 class Snapshot(Place):
-    """A dataset in the state that one commit put in force.
+    """A dataset at one commit.
 
-    commit: names the state; dataset: opened in it.
-    scratch: where rows of views are while they are asked for.
+    commit: its token; dataset: opened at it.
+    scratch: where rows of views are written while questions read them.
     given: settings of views and reports that the server was started with.
     """
 
@@ -85,8 +85,13 @@ class Snapshot(Place):
         self._kept: OrderedDict[Hashable, _Once] = OrderedDict()
         self._lock = threading.Lock()
 
+    def is_in_force(self) -> bool:
+        """Return whether the dataset is still there, without a later commit."""
+        state = self.dataset.sink.state
+        return (state / "manifest.json").exists() and self.dataset.is_current()
+
     def keep(self, key: Hashable, make: Callable[[], Answer]) -> Answer:
-        """What ``make`` gives, made once for a key; the keys that are asked for least go first."""
+        """Return ``make()``, computed once for a key; the least recently used keys are dropped."""
         with self._lock:
             once = self._kept.setdefault(key, _Once())
             self._kept.move_to_end(key)
@@ -96,21 +101,21 @@ class Snapshot(Place):
         return answer
 
     def summary(self) -> dict[str, Any]:
-        """What it holds, as ``harvest show`` says it."""
+        """Return what it holds, as ``harvest show`` does."""
         return self.keep("summary", self.dataset.summary)
 
     def view(self, name: str, settings: Mapping[str, Any]) -> pl.LazyFrame:
-        """A view with settings of a request; raises UsageError for one that may be a file."""
+        """Return a view with a request's settings; raises UsageError for one that may be a file."""
         check_settings(self.dataset.plugins.views[name], settings)
         return self.dataset.view(name, **settings)
 
     def report(self, name: str, settings: Mapping[str, Any]) -> Any:
-        """A report with settings of a request; raises UsageError as ``view``."""
+        """Return a report with settings of a request; raises UsageError as ``view``."""
         check_settings(self.dataset.plugins.reports[name], settings)
         return self.dataset.report(name, **settings)
 
     def given_in_words(self, name: str) -> str:
-        """The settings that the server was started with for a view or report; files by name."""
+        """Describe the server's settings for a view or report; files by name."""
         plugins = self.dataset.plugins
         spec = plugins.views.get(name) or plugins.reports.get(name)
         return "" if spec is None else self.given.in_words(spec)
@@ -119,7 +124,7 @@ class Snapshot(Place):
 def kept(
     make: Callable[Concatenate[Snapshot, Arguments], Answer],
 ) -> Callable[Concatenate[Snapshot, Arguments], Answer]:
-    """A function of a state, which is asked once for its arguments; see ``Snapshot.keep``."""
+    """Cache a function of a snapshot for its arguments; see ``Snapshot.keep``."""
     signature = inspect.signature(make)
 
     @functools.wraps(make)
@@ -134,7 +139,7 @@ def kept(
 
 
 class _Once:
-    """A value that is made when it is first asked for; others who ask meanwhile wait for it."""
+    """A value that is computed on first use; concurrent callers wait for it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -148,7 +153,7 @@ class _Once:
 
 
 class Served(Place):
-    """One dataset that was given on the command line."""
+    """One dataset of the command line."""
 
     def __init__(
         self, name: str, location: Path, scratch: Scratch, given: Given, label: str
@@ -157,45 +162,38 @@ class Served(Place):
         self._scratch = scratch
         self._given = given
         self._lock = threading.Lock()
-        self._opened: tuple[Any, Snapshot] | None = None
+        self._opened: Snapshot | None = None
         self._looking = threading.Lock()
-        self._looked: tuple[Any, float, Damaged | None] = (None, 0.0, None)
+        self._looked: tuple[Snapshot | None, float, Damaged | None] = (None, 0.0, None)
 
     def current(self) -> Snapshot:
-        """The state in force; it is opened again only where the manifest is another file by now.
+        """Return the current snapshot; the dataset is reopened only where its commit changed.
 
-        Raises Damaged, with what ``harvest verify`` says, or DatasetError where there is none.
+        Raises Damaged, with what ``harvest verify`` says, or DatasetError where no dataset is
+        there.
         """
         with self._lock:
-            mark = self._mark()
-            if self._opened is not None and self._opened[0] == mark and mark is not None:
-                return self._opened[1]
             try:
-                dataset = harvest.open(self.location)
+                if self._opened is None or not self._opened.is_in_force():
+                    dataset = harvest.open(self.location)
+                    self._opened = Snapshot(self, dataset, self._scratch, self._given)
+                return self._opened
             except UsageError:
                 raise
             except DatasetError as error:
-                # without its manifest, this is all that `harvest verify` can say, too
+                # without a manifest, `harvest verify` can say only this, too
                 raise Damaged(
                     error.message,
                     where=error.where or str(self.location),
                     problems=[str(error)],
                     remedy=error.remedy or f"harvest verify {self.location}",
                 ) from error
-            before = self._opened
-            if before is not None and before[1].commit == str(dataset.manifest.token):
-                snapshot = before[1]  # the same state: what is kept of it holds
-            else:
-                snapshot = Snapshot(self, dataset, self._scratch, self._given)
-            self._opened = (mark, snapshot)
-            return snapshot
 
     def ask(self, ask: Callable[[Snapshot], Answer]) -> Answer:
-        """What a question gives of the state in force, or of the next one.
+        """Return ``ask(snapshot)`` for the current snapshot, or for the next one.
 
-        It is asked again where a commit took away what was asked.  Raises DatasetChanged where
-        ATTEMPTS did, and Damaged, with what ``harvest verify`` says, where the dataset cannot be
-        read.
+        Asks again where a commit removed files during the question. Raises DatasetChanged after
+        ATTEMPTS, and Damaged, with what ``harvest verify`` says, for an unreadable dataset.
         """
         for _ in range(ATTEMPTS):
             with contextlib.suppress(DatasetChanged):
@@ -219,47 +217,30 @@ class Served(Place):
             raise damage from error
 
     def _look_for_damage(self, snapshot: Snapshot) -> Damaged | None:
-        """What ``harvest verify`` says, which reads all files; it holds for LOOK_S."""
+        """Return what ``harvest verify`` says, at most once in LOOK_S, because it reads all."""
         with self._looking:
-            mark, until, found = self._looked
-            if mark != self._mark() or until < time.monotonic():
-                found = self._damage(snapshot.dataset.verify())
-                self._looked = (self._mark(), time.monotonic() + LOOK_S, found)
-            return found
-
-    def _damage(self, texts: Sequence[str]) -> Damaged | None:
-        if not texts:
-            return None
-        more = [f"and {len(texts) - NAMED} more"] if len(texts) > NAMED else []
-        return Damaged(
-            "the dataset is damaged",
-            where=str(self.location),
-            problems=[*texts[:NAMED], *more],
-            remedy=f"harvest verify {self.location} --repair",
-        )
-
-    def _mark(self) -> tuple[int, ...] | None:
-        """What changes with each commit: the manifest is replaced as a whole."""
-        for state in (
-            self.location / "_harvest",
-            self.location.with_name(f"{self.location.name}._harvest"),
-        ):
-            try:
-                found = (state / "manifest.json").stat()
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            return (found.st_ino, found.st_mtime_ns, found.st_size)
-        return None
+            looked, until, damage = self._looked
+            if looked is snapshot and time.monotonic() < until:
+                return damage
+            texts = snapshot.dataset.verify()
+            more = [f"and {len(texts) - NAMED} more"] if len(texts) > NAMED else []
+            damage = Damaged(
+                "the dataset is damaged",
+                where=str(self.location),
+                problems=[*texts[:NAMED], *more],
+                remedy=f"harvest verify {self.location} --repair",
+            )
+            self._looked = snapshot, time.monotonic() + LOOK_S, damage if texts else None
+            return self._looked[2]
 
 
 _PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def serve(datasets: Iterable[tuple[Path, Given]], scratch: Scratch) -> dict[str, Served]:
-    """Datasets with their settings, by a name for addresses: that of the file or directory.
+    """Return datasets with their settings by address name, which is the file or directory name.
 
-    Pages show where datasets of the same name are.  Raises the first error where no dataset can be
-    opened.
+    Datasets of the same name have their path as label. Raises the first error where none opens.
     """
     places = [(each.expanduser().absolute(), given) for each, given in datasets]
     names = Counter(location.name for location, _ in places)
@@ -284,7 +265,7 @@ def serve(datasets: Iterable[tuple[Path, Given]], scratch: Scratch) -> dict[str,
 
 
 def find_served(request: Request) -> Served:
-    """The dataset that a request's address names; raises NotFound where none is served so."""
+    """Return the dataset that a request's address names; raises NotFound for an unknown name."""
     known: dict[str, Served] = request.app.state.served
     wanted = request.path_params["dataset"]
     if wanted not in known:

@@ -1,4 +1,4 @@
-"""The tables of a dataset, record types and views: what they are, and their rows."""
+"""The tables of a dataset, record types and views: their descriptions and rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from harvest import Column, UsageError
 from harvest.commands.declared import columns_of, columns_of_record
-from harvest.errors import suggestion
+from harvest.errors import UnknownTypeError, suggestion
 from harvest.model.frames import polars_schema
 
 from .engine.apart import Apart
@@ -22,20 +22,19 @@ from .engine.statements import check_condition
 from .filters import OPERATORS, kind_of, where_sql
 from .problems import NotFound
 from .questions import Question
-from .settings import SettingOf, settings_in_words, settings_key
+from .settings import settings_in_words, settings_key
 from .state import Snapshot, kept
 
 MOST_ROWS: Final = 10_000
-"""Rows of one answer at most; ``downloads`` gives all."""
+"""Largest number of rows of one answer; ``downloads`` gives all."""
 
 
 @attrs.frozen(kw_only=True)
 class Table:
     """A record type or view of a dataset.
 
-    kind: ``record type`` or ``view``; rows: how many, where known without building it.
-    doc: what its rows are; first, last: the span of times in its rows, of record types that have
-    times.
+    kind: ``record type`` or ``view``; rows: None for a view, which is not computed for it.
+    doc: what a row is; first, last: the time span of a record type with times.
     """
 
     name: str
@@ -48,7 +47,7 @@ class Table:
 
 @kept
 def tables(snapshot: Snapshot) -> list[Table]:
-    """Record types with rows, by name, and the views that the dataset can serve."""
+    """List record types that have rows, by name, and the views that the dataset can serve."""
     dataset, plugins = snapshot.dataset, snapshot.dataset.plugins
     types = plugins.record_types(dataset.record_types)
     held = [
@@ -71,9 +70,9 @@ def tables(snapshot: Snapshot) -> list[Table]:
 
 @attrs.frozen
 class Described:
-    """A column: its name, type in words (``integer``, ``number``, ``text``, ``time``, ``boolean``,
-    ``date``, ``time of day``, ``bytes``, ``list``, ``map``, ``structure``), unit, meaning, and the
-    format in which people are shown its values, as ``harvest.Column`` has it.
+    """A column: name, type in words (``integer``, ``number``, ``text``, ``time``, ``boolean``,
+    ``date``, ``time of day``, ``bytes``, ``list``, ``map``, ``structure``), unit, meaning, and its
+    format as in ``harvest.Column``.
     """
 
     name: str
@@ -86,18 +85,13 @@ class Described:
 
 @attrs.frozen(kw_only=True)
 class Description:
-    """A table with its columns, the most important first, and the settings that it takes."""
+    """A table with its columns, the most important first, and its settings."""
 
     name: str
     kind: str
     doc: str
     columns: tuple[Described, ...]
-    settings: tuple[SettingOf, ...]
-
-    @property
-    def by_name(self) -> dict[str, Described]:
-        """The columns, by name."""
-        return {column.name: column for column in self.columns}
+    settings: list[dict[str, Any]]
 
     @property
     def types(self) -> dict[str, str]:
@@ -120,23 +114,20 @@ def check_table(snapshot: Snapshot, table: str) -> None:
 def describe(
     snapshot: Snapshot, table: str, settings: Mapping[str, Any] | None = None
 ) -> Description:
-    """What a table's rows and columns mean; settings of a view by name, as text or values.
+    """Describe a table's rows and columns; settings: of a view by name, as text or values.
 
-    Raises NotFound where nothing has this name, UsageError for settings that it does not take.
+    Raises NotFound for an unknown name, UsageError for settings that the table does not take.
     """
     check_table(snapshot, table)
-    dataset, plugins = snapshot.dataset, snapshot.dataset.plugins
-    is_view = table in plugins.views
-    if not is_view and settings:
+    view = snapshot.dataset.plugins.views.get(table)
+    if view is not None:
+        schema, doc = snapshot.view(table, settings or {}).collect_schema(), view.doc
+    elif settings:
         raise UsageError(f"{table} is a record type, which has no settings")
-    if is_view:
-        schema = snapshot.view(table, settings or {}).collect_schema()
-        declared = columns_of(plugins.views[table], plugins)
-        doc = plugins.views[table].doc
     else:
-        kind = dataset.record_type(table)
-        schema = pl.Schema(polars_schema(kind))
-        declared, doc = columns_of_record(kind), kind.doc
+        kind = snapshot.dataset.record_type(table)
+        schema, doc = pl.Schema(polars_schema(kind)), kind.doc
+    declared = declared_columns(snapshot, table)
     listed = [*(n for n in declared if n in schema), *(n for n in schema if n not in declared)]
     columns = []
     for name in listed:
@@ -145,11 +136,22 @@ def describe(
         columns.append(Described(name, type_, column.unit, column.doc, column.format, fitting))
     return Description(
         name=table,
-        kind="view" if is_view else "record type",
+        kind="view" if view else "record type",
         doc=doc,
         columns=tuple(columns),
-        settings=settings_in_words(plugins.views[table]) if is_view else (),
+        settings=settings_in_words(view) if view else [],
     )
+
+
+def declared_columns(snapshot: Snapshot, table: str) -> Mapping[str, Column]:
+    """Return the declared columns of a record type or view, by name; none of an unknown one."""
+    plugins = snapshot.dataset.plugins
+    if table in plugins.views:
+        return columns_of(plugins.views[table], plugins)
+    try:
+        return columns_of_record(snapshot.dataset.record_type(table))
+    except UnknownTypeError:
+        return {}
 
 
 def _type(kind: pl.DataType) -> str:
@@ -173,7 +175,7 @@ def _type(kind: pl.DataType) -> str:
 
 
 def rows(snapshot: Snapshot, table: str, asked: Question) -> tuple[pa.Table, int]:
-    """The rows of a table that are asked for, MOST_ROWS at most, and how many there are that fit.
+    """Return at most MOST_ROWS rows that a question asks for, and the number of matches.
 
     Raises NotFound, or UsageError for a column, operator, value or setting that does not fit.
     """
@@ -191,7 +193,7 @@ def rows(snapshot: Snapshot, table: str, asked: Question) -> tuple[pa.Table, int
         ) as engine:
             if asked.sort:
                 found = _sort(engine, files, sql, values, f"LIMIT {limit} OFFSET {offset}")
-                found = found.select(list(asked.columns or files.columns))
+                found = found.select(list(asked.columns or files.types))
             else:
                 found = engine.table(f"{sql} LIMIT {limit} OFFSET {offset}", values)
             return found, _count(snapshot, table, types, files, asked, engine)
@@ -200,7 +202,7 @@ def rows(snapshot: Snapshot, table: str, asked: Question) -> tuple[pa.Table, int
 def _sort(
     engine: Guarded | Apart, files: Files, sql: str, values: Sequence[Any], limit: str
 ) -> pa.Table:
-    """Some of the rows in an order: first which, by their places alone, and then these rows."""
+    """Sort by reading first only the places of rows in order, then the rows at these places."""
     places = engine.table(f"{sql} {limit}", values)
     wanted = list(zip(places[FILE].to_pylist(), places[ROW].to_pylist(), strict=True))
     picked = engine.table(files.pick(wanted))
@@ -212,15 +214,15 @@ def _sort(
 def query(
     types: Mapping[str, str], files: Files, asked: Question, places: Sequence[str] | None = None
 ) -> tuple[str, list[Any]]:
-    """The SQL of all rows that fit, in their order, with its values.
+    """Return the SQL of all matching rows in order, and its values.
 
     types: of the table's columns, by name; files: of its rows.
-    places: columns of ``files`` that are read instead of those that are asked for.
+    places: columns of ``files`` to read instead of the question's columns.
     """
     for name in (*(asked.columns or ()), *(name for name, _ in asked.sort)):
         if name not in types:
             raise UsageError(f"no column is named {name!r}", remedy=suggestion(name, types))
-    wanted = ", ".join(quote_name(name) for name in (places or asked.columns or files.columns))
+    wanted = ", ".join(quote_name(name) for name in (places or asked.columns or files.types))
     clause, values = where_sql(asked.where, types, check_condition(asked.condition))
     order = [
         f"{quote_name(name)} {'DESC' if down else 'ASC'} NULLS LAST" for name, down in asked.sort
@@ -239,14 +241,9 @@ def _count(
     asked: Question,
     engine: Guarded | Apart,
 ) -> int:
-    """How many rows fit; counted once."""
     if not asked.where and not asked.condition and table in snapshot.dataset.record_types:
         return snapshot.dataset.record_types[table]
     clause, values = where_sql(asked.where, types, asked.condition)
-
-    def count() -> int:
-        found = engine.table(f"SELECT count(*) AS n FROM ({files.select}){clause}", values)
-        return int(found["n"][0].as_py())
-
+    sql = f"SELECT count(*) AS n FROM ({files.select}){clause}"
     key = ("count", table, settings_key(asked.settings), asked.where, asked.condition)
-    return snapshot.keep(key, count)
+    return snapshot.keep(key, lambda: int(engine.table(sql, values)["n"][0].as_py()))

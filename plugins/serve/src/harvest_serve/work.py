@@ -1,8 +1,7 @@
-"""Running what is asked in a thread: a few at a time, for a limited time, while its client waits.
+"""Run questions in threads: a few at a time, for a limited time, while the client waits.
 
-``await answer(request, served, ask)`` gives what ``ask(snapshot)`` makes of the state in force.
-What runs below it registers how it is stopped with ``stopping``; it is stopped when the client
-leaves or its time is over.
+``await answer(request, served, ask)`` returns ``ask(snapshot)`` for the current snapshot. Work
+below it registers with ``stopping`` how to stop it, for when the client leaves or the time is over.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, copy_context
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from starlette.requests import Request
 
@@ -24,16 +23,16 @@ if TYPE_CHECKING:
     from .state import Served, Snapshot
 
 AT_ONCE: Final = 4
-"""Questions that are answered at the same time."""
+"""Questions that run at the same time."""
 
 WAITING: Final = 200
 """Questions that may wait for their turn."""
 
 TURN_S: Final = 60.0
-"""How long a question may wait for its turn."""
+"""Seconds that a question may wait for its turn."""
 
 TIME_S: Final = 30.0
-"""How long one question may take."""
+"""Seconds that one question may run."""
 
 _POLL_S: Final = 0.1
 
@@ -41,11 +40,11 @@ Answer = TypeVar("Answer")
 
 
 class Left(Exception):
-    """The client is gone; nobody reads what would be answered."""
+    """The client has disconnected, so that an answer has no reader."""
 
 
 class Ticket:
-    """One question that is at work: it can be stopped from outside."""
+    """One running question, which another thread can stop."""
 
     def __init__(self) -> None:
         self.stopped = False
@@ -53,7 +52,7 @@ class Ticket:
         self._lock = threading.Lock()
 
     def stop(self) -> None:
-        """Stop what is at work, now and whatever it begins later."""
+        """Stop current work and whatever the question begins later."""
         with self._lock:
             self.stopped = True
             for stop in self._stop:
@@ -61,7 +60,7 @@ class Ticket:
 
     @contextlib.contextmanager
     def stopping(self, stop: Callable[[], object]) -> Iterator[None]:
-        """Inside, ``stop`` is called where the question is stopped."""
+        """Call ``stop`` when the question is stopped inside this context."""
         with self._lock:
             if self.stopped:
                 raise Left
@@ -77,20 +76,21 @@ _ticket: ContextVar[Ticket] = ContextVar("ticket", default=Ticket())  # noqa: B0
 
 
 def stopping(stop: Callable[[], object]) -> AbstractContextManager[None]:
-    """Inside, ``stop`` is called from another thread when the client leaves or time is over."""
+    """Call ``stop`` from another thread when the client leaves or time is over, inside this
+    context.
+    """
     return _ticket.get().stopping(stop)
 
 
 def is_stopped() -> bool:
-    """Whether the question that this thread answers was stopped."""
+    """Return whether the question of this thread was stopped."""
     return _ticket.get().stopped
 
 
 class Turns:
-    """So many questions at the same time; the others wait, and of these not too many.
+    """A limit of questions at the same time, and of those that wait.
 
-    Questions with SQL that a user wrote have as many turns of their own: it may take all of its
-    time, and no page waits for it.
+    Questions with a user's own SQL have a separate limit, so that pages do not wait for them.
     """
 
     def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING) -> None:
@@ -98,7 +98,7 @@ class Turns:
         self._left = at_once + waiting
 
     async def take(self, *, written: bool = False) -> None:
-        """Wait for a turn; raises Busy where there is none."""
+        """Wait for a turn; raises Busy where too many wait, or for too long."""
         if self._left <= 0:
             raise Busy("too many questions at the same time")
         self._left -= 1
@@ -112,18 +112,9 @@ class Turns:
             raise
 
     def give_back(self, *, written: bool = False) -> None:
-        """Let another have the turn that was taken."""
+        """End the turn that was taken."""
         self._free[written].release()
         self._left += 1
-
-    @contextlib.asynccontextmanager
-    async def one(self) -> Any:
-        """Wait for a turn, and have it inside."""
-        await self.take()
-        try:
-            yield
-        finally:
-            self.give_back()
 
 
 async def answer(
@@ -134,11 +125,11 @@ async def answer(
     time_s: float = TIME_S,
     written: bool = False,
 ) -> Answer:
-    """What a question gives of the state in force: ``ask`` gets one snapshot, in a thread.
+    """Run ``ask`` in a thread with the current snapshot, and return its result.
 
-    All that a page shows is asked in one call, so that it is of one state.
-    time_s: how long it may take; written: whether SQL of a user's is in it.
-    Raises what it raises, Refused where its time is over, Left where the client is gone.
+    A page asks for all that it shows in one call, so that it shows one commit.
+    time_s: seconds that it may take; written: whether it runs a user's own SQL.
+    Raises the errors of ``ask``, Refused where its time is over, Left where the client is gone.
     """
     turns: Turns = request.app.state.turns
     return await run_in_turn(
@@ -154,11 +145,11 @@ async def run_in_turn(
     time_s: float = TIME_S,
     written: bool = False,
 ) -> Answer:
-    """What a function gives that may take long, run in a thread; raises as ``answer``.
+    """Run a function that may take long in a thread, and return its result; raises as ``answer``.
 
-    has_left: whether nobody waits for it any more; it is stopped where it is cancelled, too.
-    The turn is taken until the work has ended, though its answer was given up before: a view that
-    is being made cannot be stopped, and of such work, too, no more is done at the same time.
+    has_left: returns whether the client is gone. Cancelling the call stops the function, too.
+    The turn lasts until the function ends, even after its client gave up: a view that is being
+    computed cannot be stopped, and its work counts for the limit.
     """
     await turns.take(written=written)
     try:
@@ -178,7 +169,7 @@ async def run_in_turn(
 
 
 def _start(function: Callable[[], Answer]) -> tuple[asyncio.Future[Answer], Ticket]:
-    """What a function gives that runs in a thread from now on, and how it is stopped."""
+    """Start a function in a thread; return its future and the ticket that stops it."""
     ticket = Ticket()
     context = copy_context()
     context.run(_ticket.set, ticket)
@@ -190,10 +181,10 @@ def _start(function: Callable[[], Answer]) -> tuple[asyncio.Future[Answer], Tick
         except BaseException as error:  # noqa: BLE001 - who waits for it raises it
             future.set_exception(error)
 
-    # a daemon: Ctrl-C waits for none of them
+    # a daemon, so that Ctrl-C need not wait for it
     threading.Thread(target=run, daemon=True, name="answer").start()
     waited = asyncio.wrap_future(future)
-    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen by nobody
+    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # errors are seen
     return waited, ticket
 
 

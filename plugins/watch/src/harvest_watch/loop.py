@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -51,20 +51,41 @@ class WatchOptions:
     wait_s: float = 0.0
 
 
-class Reporter:
-    """Receiver of a watch's reports; a display overrides the methods that it needs."""
+class Lines:
+    """Prints a line for each round that committed something; remarks go to standard error."""
+
+    def __init__(self, *, json: bool = False) -> None:
+        self.json = json
+        self.sums = Counter(part=0, row=0, reject=0)
 
     def committed(self, result: RunResult) -> None:
         """Report that a round committed something."""
+        now = datetime.now().astimezone()
+        account = result.account
+        counts = {"part": len(result.parts), "row": account.written, "reject": account.rejected}
+        self.sums.update(counts)
+        if self.json:
+            print_json_line({"time": now.isoformat(), **result.document()})
+        else:
+            dropped = f", {len(result.dropped)} dropped" if result.dropped else ""
+            print(f"{now:%Y-%m-%d %H:%M:%S}  {_in_words(counts)}{dropped}")
+        sys.stdout.flush()
 
     def note(self, text: str) -> None:
         """Report a remark; each is made once."""
+        remark(text)
 
     def stopped(self, rounds: int) -> None:
         """Report a normal end; rounds: number of rounds that committed something."""
+        done = count_in_words(rounds, "round")
+        self.note(f"stopped after {done}: {_in_words(self.sums)}")
 
 
-def watch(recipe: Recipe, options: WatchOptions, reporter: Reporter | None = None) -> ExitCode:
+def _in_words(counts: Mapping[str, int]) -> str:
+    return ", ".join(count_in_words(number, word) for word, number in counts.items())
+
+
+def watch(recipe: Recipe, options: WatchOptions, reporter: Lines | None = None) -> ExitCode:
     """Harvest now, and again whenever inputs have changed, until asked to stop.
 
     A signal (see ``harvest.interrupt``) between rounds ends the watch after a last round; a signal
@@ -116,12 +137,12 @@ class _Watch:
         recipe: Recipe,
         options: WatchOptions,
         inputs: Inputs,
-        reporter: Reporter | None,
+        reporter: Lines | None,
     ):
         self.recipe = recipe
         self.options = options
         self.inputs = inputs
-        self.reporter = reporter or Reporter()
+        self.reporter = reporter or Lines()
         self.patience_s = PATIENCE_ROUNDS * max(options.every_s, options.settle_s)
         self.bell = Bell()
         self.listening = Listening(
@@ -320,36 +341,3 @@ class _Watch:
         if len(self.noted) > _NOTED:
             self.noted.popitem(last=False)
         self.reporter.note(text)
-
-
-class Lines(Reporter):
-    """Prints a line for each round that committed something; remarks go to standard error."""
-
-    def __init__(self, *, json: bool) -> None:
-        self.json = json
-        self.parts = self.rows = self.rejects = 0
-
-    def committed(self, result: RunResult) -> None:
-        now = datetime.now().astimezone()
-        account = result.account
-        parts, rows, rejects = len(result.parts), account.written, account.rejected
-        self.parts, self.rows = self.parts + parts, self.rows + rows
-        self.rejects += rejects
-        if self.json:
-            print_json_line({"time": now.isoformat(), **result.document()})
-        else:
-            dropped = f", {len(result.dropped)} dropped" if result.dropped else ""
-            print(f"{now:%Y-%m-%d %H:%M:%S}  {_sum(parts, rows, rejects)}{dropped}")
-        sys.stdout.flush()
-
-    def note(self, text: str) -> None:
-        remark(text)
-
-    def stopped(self, rounds: int) -> None:
-        total = _sum(self.parts, self.rows, self.rejects)
-        self.note(f"stopped after {count_in_words(rounds, 'round')}: {total}")
-
-
-def _sum(parts: int, rows: int, rejects: int) -> str:
-    counts = {"part": parts, "row": rows, "reject": rejects}
-    return ", ".join(count_in_words(number, word) for word, number in counts.items())

@@ -210,7 +210,7 @@ class Export:
         return table_schema(fields.append(pa.field(PIECE, pa.int64())), comments), doc, made
 
     def _bring(self, name: str, table: DeltaTable | None) -> None:
-        """Replace the rows of pieces that are no longer in the dataset by those of new pieces."""
+        """Replace the rows of pieces that left the dataset by those of new pieces."""
         divided = self._partition
         if table is not None:
             present = next(iter(table.metadata().partition_columns), None)

@@ -17,9 +17,9 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import UsageError
+from harvest.model.json import encode_frame
 
 from ..pieces import PIECE, ROW
-from .nested import NUL_SHOWN, json_texts
 
 CHANGED: Final = "harvest_changed"
 PLACES: Final = {
@@ -33,7 +33,12 @@ PLACES: Final = {
 """The columns that end a table, their types and what they mean."""
 
 JSON: Final = "jsonb"
+NUL_SHOWN: Final = r"\x00"
+"""Replaces a NUL, as other bytes that a text cannot hold."""
+
 _NUL: Final = re.compile(b"\0")
+_NUL_ESCAPE: Final = "\\u0000"
+_ESCAPES: Final = re.compile(r"\\(?:u0000|.)", re.DOTALL)
 _FIRST_MICROSECOND: Final = -210_866_803_200_000_000
 _FIRST_DAY: Final = -2_440_588
 _PLAIN: Final[Mapping[str, Any]] = {
@@ -174,7 +179,7 @@ def _marks(changes: Mapping[str, pl.Series], rows: int) -> pl.Series:
 def _encoded(series: pl.Series, column: Column) -> tuple[pl.Series, pl.Series | None]:
     """Encode a column; gives also a mask of changed values, None if none changed."""
     if column.sql_type == JSON:
-        return json_texts(series)
+        return _json_texts(series)
     changed = None
     if isinstance(series.dtype, pl.Array):
         series = series.arr.to_list()
@@ -232,3 +237,46 @@ def _without_nul(series: pl.Series) -> tuple[pl.Series, pl.Series]:
     frame = series.alias(name).to_frame()
     found = found.fill_null(value=False)
     return frame.select(shown).to_series(), frame.select(found).to_series()
+
+
+def _json_texts(series: pl.Series) -> tuple[pl.Series, pl.Series | None]:
+    """Encode maps, structs and lists of them as binary jsonb: a byte 1, then JSON text.
+
+    The text is that of harvest's JSON Lines: NaN and infinities are words, bytes are base64.
+    Gives also a mask of changed values, None if none changed.
+    An object of jsonb has each key once: a map that has one twice is an array of its pairs.
+    """
+    texts, changed = _texts(series), None
+    if (twice := _with_a_key_twice(series)).any():
+        pairs = series.list.eval(pl.element().struct.rename_fields(["name", "value"]))
+        texts, changed = _texts(pairs).zip_with(twice, texts), twice
+    with_nul = texts.str.contains(_NUL_ESCAPE, literal=True)
+    if with_nul.any():
+        shown = texts.map_elements(_without_nul_escapes, return_dtype=pl.String)
+        differs = shown != texts
+        texts, changed = shown, differs if changed is None else changed | differs
+    sent = pl.select(pl.when(series.is_not_null()).then("\x01" + texts)).to_series()
+    return sent, changed if changed is not None and changed.any() else None
+
+
+def _texts(series: pl.Series) -> pl.Series:
+    texts = encode_frame(series.alias("v").to_frame())
+    return texts.str.strip_prefix('{"v":').str.head(-1)
+
+
+def _with_a_key_twice(series: pl.Series) -> pl.Series:
+    """Mask the maps (lists of structs of key and value) with a duplicate key."""
+    inner = series.dtype.inner if isinstance(series.dtype, pl.List) else None
+    if not isinstance(inner, pl.Struct) or [f.name for f in inner.fields] != ["key", "value"]:
+        return pl.repeat(False, len(series), dtype=pl.Boolean, eager=True)
+    keys = series.list.eval(pl.element().struct.field("key"))
+    return (keys.list.n_unique() < keys.list.len()).fill_null(value=False)
+
+
+def _without_nul_escapes(text: str) -> str:
+    """Replace NUL escapes in JSON text; other escapes stay."""
+
+    def shown(match: re.Match[str]) -> str:
+        return match[0] if match[0] != _NUL_ESCAPE else NUL_SHOWN.replace("\\", "\\\\")
+
+    return _ESCAPES.sub(shown, text)

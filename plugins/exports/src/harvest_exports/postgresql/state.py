@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final
+from datetime import datetime
+from typing import Any, Final
 
 import attrs
 import pyarrow as pa
@@ -19,11 +20,11 @@ from ..names import literal, quoted
 from ..pieces import Piece
 from .columns import Column
 from .database import Database
-from .runs import RUNS, RUNS_DECLARED, keep_runs
 
 EXPORT: Final = "harvest_export"
 TABLES: Final = "harvest_tables"
 PIECES: Final = "harvest_pieces"
+RUNS: Final = "harvest_runs"
 FORMAT: Final = 2
 
 _DECLARED: Final = {
@@ -43,7 +44,13 @@ _DECLARED: Final = {
         '"table" text NOT NULL, piece integer NOT NULL, key text NOT NULL, run text NOT NULL, '
         'rows bigint NOT NULL, file text NOT NULL, PRIMARY KEY ("table", piece)',
     ),
-    RUNS: RUNS_DECLARED,
+    RUNS: (
+        "The runs that wrote the dataset, by their number. Null where the record of a run is "
+        "missing or does not say it; counts are of what the run itself read.",
+        "number bigint PRIMARY KEY, run text NOT NULL, action text, started timestamptz, "
+        "ended timestamptz, exit_code bigint, partitions bigint, read bigint, written bigint, "
+        "rejected bigint, failed bigint, problem text",
+    ),
 }
 OWN_TABLES: Final = frozenset(_DECLARED)
 """Names that no table of rows has."""
@@ -56,6 +63,20 @@ _PIECE: Final = pa.schema(
         ("run", pa.string()),
         ("rows", pa.int64()),
         ("file", pa.string()),
+    ]
+)
+
+
+_COUNTS: Final = ("read", "written", "rejected", "failed")
+_RUN: Final = pa.schema(
+    [
+        ("number", pa.int64()),
+        ("run", pa.string()),
+        ("action", pa.string()),
+        ("started", pa.timestamp("us", "UTC")),
+        ("ended", pa.timestamp("us", "UTC")),
+        *((name, pa.int64()) for name in ("exit_code", "partitions", *_COUNTS)),
+        ("problem", pa.string()),
     ]
 )
 
@@ -127,7 +148,7 @@ class State:
             manifest.token,
             len(manifest.runs),
         )
-        keep_runs(self._database, self.schema, dataset)
+        _keep_runs(self._database, self.schema, dataset)
 
     def keep(self, held: Held) -> None:
         """Record the state of a table."""
@@ -236,3 +257,31 @@ def _held(database: Database, schema: str) -> dict[str, Held]:
             tables[table].files.add(file)
             tables[table].unused = max(tables[table].unused, last + 1)
     return found
+
+
+def _keep_runs(database: Database, schema: str, dataset: Dataset) -> None:
+    """Update the table of runs: send those since the last export."""
+    where, runs = quoted(schema, RUNS), dataset.manifest.runs
+    last = database.rows(f"SELECT number, run FROM {where} ORDER BY number DESC LIMIT 1")
+    known = last[0][0] + 1 if last else 0
+    if known > len(runs) or (known and runs[known - 1] != last[0][1]):
+        database.execute(f"DELETE FROM {where}")  # the dataset went back, and on from there
+        known = 0
+    if known < len(runs):
+        rows = [
+            {"number": number, **_run(record)}
+            for number, record in enumerate(dataset.runs(skip=known), start=known)
+        ]
+        table = pa.Table.from_pylist(rows, schema=_RUN)
+        database.load(schema, RUNS, _RUN, iter([table]))
+
+
+def _run(record: Mapping[str, Any]) -> dict[str, Any]:
+    times = {name: record.get(name) for name in ("started", "ended")}
+    account = record.get("account")
+    return {
+        **{name: record.get(name) for name in ("run", "action", "exit_code", "partitions")},
+        **{name: datetime.fromisoformat(time) if time else None for name, time in times.items()},
+        **{name: sum(each[name] for each in account) if account else None for name in _COUNTS},
+        "problem": printable(record["problem"]) if record["problem"] else None,
+    }

@@ -1,5 +1,5 @@
-"""How rows are read: Parquet files by DuckDB, which reaches nothing but these.
+"""Rows read from Parquet files by DuckDB, which can open only these files.
 
-``scratch`` is where rows that are in no Parquet file are written while the server runs;
-``files`` says in which files the rows of a table are; ``guarded`` opens these alone.
+``scratch`` writes rows that are in no Parquet file, while the server runs; ``files`` finds the
+files of a table's rows; ``guarded`` opens only these.
 """

@@ -1,7 +1,7 @@
-"""Queries with a user's text in them: each runs in a process of its own, which can be ended.
+"""Queries with a user's text: each runs in its own process, which can be killed.
 
-DuckDB does not count all memory that a query takes, and cannot be interrupted in all that it does;
-and what fells it would fell the server.
+DuckDB does not count all memory of a query, and cannot be interrupted everywhere. Its crash would
+end the server.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from harvest_serve.work import Left, is_stopped, stopping
 from .nursery import LENGTH
 
 DATA_MB: Final = 400
-"""What the process of one query may hold in addition to what it begins with."""
+"""Memory that the process of one query may use in addition to its start."""
 
 TIME_S: Final = 30.0
-"""How long one query may take; ``work`` may end it before."""
+"""Seconds that one query may take; ``work`` may end it sooner."""
 
 BATCH_ROWS: Final = 8_192
 BATCH_BYTES: Final = 32 * 2**20
-"""What so many rows may hold."""
+"""Largest size of one batch."""
 
 AT_ONCE: Final = 4
-"""Such queries at the same time; two of them may be downloads."""
+"""Queries at the same time; two of them may be downloads."""
 
 
 class Nursery:
-    """The process that makes those of the queries; it is there when it is first needed."""
+    """The process that forks a process for each query; started on first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -50,7 +50,7 @@ class Nursery:
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for a turn, unless the client leaves, and have it inside."""
+        """Wait for a turn, unless the client leaves, and hold it inside this context."""
         while not self._turns.acquire(timeout=0.1):
             if is_stopped():
                 raise Left
@@ -60,13 +60,13 @@ class Nursery:
             self._turns.release()
 
     def child(self) -> socket.socket:
-        """A socket to a new process; it ends when this is closed."""
+        """Return a socket to a new process, which ends when the socket is closed."""
         ours, theirs = socket.socketpair()
         with theirs, self._lock:
             for _ in range(2):
                 try:
                     socket.send_fds(self._start(), [b"q"], [theirs.fileno()])
-                except OSError:  # it was ended by somebody
+                except OSError:  # the nursery was killed
                     self._close()
                 else:
                     return ours
@@ -83,13 +83,13 @@ class Nursery:
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     pass_fds=[theirs.fileno()],
-                    start_new_session=True,  # Ctrl-C is for the server
+                    start_new_session=True,  # Ctrl-C must reach only the server
                 )
         return self._control
 
     def _close(self) -> None:
         if self._control is not None and self._process is not None:
-            self._control.close()  # it ends
+            self._control.close()  # the nursery ends
             self._process.wait()
         self._control = self._process = None
 
@@ -98,7 +98,7 @@ _nursery: Final = Nursery()
 
 
 class Apart:
-    """DuckDB in a process of its own for each query; see ``guarded.open_engine``."""
+    """DuckDB in a separate process for each query; see ``guarded.open_engine``."""
 
     def __init__(
         self, config: Mapping[str, Any], setup: Sequence[str], failed: Callable[..., Exception]
@@ -114,20 +114,20 @@ class Apart:
         self._failed = failed
 
     def table(self, sql: str, values: Sequence[Any] = ()) -> pa.Table:
-        """The result of a query, whole."""
+        """Return the whole result of a query."""
         return pa.Table.from_batches(list(self.batches(sql, values)))
 
     def batches(
         self, sql: str, values: Sequence[Any] = (), time_s: float = TIME_S
     ) -> Iterator[pa.RecordBatch]:
-        """The result of a query, batch by batch: no more is made than is taken, and a little.
+        """Yield the result of a query in batches; little more is computed than is consumed.
 
-        time_s: how long the query, and who takes its rows, may take.
+        time_s: seconds for the query and for the consumer of its rows.
         """
         return self._batches({**self._asked, "sql": sql, "values": list(values), "time_s": time_s})
 
     def parse(self, text: str) -> tuple[list[str], str | None]:
-        """The types of the statements in a text, and the tree of the one that is a SELECT."""
+        """Return the types of a text's statements, and as JSON the tree of a single SELECT."""
         (found,) = self._batches({**self._asked, "parse": text})
         return found["kinds"][0].as_py(), found["tree"][0].as_py()
 
@@ -135,7 +135,7 @@ class Apart:
         with _nursery.turn(), _nursery.child() as talk:
 
             def stop() -> None:
-                with contextlib.suppress(OSError):  # it has ended
+                with contextlib.suppress(OSError):  # already closed
                     talk.shutdown(socket.SHUT_RDWR)
 
             with stopping(stop), talk.makefile("rb") as answers:

@@ -1,4 +1,4 @@
-"""In which Parquet files the rows of a table are: those of the dataset, or one made of them."""
+"""The Parquet files of a table's rows: those of the dataset, or one written from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from polars import selectors
 
-from harvest import DatasetChanged, PartFile
 from harvest.model.frames import seconds
 from harvest_serve.settings import settings_key
 
@@ -24,34 +23,30 @@ if TYPE_CHECKING:
 
 FILE: Final = "harvest file"
 ROW: Final = "harvest row"
-"""More columns than a table's own, which say where a row is: its order in the dataset."""
+"""Columns in addition to a table's own, which give a row's position in the dataset."""
 
 
 MOST_PICKED: Final = 200
-"""Files from which some rows are picked one by one."""
+"""Most files from which rows are picked individually."""
 
 
 @attrs.frozen
 class Files:
-    """Parquet files that hold a table's rows, in its order.
+    """Parquet files with a table's rows, in its order.
 
     select: the SQL of all its rows, with its columns as they are declared, FILE and ROW.
-    types: the type of SQL of each column, by name; FILE and ROW are not among them.
+    types: the SQL type of each column, by name, without FILE and ROW.
     """
 
     paths: tuple[Path, ...]
     select: str
     types: Mapping[str, str]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(self.types)
-
     def pick(self, places: Iterable[tuple[int, int]]) -> str:
-        """The SQL of the rows at some places, each FILE and ROW, in no order; as ``select``.
+        """Return the SQL of the rows at some places (FILE, ROW), in no order; columns as
+        ``select``.
 
-        From each file these rows alone are read, where DuckDB would look for all in each.
+        Each file is read only for its own rows; a plain condition makes DuckDB search every file.
         """
         by_file: dict[int, list[int]] = {}
         for file, row in places:
@@ -78,9 +73,9 @@ class Files:
 def files_of(
     snapshot: Snapshot, table: str, settings: Mapping[str, Any] | None = None
 ) -> Iterator[Files]:
-    """The files of a record type or view; they stay inside.
+    """Give the files of a record type or view, which exist inside this context.
 
-    Raises UsageError where nothing has this name, or for settings that the view does not take.
+    Raises UsageError for an unknown name, or for settings that the view does not take.
     """
     direct = None
     if table not in snapshot.dataset.plugins.views:
@@ -101,7 +96,7 @@ def files_of(
 
 
 def _plain(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Columns that Parquet and SQL have: durations are seconds, categories and nothing are text."""
+    """Convert columns for Parquet and SQL: durations to seconds, categories and nulls to text."""
     return frame.with_columns(
         seconds(selectors.duration().dt.total_microseconds()),
         (selectors.categorical() | selectors.enum()).cast(pl.String),
@@ -110,7 +105,7 @@ def _plain(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _in_place(snapshot: Snapshot, name: str) -> Files | None:
-    """The dataset's own files of a record type, where each is a Parquet file of its rows alone."""
+    """Return the dataset's files of a record type, if these are Parquet files of its rows alone."""
     kind = snapshot.dataset.record_type(name)
     files = snapshot.dataset.files(name)
     taken: dict[str, int] = {}
@@ -121,17 +116,9 @@ def _in_place(snapshot: Snapshot, name: str) -> Files | None:
             return None
         taken[file.path] = taken.get(file.path, 0) + file.rows
     if not files or any(f.file_rows not in (None, taken[f.path]) for f in files):
-        return None  # no rows, or some of a file's are another state's
-    paths = dict.fromkeys(_path(snapshot, file) for file in files)
+        return None  # no rows, or a file also has rows of another commit
+    paths = dict.fromkeys(map(snapshot.dataset.sink.held_in, files))
     return _files(tuple(paths), kind.arrow_schema)
-
-
-def _path(snapshot: Snapshot, file: PartFile) -> Path:
-    sink = snapshot.dataset.sink
-    path = sink.held_in(file)
-    if not path.is_file() and not snapshot.dataset.is_current():
-        raise DatasetChanged("another commit is in force", where=str(path), remedy="ask again")
-    return path
 
 
 def _files(paths: tuple[Path, ...], declared: pa.Schema | None) -> Files:
@@ -150,6 +137,6 @@ def _files(paths: tuple[Path, ...], declared: pa.Schema | None) -> Files:
 
 
 def _cast(name: str, kind: str, is_there: bool) -> str:
-    """The SQL of a column as a type; of no values where the file has no such column."""
+    """Return the SQL of a column as a type; NULL where the file has no such column."""
     value = quote_name(name) if is_there else "NULL"
     return f"CAST({value} AS {kind}) AS {quote_name(name)}"

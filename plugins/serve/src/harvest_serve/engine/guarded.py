@@ -1,7 +1,7 @@
-"""DuckDB that reaches some Parquet files and nothing else, with limits, for one question.
+"""DuckDB for one question, limited, with access to some Parquet files and nothing else.
 
-Each question has an instance of its own, so that none sees, slows by its settings, or takes the
-memory of another.
+Each question has its own instance, so that none sees another's data, changes its settings, or takes
+its memory.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from harvest_serve.work import Left, is_stopped, stopping
 from .apart import TIME_S, Apart
 
 MEMORY_MB: Final = 100
-"""What one question may hold."""
+"""Memory for one question."""
 
 WIDE_MB: Final = 200
-"""What one that a user wrote, or that puts all rows in order, may hold."""
+"""Memory for a question with a user's SQL, or that sorts all rows."""
 
 SPILL: Final = "4GB"
-"""What one question may put on disk where memory is short."""
+"""Disk space for one question that exceeds its memory."""
 
 THREADS: Final = max(1, min(4, os.cpu_count() or 1))
 
@@ -53,10 +53,10 @@ _USERS_FAULT: Final = frozenset(
         *("Permission", "NotImplemented", "Syntax", "InvalidType", "TypeMismatch", "Sequence"),
     )
 )
-"""What the text of a query may have done, by the names of DuckDB's exceptions."""
+"""DuckDB exceptions that the text of a query may cause, by name."""
 
 _ADVICE: Final = re.compile(r"[^.\n]*\b(?:SET|PRAGMA|INSTALL|LOAD) [^\n]*")
-"""A sentence of DuckDB's that advises to change a setting, which nobody can here."""
+"""DuckDB's advice to change a setting, which is not possible here."""
 
 _SIZE: Final = frozenset({"OutOfMemoryException", "MemoryError", "TooWide", "ArrowMemoryError"})
 
@@ -64,38 +64,38 @@ _numbers: Final = itertools.count(1)
 
 
 def quote_name(name: str) -> str:
-    """A name in SQL."""
+    """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def text(value: str) -> str:
-    """A text in SQL."""
+    """Quote a text for SQL."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def literal(paths: Iterable[Path]) -> str:
-    """A list of paths in SQL."""
+    """Return a list of paths in SQL."""
     return f"[{', '.join(text(str(path)) for path in paths)}]"
 
 
 class Guarded:
-    """One instance of DuckDB in this process; ``open_engine`` makes it."""
+    """An instance of DuckDB in this process; ``open_engine`` makes it."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
     def table(self, sql: str, values: Sequence[Any] = ()) -> pa.Table:
-        """The result of a query, whole."""
+        """Return the whole result of a query."""
         with self._running():
             return self._connection.sql(sql, params=list(values)).to_arrow_table()
 
     def batches(
         self, sql: str, values: Sequence[Any] = (), time_s: float = TIME_S
     ) -> Iterator[pa.RecordBatch]:
-        """The result of a query, batch by batch, the first of which is empty.
+        """Yield the result of a query in batches, the first of which is empty.
 
-        No more is read than is taken.  time_s: how long the query, and who takes its rows, may
-        take; looked at between batches.
+        Rows are read as they are consumed. time_s: seconds for the query and the consumer of its
+        rows, checked between batches.
         """
         end = time.monotonic() + time_s
         with self._running():
@@ -122,7 +122,7 @@ class Guarded:
 
 
 def _error_of(kind: str, said: str, *, written: bool = True) -> HarvestError:
-    """What an error of DuckDB means to who asked; written: whether their text may be at fault."""
+    """Translate an error of DuckDB; written: whether the user's text may have caused it."""
     if kind in _SIZE:
         return Refused(
             "this needs more memory than one question may take",
@@ -146,13 +146,13 @@ def open_engine(
     written: bool = False,
     whole: bool = False,
 ) -> Iterator[Guarded | Apart]:
-    """A DuckDB that can read these files alone; no setting of it can be changed any more.
+    """Open a DuckDB that can read only these files, with locked settings.
 
-    setup: statements that are run before it is locked, such as views.
-    spill: a directory for what is more than MEMORY_MB, up to SPILL; none without.
-    written: whether a user's text is in its queries: then each runs in a process of its own, and
-        what is wrong may come from them.
-    whole: whether all columns of all rows may have to be put in order, by one thread.
+    setup: statements to run before the lock, such as views.
+    spill: a directory for data above the memory limit, up to SPILL; None for no such data.
+    written: whether queries contain a user's text. Each then runs in its own process, and errors
+    may be the user's.
+    whole: whether one thread may have to sort all columns of all rows.
     """
     own = None if spill is None else spill / str(next(_numbers))
     config = {**_CONFIG, "memory_limit": f"{MEMORY_MB}MB"}
@@ -184,9 +184,9 @@ def open_engine(
 
 
 def parse(query: str) -> tuple[list[str], str | None]:
-    """The types of the statements in a text, and as JSON the tree of one that is a SELECT.
+    """Return the types of a text's statements, and as JSON the tree of a single SELECT.
 
-    Raises UsageError where it is not SQL.
+    Raises UsageError where the text is not SQL.
     """
     with open_engine((), written=True) as engine:
         assert isinstance(engine, Apart)
@@ -194,7 +194,7 @@ def parse(query: str) -> tuple[list[str], str | None]:
 
 
 def names_and_types(source: str, paths: Iterable[Path]) -> dict[str, str]:
-    """The columns of a source of rows, each with its type in SQL."""
+    """Return the columns of a row source, each with its SQL type."""
     with open_engine(paths) as guarded:
         found = guarded.table(f"DESCRIBE FROM {source}")
     return dict(
@@ -203,7 +203,7 @@ def names_and_types(source: str, paths: Iterable[Path]) -> dict[str, str]:
 
 
 def types_of(schema: pa.Schema) -> dict[str, str]:
-    """The columns of Arrow's schema, each with its type in SQL."""
+    """Return the columns of an Arrow schema, each with its SQL type."""
     with duckdb.connect(":memory:") as connection:
         found = connection.from_arrow(schema.empty_table())
         return dict(zip(found.columns, map(str, found.types), strict=True))

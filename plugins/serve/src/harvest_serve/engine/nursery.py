@@ -1,14 +1,13 @@
-"""A small process that makes one for each question: ``python -m harvest_serve.engine.nursery FD``.
+"""A small process that forks one for each question: ``python -m harvest_serve.engine.nursery FD``.
 
-It has DuckDB and Arrow imported, and so makes a process in a moment.  FD is a socket over which it
-gets one socket for each question.  The process that it makes reads the question there, answers
-there, and ends; immediately, whatever it does, when the other end closes or its time is over.  It
-imports nothing of harvest.
+It imports DuckDB and Arrow first, so that a fork starts in a moment, and nothing of harvest. FD is
+a socket that passes one socket for each question. The forked process reads the question there,
+answers there, and ends. It ends immediately when the other end closes or its time is over.
 
-A question is a JSON document behind its length: ``config`` and ``setup`` of DuckDB, ``sql`` and
+A question is a JSON document after its length: ``config`` and ``setup`` of DuckDB, ``sql`` and
 ``values`` of one query, ``batch_rows``, ``batch_bytes``, ``time_s`` and ``data_mb``; or ``parse``,
-a text.  An answer is ``A`` and a stream of Arrow, or nothing; then ``E`` and a JSON document
-behind its length: empty, or ``kind`` and ``text`` of an error.
+a text. An answer is ``A`` and an Arrow stream, or nothing; then ``E`` and a JSON document after its
+length: empty, or ``kind`` and ``text`` of an error.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ LENGTH = struct.Struct("!Q")
 
 
 class TooWide(Exception):
-    """A few rows hold more than may be given."""
+    """A batch exceeds the largest size."""
 
 
 def main() -> None:
-    """Make processes until the other end closes."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
+    """Fork processes until the other end closes."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system reaps them
     control = socket.socket(fileno=int(sys.argv[1]))
-    pa.array([])  # it imports pandas where that is installed: here once, not in each process
+    pa.array([])  # imports pandas if installed: once here, not in each fork
     while True:
         said, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not said:
@@ -52,7 +51,6 @@ def main() -> None:
 
 
 def _answer(talk: socket.socket) -> None:
-    """Answer one question, and end the process."""
     code = 1
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -75,15 +73,15 @@ def _answer(talk: socket.socket) -> None:
 
 
 def _end(talk: socket.socket, time_s: float) -> None:
-    """End the process when nobody waits for it, or its time is over."""
+    """End the process when the client is gone or its time is over."""
     waiting = select.poll()
-    waiting.register(talk, select.POLLIN)  # nothing comes any more but the end
+    waiting.register(talk, select.POLLIN)  # only the end can still come
     waiting.poll(time_s * 1000)
     os._exit(2)
 
 
 def _limit(data_mb: int) -> None:
-    """Let the process have this much memory in addition to what it has."""
+    """Limit the memory that the process may use in addition to what it has."""
     with contextlib.suppress(OSError, ValueError):  # a system without /proc has other limits
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - quicker
             now = int(file.read().split()[5]) * resource.getpagesize()
@@ -102,29 +100,18 @@ def _run(asked: dict[str, Any], out: Any) -> None:
         if kinds == ["SELECT"]:
             query = connection.execute("SELECT json_serialize_sql(?)", [asked["parse"]])
             tree = query.fetchone()[0]
-        _write(out, iter([pa.RecordBatch.from_pydict({"kinds": [kinds], "tree": [tree]})]))
-        return
-    found = connection.sql(asked["sql"], params=asked["values"])
-    reader = found.to_arrow_reader(asked["batch_rows"])
-    empty = pa.RecordBatch.from_pylist([], reader.schema)
-    _write(out, _bound(empty, reader, asked["batch_bytes"]))
-
-
-def _bound(empty: pa.RecordBatch, reader: Any, most: int) -> Any:
-    yield empty
-    for batch in reader:
-        if batch.nbytes > most:
-            raise TooWide(f"{batch.num_rows} rows hold {batch.nbytes:,} bytes")
-        yield batch
-
-
-def _write(out: Any, batches: Any) -> None:
-    first = next(batches)
+        first, others = pa.RecordBatch.from_pydict({"kinds": [kinds], "tree": [tree]}), []
+    else:
+        found = connection.sql(asked["sql"], params=asked["values"])
+        others = found.to_arrow_reader(asked["batch_rows"])
+        first = pa.RecordBatch.from_pylist([], others.schema)
     out.write(b"A")
     with pa.ipc.new_stream(out, first.schema) as writer:
         writer.write_batch(first)
         out.flush()
-        for batch in batches:
+        for batch in others:
+            if batch.nbytes > asked["batch_bytes"]:
+                raise TooWide(f"{batch.num_rows} rows hold {batch.nbytes:,} bytes")
             writer.write_batch(batch)
             out.flush()
 

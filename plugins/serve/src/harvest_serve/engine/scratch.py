@@ -1,7 +1,7 @@
-"""A private directory for rows that lie in no Parquet file of a dataset, such as those of views.
+"""A private directory for rows that are in no Parquet file of a dataset, such as those of views.
 
-It goes with the server.  One that a killed server left behind goes when the next one starts: each
-is locked as long as its server runs.
+The server removes it at its end. The next server to start removes the directory of a killed one:
+each is locked while its server runs.
 """
 
 from __future__ import annotations
@@ -22,26 +22,25 @@ _PREFIX: Final = "harvest-serve-"
 _LOCK: Final = "lock"
 
 MOST_BYTES: Final = 2 * 2**30
-"""Bytes of files that are kept at most, without those in use."""
+"""Most bytes of files that are kept, not counting those in use."""
 
 
 class Scratch:
-    """Files that are made once for a key, and removed when others need the room."""
+    """Files that are written once for a key, and removed when others need the space."""
 
-    def __init__(self, directory: Path, lock: int) -> None:
+    def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.spill = directory / "spill"
         self.spill.mkdir()
-        self._lock_of_directory = lock
         self._files: OrderedDict[Hashable, _File] = OrderedDict()
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
 
     @contextlib.contextmanager
     def file(self, key: Hashable, make: Callable[[Path], None]) -> Iterator[Path]:
-        """The Parquet file of a key, which ``make`` writes when it is first asked for.
+        """Give the Parquet file of a key, which ``make`` writes on first use.
 
-        Inside it is not removed.
+        The file exists inside this context.
         """
         with self._lock:
             if key not in self._files:
@@ -75,14 +74,9 @@ class Scratch:
                     self._files.pop(key).path.unlink()
                     total -= size
 
-    def close(self) -> None:
-        """Remove the directory."""
-        shutil.rmtree(self.directory, ignore_errors=True)
-        os.close(self._lock_of_directory)
-
 
 class _File:
-    """A file that is made once; how many use it."""
+    """A file that is written once, with the number of its users."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -93,20 +87,18 @@ class _File:
 
 @contextlib.contextmanager
 def scratch() -> Iterator[Scratch]:
-    """A directory of this server's own, which goes at the end; others' leftovers go now."""
+    """Make a directory for this server, removed at the end; remove those of killed servers, too."""
     _sweep(Path(tempfile.gettempdir()))
-    directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    lock = os.open(directory / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    made = Scratch(directory, lock)
-    try:
-        yield made
-    finally:
-        made.close()
+    with (
+        tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name,
+        (Path(name) / _LOCK).open("wb") as lock,
+    ):
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield Scratch(Path(name))
 
 
 def _sweep(parent: Path) -> None:
-    """Remove what killed servers of this user left behind."""
+    """Remove directories that killed servers of this user left."""
     for directory in parent.glob(f"{_PREFIX}*"):
         try:
             found = directory.lstat()
@@ -114,11 +106,11 @@ def _sweep(parent: Path) -> None:
                 continue
             lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
-            continue  # another's, or one that is being made
+            continue  # another user's, or still being made
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            continue  # its server runs
+            continue  # its server is running
         else:
             shutil.rmtree(directory, ignore_errors=True)
         finally:

@@ -1,4 +1,4 @@
-"""SQL that a user wrote, as DuckDB's tree: that it is one query or condition, and what it reads."""
+"""A user's own SQL as DuckDB's syntax tree: check that it is one query, and find what it reads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import string
 from collections.abc import Iterator
 from typing import Any, Final
 
-import attrs
 import orjson
 
 from harvest import UsageError
@@ -18,37 +17,29 @@ from .guarded import parse
 _ASCII: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 MOST_LETTERS: Final = 100_000
-"""Letters of a query."""
+"""Most characters of a query."""
 
 _ABOUT_ITSELF: Final = frozenset(
     {"current_setting", "getvariable", "json_serialize_plan", "get_block_size", "format_type"}
 )
-"""Functions that show DuckDB's settings, or plan a query that nobody has looked at."""
+"""Functions that show DuckDB's settings, or plan a query that was not checked."""
 
 _INTERNAL: Final = re.compile(r"(?:duckdb|pragma|pg(?!_typeof$))_")
-"""Names of functions that read its catalog."""
+"""Names of functions that read DuckDB's catalog."""
 
 _IDLE: Final = frozenset({"sleep_ms", "pg_sleep"})
-"""Functions that do nothing, and take the turn of another query for it."""
-
-
-@attrs.frozen
-class Read:
-    """Something that stands where a table does: a table, or a function where ``called``."""
-
-    name: str
-    called: bool = False
+"""Functions that only wait, and keep a turn from another query."""
 
 
 def lowered(name: str) -> str:
-    """A name as DuckDB compares it: in small letters, of ASCII alone."""
+    """Lower the ASCII letters of a name, as DuckDB compares names."""
     return name.translate(_ASCII)
 
 
 def check_condition(condition: str | None) -> str | None:
-    """An SQL condition on one table's columns, as it is given.
+    """Check an SQL condition on one table's columns, and return it.
 
-    Raises UsageError for what is none, or asks other tables.
+    Raises UsageError for a text that is not a condition, or that reads other tables.
     """
     if condition is None or not condition.strip():
         return None
@@ -70,7 +61,7 @@ def check_condition(condition: str | None) -> str | None:
 
 
 def select(text: str, what: str = "query") -> dict[str, Any]:
-    """The tree of the one SELECT that a text is."""
+    """Return the syntax tree of a text that is one SELECT; raises UsageError for any other text."""
     if len(text) > MOST_LETTERS:
         raise UsageError(f"the {what} has {len(text):,} letters", remedy="write a shorter one")
     kinds, found = parse(text)
@@ -101,7 +92,6 @@ def select(text: str, what: str = "query") -> dict[str, Any]:
 
 
 def _check_functions(tree: Any) -> None:
-    """Raise UsageError where a query calls a function that shows the database, or only waits."""
     for node in _nodes(tree):
         if node.get("class") != "FUNCTION":
             continue
@@ -116,7 +106,6 @@ def _check_functions(tree: Any) -> None:
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Every node of a tree, in no order."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -127,12 +116,12 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
             waiting += node
 
 
-def reads(tree: Any) -> Iterator[Read]:
-    """What a tree of a query reads, but for what its own ``WITH`` names.
+def reads(tree: Any) -> Iterator[tuple[str, bool]]:
+    """Yield each table that a query's tree reads, and whether this is a function.
 
-    A name of a ``WITH`` stands for its rows only inside the query that it begins, and there only
-    behind its own body, or in it where it is recursive. Everywhere else the same name is a table's:
-    DuckDB has tables of its own, which say where files are.
+    Rows of its own ``WITH`` are left out. Their name is known only inside its query, after its own
+    body, or within it if it is recursive. Elsewhere the same name is a table: DuckDB has internal
+    tables, which show where files are.
     """
     waiting: list[tuple[Any, frozenset[str]]] = [(tree, frozenset())]
     while waiting:
@@ -143,18 +132,18 @@ def reads(tree: Any) -> Iterator[Read]:
             continue
         kind = node.get("type")
         if kind == "TABLE_FUNCTION" and "function" in node:
-            yield Read(lowered(str(node["function"].get("function_name", "?"))), called=True)
+            yield lowered(str(node["function"].get("function_name", "?"))), True
         elif kind == "SHOW_REF" and node.get("table_name"):
-            yield Read(str(node["table_name"]))
+            yield str(node["table_name"]), False
         elif kind == "BASE_TABLE":
             path = node["qualified_name"]["path"]
             if len(path) != 1 or lowered(path[0]) not in known:
-                yield Read(".".join(path))
+                yield ".".join(path), False
         rest = dict(node)
         for entry in (rest.pop("cte_map", None) or {}).get("map", ()):
             waiting.append((entry["value"], known))
             known |= {lowered(entry["key"])}
         if kind == "RECURSIVE_CTE_NODE":
-            # only its second part reads the rows that it has made
+            # only its second part reads its own rows
             waiting.append((rest.pop("right"), known | {lowered(rest["cte_name"])}))
         waiting += [(each, known) for each in rest.values()]

@@ -1,7 +1,7 @@
-"""What the tools answer: plain values that a model can hold, with the unit of each number.
+"""The answers of the tools: plain values, small enough for a model, with the units of numbers.
 
-Rows are cut at MOST_ROWS and at MOST_CHARACTERS; an answer says how many there are, how many of
-them it shows, and how to ask for the rest.
+MOST_ROWS and MOST_CHARACTERS limit the rows. An answer says how many rows match, how many it shows,
+and how to ask for the rest.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from harvest_serve.questions import Question
 from harvest_serve.state import Served, Snapshot
 
 MOST_ROWS: Final = 200
-"""Rows that one answer shows at most."""
+"""Most rows of one answer."""
 
 MOST_CHARACTERS: Final = 40_000
-"""Characters of rows, or of a report's text, that one answer holds at most: about 10,000 words."""
+"""Most characters of rows, or of a report's text, in one answer: about 10,000 words."""
 
 MOST_EXACT: Final = 2**53
-"""Integers up to this are exact for who reads numbers of JSON as floats."""
+"""Largest integer that is exact for clients that read JSON numbers as floats."""
 
 EVIDENCE_ROWS: Final = 5
-"""Rows of evidence that a finding is shown with."""
+"""Most rows of evidence of a finding."""
 
 WIDTH: Final = 120
 """Characters in a line of a report's text."""
@@ -38,12 +38,12 @@ Value = dict[str, Any]
 
 
 def datasets(served: Mapping[str, Served]) -> Value:
-    """The datasets that are served, by the name that the other tools take."""
+    """List the datasets by the name that the other tools take."""
     return {"datasets": [{"dataset": s.name, "location": str(s.location)} for s in served.values()]}
 
 
 def table_list(snapshot: Snapshot) -> Value:
-    """Record types and views of a dataset, with what a row of each is."""
+    """List record types and views of a dataset, with the meaning of a row."""
     listed = [
         {
             "table": each.name,
@@ -59,7 +59,7 @@ def table_list(snapshot: Snapshot) -> Value:
 
 
 def table(snapshot: Snapshot, name: str, settings: Mapping[str, Any]) -> Value:
-    """What a table's columns mean, in which units they are, and which settings it takes."""
+    """Describe a table: its columns with units and meanings, and its settings."""
     found = tables.describe(snapshot, name, settings)
     columns = [
         {"name": c.name, "type": c.type, "unit": c.unit, "meaning": c.doc, "operators": c.operators}
@@ -67,11 +67,11 @@ def table(snapshot: Snapshot, name: str, settings: Mapping[str, Any]) -> Value:
     ]
     named = [
         {
-            "name": each.name,
-            "meaning": each.doc,
-            "type": each.type,
-            "default": each.default or None,
-            "choices": each.choices or None,
+            "name": each["name"],
+            "meaning": each["doc"],
+            "type": each["type"],
+            "default": each["default"] or None,
+            "choices": each["choices"] or None,
         }
         for each in found.settings
     ]
@@ -86,10 +86,10 @@ def table(snapshot: Snapshot, name: str, settings: Mapping[str, Any]) -> Value:
 
 
 def rows(snapshot: Snapshot, name: str, asked: Question) -> Value:
-    """Rows of a record type or view."""
+    """Return rows of a record type or view."""
     limit = min(MOST_ROWS if asked.limit is None else asked.limit, MOST_ROWS)
     found, total = tables.rows(snapshot, name, attrs.evolve(asked, limit=limit))
-    described = tables.describe(snapshot, name, asked.settings).by_name
+    described = {c.name: c for c in tables.describe(snapshot, name, asked.settings).columns}
     shown, cut = _fit(frame_of(found))
     answer = _of(
         snapshot,
@@ -117,21 +117,21 @@ def rows(snapshot: Snapshot, name: str, asked: Question) -> Value:
 
 
 def query(snapshot: Snapshot, text: str, settings: Mapping[str, Mapping[str, Any]]) -> Value:
-    """The result of one SQL query."""
-    found = sql.ask(snapshot, text, limit=MOST_ROWS, settings=settings)
-    shown, cut = _fit(frame_of(found.table))
+    """Return the result of one SQL query."""
+    found, has_more = sql.ask(snapshot, text, limit=MOST_ROWS, settings=settings)
+    shown, cut = _fit(frame_of(found))
     units = {
         name: {c.name: c.unit for c in tables.describe(snapshot, name).columns if c.unit}
         for name in sql.tables_of(snapshot, text)
     }
     answer = _of(
         snapshot,
-        columns=[{"name": f.name, "type": str(f.type)} for f in found.table.schema],
+        columns=[{"name": f.name, "type": str(f.type)} for f in found.schema],
         rows_shown=len(shown),
         rows=shown,
         units_of_the_tables_that_it_reads={name: of for name, of in units.items() if of},
     )
-    if found.cut or cut:
+    if has_more or cut:
         answer["not_shown"] = (
             f"there are more than these {len(shown):,} rows: group, or narrow them with WHERE; "
             "LIMIT and OFFSET give others"
@@ -140,7 +140,7 @@ def query(snapshot: Snapshot, text: str, settings: Mapping[str, Mapping[str, Any
 
 
 def findings(snapshot: Snapshot) -> Value:
-    """What rules conclude, the worst first, each with the first rows of its evidence."""
+    """List findings, the worst first, each with the first rows of its evidence."""
     verdict = reports.findings(snapshot)
     whole = verdict.to_dict()
     room = MOST_CHARACTERS
@@ -156,12 +156,12 @@ def findings(snapshot: Snapshot) -> Value:
 
 
 def report_list(snapshot: Snapshot) -> Value:
-    """The reports that a dataset can serve."""
+    """List the reports that a dataset can serve."""
     listed = [
         {
-            "report": each.name,
-            "meaning": each.doc,
-            "settings": {setting.name: setting.doc for setting in each.settings},
+            "report": each["name"],
+            "meaning": each["doc"],
+            "settings": {setting["name"]: setting["doc"] for setting in each["settings"]},
         }
         for each in reports.reports(snapshot)
     ]
@@ -169,7 +169,7 @@ def report_list(snapshot: Snapshot) -> Value:
 
 
 def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any], section: str | None) -> str:
-    """A report as text, or one section of it."""
+    """Return a report as text, or one section of it."""
     made = reports.report(snapshot, name, settings)
     if section is not None:
         made = made.only(section)
@@ -189,12 +189,11 @@ def _of(snapshot: Snapshot, **found: Any) -> Value:
 
 
 def _known(value: Value) -> Value:
-    """Without unknown values, which need no words."""
     return {key: each for key, each in value.items() if each is not None}
 
 
 def _fit(frame: pl.DataFrame, most: int = MOST_CHARACTERS) -> tuple[list[Any], bool]:
-    """The first rows, as objects, that have no more characters; whether some have no room."""
+    """Return the first rows within a number of characters as objects, and whether more exist."""
     taken: list[Any] = []
     for text in encode_frame(frame):
         most -= len(text)
@@ -205,10 +204,10 @@ def _fit(frame: pl.DataFrame, most: int = MOST_CHARACTERS) -> tuple[list[Any], b
 
 
 def _exact(value: Any) -> Any:
-    """A value of JSON in which integers are text where a reader's floats would round them."""
+    """Return a JSON value with large integers as text, which a reader's floats would round."""
     if isinstance(value, dict):
         return {key: _exact(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_exact(each) for each in value]
-    # bool is an int, too, and small
+    # a bool is an int, too, but small
     return str(value) if isinstance(value, int) and abs(value) > MOST_EXACT else value

@@ -1,30 +1,26 @@
-"""``/mcp`` of the server: the tools over HTTP, each request by itself, behind the same guard."""
+"""The tools over HTTP at ``/mcp``, without sessions, behind the same guard."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
 from harvest_serve.guard import BODY_BYTES
-from harvest_serve.problems import NotFound
 from harvest_serve.state import Served
 from harvest_serve.work import Turns
 
-from . import MISSING, REMEDY
+from . import check_installed
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
 
 class Program:
-    """The tools over HTTP.  What they stand on is loaded when they are first asked for: it takes
-    longer than all the rest of the server.
-    """
+    """The tools over HTTP; the first request imports the slow ``mcp`` package."""
 
     def __init__(self, served: Mapping[str, Served], turns: Turns) -> None:
         self._served = served
@@ -32,20 +28,19 @@ class Program:
         self._wanted = asyncio.Event()
         self._ready = asyncio.Event()
         self._manager: Any = None
-        # a request has one answer: no stream is waited for
+        # POST only: a request has one answer, not a stream
         self.routes = [Route("/mcp", self, methods=["POST"])]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; raises NotFound where what it needs is not installed."""
-        if importlib.util.find_spec("mcp") is None:
-            raise NotFound(MISSING, where="/mcp", remedy=REMEDY)
+        """Answer one request; raises NotFound where ``mcp`` is not installed."""
+        check_installed("/mcp")
         self._wanted.set()
         await self._ready.wait()
         await self._manager.handle_request(scope, receive, send)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Inside, requests are answered."""
+        """Answer requests inside this context."""
         task = asyncio.create_task(self._run())
         try:
             yield
@@ -71,7 +66,7 @@ class Program:
             json_response=True,
             stateless_http=True,
             max_request_body_size=BODY_BYTES,
-            # the guard has looked at Host, by names of its own
+            # the guard has already checked Host
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         return made.session_manager

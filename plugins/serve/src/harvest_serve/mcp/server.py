@@ -1,4 +1,4 @@
-"""The tools of ``harvest mcp`` and ``/mcp``: asked by clients of the protocol; only read."""
+"""The tools of ``harvest mcp`` and ``/mcp``, which only read."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class SqlColumn(BaseModel):
 
 
 class SqlAnswer(BaseModel):
-    """What the tool ``sql`` answers, as values; its text is the same."""
+    """The structured answer of the tool ``sql``; its text is the same."""
 
     dataset: str
     commit: str
@@ -78,7 +78,7 @@ class SqlAnswer(BaseModel):
 
 
 class Tools:
-    """The tools, over some datasets; each method that has a description is one."""
+    """The tools over some datasets; each public method is one."""
 
     def __init__(self, served: Mapping[str, Served], turns: Turns) -> None:
         self._served = served
@@ -180,9 +180,9 @@ class Tools:
     async def _ask(
         self, dataset: str | None, ask: Callable[[Snapshot], Any], *, written: bool = False
     ) -> str:
-        """What a question gives, in its turn; raises ToolError with message, where and remedy.
+        """Run a question in its turn; raises ToolError with message, where and remedy.
 
-        written: whether SQL of who asks is in it.
+        written: whether it runs the client's own SQL.
         """
         try:
             served = self._choose(dataset)
@@ -205,7 +205,7 @@ class Tools:
 
 
 def server(served: Mapping[str, Served], turns: Turns) -> MCPServer[Any]:
-    """The server of the protocol over some datasets; turns: how many questions at the same time."""
+    """Build the protocol's server for some datasets; turns: limits questions at the same time."""
     made: MCPServer[Any] = MCPServer(
         NAME,
         instructions=INSTRUCTIONS,
@@ -218,13 +218,12 @@ def server(served: Mapping[str, Served], turns: Turns) -> MCPServer[Any]:
         *(tools.datasets, tools.tables, tools.table, tools.rows, tools.sql),
         *(tools.findings, tools.reports, tools.report),
     ):
-        # the result of a query is what a program goes on to compute with
+        # programs compute with the result of a query
         made.add_tool(tool, annotations=_READS, structured_output=tool == tools.sql)
     return made
 
 
 def _to_text(answer: Any) -> str:
-    """An answer as JSON without blanks, which would take room; a text as it is."""
     return answer if isinstance(answer, str) else orjson.dumps(answer).decode()
 
 

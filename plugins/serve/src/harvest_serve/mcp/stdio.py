@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from harvest import UsageError, interrupt
+from harvest import interrupt
 from harvest_serve.engine.scratch import scratch
 from harvest_serve.given import Given
 from harvest_serve.state import serve
 from harvest_serve.work import Turns
 
-from . import MISSING, REMEDY
+from . import check_installed
 
 
 def serve_mcp(datasets: Sequence[tuple[Path, Given]]) -> int:
-    """Answer until standard input ends, or Ctrl-C; raises HarvestError where that cannot begin."""
-    if importlib.util.find_spec("mcp") is None:
-        raise UsageError(MISSING, remedy=REMEDY)
+    """Answer until standard input ends, or Ctrl-C; raises HarvestError where it cannot start."""
+    check_installed()
     with interrupt.orderly(), scratch() as directory:
         served = serve(datasets, directory)
-        from .server import server  # of an optional library
+        from .server import server  # needs an optional library
 
         made, failed = server(served, Turns()), list[BaseException]()
 
@@ -33,7 +31,7 @@ def serve_mcp(datasets: Sequence[tuple[Path, Given]]) -> int:
             except BaseException as error:  # noqa: BLE001 - it is raised below
                 failed.append(error)
 
-        # it waits for its input and hears of no signal, so it does not keep the process
+        # a daemon: it blocks on its input, and signals do not reach it
         answering = threading.Thread(target=answer, daemon=True)
         answering.start()
         while answering.is_alive() and not interrupt.requested():

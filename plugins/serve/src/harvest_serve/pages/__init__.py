@@ -1,7 +1,7 @@
-"""The pages for people: ``routes`` of Starlette, and the page that says what went wrong.
+"""The pages for people: their ``routes``, and the error page.
 
-A module for each kind of page asks one state of a dataset, in one question, and gives what it
-found to a template, which escapes it.  All that a page shows is in its address.
+Each kind of page has a module. It asks one snapshot, in one question, and passes the result to a
+template, which escapes it. A page's address holds all of its state.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a table's page shows, as its address says it, and the addresses that it leads to."""
+"""The state of a table's page as its address holds it, and the addresses of its links."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS: Final = 50
 PAGE_SIZES: Final = (25, 50, 100, 250)
 
 OFFERED: Final = (("CSV", "csv"), ("Parquet", "parquet"), ("JSON Lines", "jsonl"))
-"""The forms of downloads that pages offer, as people call them."""
+"""The file formats of downloads, with the names that people see."""
 
 _OWN: Final = ("facet", "exact", "rows", "row", "add", "is", "value", "show")
 _NO_VALUE: Final = ("null", "notnull")
@@ -27,9 +27,9 @@ _NO_VALUE: Final = ("null", "notnull")
 
 @attrs.frozen(kw_only=True)
 class Asked:
-    """A question, and how its answer is shown.
+    """A question, and how a page shows its answer.
 
-    facets: columns whose values are counted; exact: values with all their digits.
+    facets: columns whose values are counted; exact: show values with all their digits.
     rows: of a page.
     """
 
@@ -49,7 +49,7 @@ class Asked:
         return self.question.condition or ""
 
     def pairs(self) -> list[tuple[str, str]]:
-        """The parameters of its address."""
+        """Return the parameters of its address."""
         asked = self.question
         sort = ",".join(f"{'-' if down else ''}{name}" for name, down in asked.sort)
         named = [
@@ -68,30 +68,30 @@ class Asked:
         ]
 
     def pairs_of_all(self) -> list[tuple[str, str]]:
-        """The parameters of all its rows, as programs ask for them."""
+        """Return the parameters by which programs ask for all its rows."""
         kept = attrs.evolve(self.question, offset=0)
         return attrs.evolve(self, question=kept, facets=(), exact=False, rows=ROWS).pairs()
 
     def change(self, **changes: Any) -> Asked:
-        """The same with some of the question changed; from its first row, unless that is given."""
+        """Change parts of the question, and go to its first row unless ``offset`` is given."""
         changed = attrs.evolve(self.question, **({"offset": 0} | changes))
         return attrs.evolve(self, question=changed)
 
     def sorted_by(self, name: str, *, down_first: bool) -> Asked:
-        """By a column alone: one way, the other way, and then not at all."""
+        """Sort by one column: in one direction, then in the other, then not at all."""
         now = dict(self.question.sort[:1]).get(name)
         if now is None:
             return self.change(sort=((name, down_first),))
         return self.change(sort=((name, not now),) if now == down_first else ())
 
     def toggle_facet(self, name: str) -> Asked:
-        """With the values of a column counted, or no more where they are."""
+        """Begin or stop to count the values of a column."""
         others = tuple(each for each in self.facets if each != name)
         return attrs.evolve(self, facets=others if name in self.facets else (*self.facets, name))
 
 
 def asked_of(request: Request) -> Asked:
-    """What a request asks; raises UsageError for a parameter that is unknown or does not fit."""
+    """Read a page's state from a request; raises UsageError for an unknown or invalid parameter."""
     given = request.query_params
     rows = number(given.get("rows"), "rows") or ROWS
     if rows > max(PAGE_SIZES):
@@ -107,9 +107,9 @@ def asked_of(request: Request) -> Asked:
 
 
 def complete(request: Request, asked: Asked) -> Asked | None:
-    """What a form adds to it: a filter, or the columns to show; None where it adds nothing.
+    """Add what a form sends, a filter or the columns to show; None where a form sent nothing.
 
-    A form has a field each for column, operator and value, an address has one parameter.
+    A form sends column, operator and value separately; an address has one parameter for them.
     """
     given = request.query_params
     column, operator = given.get("add"), given.get("is", "")
@@ -124,19 +124,19 @@ def complete(request: Request, asked: Asked) -> Asked | None:
 
 
 def as_parameters(settings: Mapping[str, str]) -> dict[str, str]:
-    """Settings of a view or report as the parameters of an address."""
+    """Return settings of a view or report as parameters of an address."""
     return {f"set.{name}": value for name, value in settings.items()}
 
 
 def filter_in_words(each: Filter) -> str:
-    """A filter: ``state is failed``."""
+    """Describe a filter: ``state is failed``."""
     if each.operator in _NO_VALUE:
         return f"{each.column} {WORDS[each.operator]}"
     return f"{each.column} {WORDS[each.operator]} {each.value or '(empty)'}"
 
 
 def add_filter(asked: Asked, column: str, value: object) -> Asked:
-    """With the rows alone that have a value in a column, or none where that is None."""
+    """Select the rows with a value in a column; None means an unknown value."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     new = Filter(column, "null") if value is None else Filter(column, "eq", text)
     where = asked.question.where
@@ -144,7 +144,7 @@ def add_filter(asked: Asked, column: str, value: object) -> Asked:
 
 
 def downloads(here: Place, table: str, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The forms in which all rows can be had, each with its address."""
+    """Return the file formats for all rows, each with its address."""
     return [
         (label, f"/api/{here.name}/tables/{table}/rows?{urlencode([*pairs, ('form', form)])}")
         for label, form in OFFERED

@@ -1,4 +1,4 @@
-"""A finding by itself, with its evidence as a table."""
+"""A finding on its own page, with its evidence as a table."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from harvest.commands.tables import how_many
 from harvest.findings import Found
 
 from .. import reports, tables
+from ..downloads import frame_of
 from ..problems import NotFound
 from ..questions import Question
 from ..state import Snapshot
 from .asked import as_parameters, downloads
 from .render import page
 from .report import LONG_S
-from .shown import meanings, page_table
+from .shown import page_table, without_empty
 from .start import finding_items
 
 ROWS: Final = 50
@@ -25,7 +26,7 @@ ROWS: Final = 50
 
 @page("finding.html.j2", section="", time_s=LONG_S)
 def finding(snapshot: Snapshot, request: Request) -> dict[str, Any]:
-    """What a rule found, how certain it is, what to do next, and the evidence."""
+    """Show what a rule found, how certain it is, what to do next, and the evidence."""
     rule, number = request.path_params["rule"], request.path_params["number"]
     verdict = reports.findings(snapshot)
     items = finding_items(snapshot, verdict)
@@ -43,7 +44,7 @@ def finding(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     names = tuple(evidence.first.columns)
     wanted = Question(settings=given, condition=evidence.where, columns=names, limit=ROWS)
     rows, total = tables.rows(snapshot, evidence.view, wanted)
-    table, empty = page_table(rows, meanings(snapshot, evidence.view), drop_empty=True)
+    shown, empty = without_empty(frame_of(rows))
     pairs = [*as_parameters(given).items(), ("condition", evidence.where)]
     some = [*pairs, ("columns", ",".join(names))]
     return {
@@ -55,23 +56,21 @@ def finding(snapshot: Snapshot, request: Request) -> dict[str, Any]:
         "counted": f"{how_many(rows.num_rows, 'row', total)} of {evidence.view}",
         "whole": snapshot.rows(evidence.view, pairs),
         "files": downloads(snapshot, evidence.view, some),
-        "shown": table,
+        "shown": page_table(shown, tables.declared_columns(snapshot, evidence.view)),
         "empty": empty,
         "caption": f"Rows of {evidence.view} for which the rule's condition holds",
         "command": _command(snapshot, found),
-        "others": _others(items, at),
+        "others": [
+            (label, items[i]["address"])
+            for label, i in (("Finding before", at - 1), ("Next finding", at + 1))
+            if 0 <= i < len(items)
+        ],
     }
 
 
 def _command(snapshot: Snapshot, found: Found) -> str:
-    """The command that gives the evidence, with the settings that the server was started with."""
+    """Return the command that prints the evidence, with the server's settings."""
     evidence = found.evidence
     given = snapshot.given.of(snapshot.dataset.plugins.views[evidence.view])
     whole = attrs.evolve(evidence, settings={**given, **evidence.settings})
     return whole.command(str(snapshot.location))
-
-
-def _others(items: list[dict[str, Any]], at: int) -> list[tuple[str, str]]:
-    """The findings before and after one."""
-    near = [("Finding before", at - 1), ("Next finding", at + 1)]
-    return [(label, items[i]["address"]) for label, i in near if 0 <= i < len(items)]

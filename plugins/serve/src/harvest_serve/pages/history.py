@@ -1,4 +1,4 @@
-"""The runs that wrote a dataset, and what of their input could not be read."""
+"""The runs that wrote a dataset, and the rejects of their input."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COUNTS: Final = ("partitions", "read", "written", "filtered", "folded", "rejecte
 
 @page("runs.html.j2", section="runs")
 def runs(snapshot: Snapshot, request: Request) -> dict[str, Any]:
-    """The runs, the last first."""
+    """Show the runs, the last first."""
     records = snapshot.dataset.runs()
     kept = sum(1 for each in records if each["state"] == "kept")
     said = count_in_words(len(records), "run")
@@ -68,7 +68,7 @@ def _listed(record: dict[str, Any]) -> dict[str, Any]:
 
 @page("run.html.j2", section="runs")
 def run(snapshot: Snapshot, request: Request) -> dict[str, Any]:
-    """One run: what became of its input, and all that is recorded of it."""
+    """Show one run: the account of its input, and all that is recorded."""
     name = request.path_params["run"]
     records = {each["run"]: each for each in snapshot.dataset.runs()}
     if name not in records:
@@ -84,7 +84,7 @@ def run(snapshot: Snapshot, request: Request) -> dict[str, Any]:
 
 
 def _facts(record: dict[str, Any]) -> list[tuple[str, list[str]]]:
-    """What is recorded, each with its values, as ``harvest runs`` shows it."""
+    """Return what is recorded of a run, as ``harvest runs`` shows it."""
     facts = []
     for key, value in record.items():
         if key in ("account", "problem") or value in (None, [], {}):
@@ -106,7 +106,7 @@ def _facts(record: dict[str, Any]) -> list[tuple[str, list[str]]]:
 
 @page("rejects.html.j2", section="rejects")
 def rejects(snapshot: Snapshot, request: Request) -> dict[str, Any]:
-    """What could not be read: by input, and each with its place and reason."""
+    """Show rejects: their number by input, and each with its position and reason."""
     offset = number(request.query_params.get("offset"), "offset") or 0
     accounts = snapshot.dataset.accounts().filter(pl.col("rejected") > 0)
     inputs = (

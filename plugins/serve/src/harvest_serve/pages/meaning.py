@@ -1,4 +1,4 @@
-"""All tables, and the documentation of each: what its rows and columns mean."""
+"""The list of all tables, and the documentation of each one's rows and columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .report import settings_of
 
 @page("meaning.html.j2", section="tables")
 def meaning(snapshot: Snapshot, request: Request) -> dict[str, Any]:
-    """A table's description, its place in the model, its columns and settings."""
+    """Show a table's description, its place in the model, its columns and settings."""
     name, given = request.path_params["table"], settings_of(request)
     plugins = snapshot.dataset.plugins
     tables.check_table(snapshot, name)
@@ -55,7 +55,7 @@ def meaning(snapshot: Snapshot, request: Request) -> dict[str, Any]:
 
 @page("tables.html.j2", section="tables")
 def table_list(snapshot: Snapshot, request: Request) -> dict[str, Any]:
-    """All record types and views."""
+    """List all record types and views."""
     found, views = tables.tables(snapshot), snapshot.dataset.plugins.views
     return {
         "title": "Tables",

@@ -1,10 +1,9 @@
-"""SQL: a query with its result, and next to it the tables that it can read."""
+"""SQL: a query with its result, and the tables that it can read."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-import attrs
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,7 +13,7 @@ from harvest.errors import UnknownTypeError
 
 from .. import sql, tables
 from ..api import download
-from ..downloads import form_of, stream_sql
+from ..downloads import form_of, frame_of, stream_sql
 from ..engine.guarded import quote_name
 from ..problems import Refused, problem_of
 from ..state import Snapshot
@@ -24,26 +23,12 @@ from .render import page
 from .shown import page_table
 
 ROWS: Final = 500
-"""Rows of a result that a page shows; a download has all."""
-
-
-@attrs.frozen(kw_only=True)
-class Listed:
-    """A table that a query can read.
-
-    columns: None of a view that was not asked about: to know them may take as long as it.
-    problem: why they are unknown.  open: whether they are shown.
-    """
-
-    name: str
-    columns: tuple[tables.Described, ...] | None
-    problem: str
-    open: bool
+"""Rows of a result on a page; a download has all."""
 
 
 @page("sql.html.j2", section="sql")
 def query(snapshot: Snapshot, request: Request) -> dict[str, Any]:
-    """A query and its result."""
+    """Show a query and its result."""
     text = request.query_params.get("query", "")
     found: dict[str, Any] = {
         "title": "SQL",
@@ -63,7 +48,7 @@ def query(snapshot: Snapshot, request: Request) -> dict[str, Any]:
 
 
 async def query_file(request: Request) -> Response:
-    """The whole result of a query as a file."""
+    """Send the whole result of a query as a file."""
     text = request.query_params.get("query", "")
     form = form_of(request.query_params.get("form", ""))
     return await download(
@@ -72,9 +57,9 @@ async def query_file(request: Request) -> Response:
 
 
 def _result(snapshot: Snapshot, text: str) -> dict[str, Any]:
-    result = sql.ask(snapshot, text, limit=ROWS)
-    table, _ = page_table(result.table, {})
-    counted = f"the first {ROWS} rows" if result.cut else how_many(result.table.num_rows, "row")
+    rows, has_more = sql.ask(snapshot, text, limit=ROWS)
+    table = page_table(frame_of(rows), {})
+    counted = f"the first {ROWS} rows" if has_more else how_many(rows.num_rows, "row")
     return {
         "shown": table,
         "counted": counted,
@@ -85,26 +70,34 @@ def _result(snapshot: Snapshot, text: str) -> dict[str, Any]:
     }
 
 
-def _schema(snapshot: Snapshot, about: str) -> dict[str, list[Listed]]:
-    """Record types and views, with the columns of each record type and of the view ``about``."""
-    found: dict[str, list[Listed]] = {"Record types": [], "Views": []}
+def _schema(snapshot: Snapshot, about: str) -> dict[str, list[dict[str, Any]]]:
+    """Return record types and views, with the columns of record types and of the view ``about``.
+
+    The columns of other views are None, because they may take as long to compute as the view.
+    """
+    found: dict[str, list[dict[str, Any]]] = {"Record types": [], "Views": []}
     for each in tables.tables(snapshot):
         columns, problem = None, ""
         try:
             if each.kind == "record type" or each.name == about:
                 columns = tables.describe(snapshot, each.name).columns
         except UnknownTypeError:
-            continue  # nothing declares its columns; a query cannot read it
+            continue  # no plugin declares its columns, so no query can read it
         except UsageError as error:
             problem = str(error)
         found["Views" if each.kind == "view" else "Record types"].append(
-            Listed(name=each.name, columns=columns, problem=problem, open=each.name == about)
+            {
+                "name": each.name,
+                "columns": columns,
+                "problem": problem,
+                "open": each.name == about,
+            }
         )
     return found
 
 
 def _examples(snapshot: Snapshot) -> list[str]:
-    """Queries that this dataset can answer: rows, and how many have each value."""
+    """Return queries that this dataset can answer: rows, and the number of rows by value."""
     texts = ["show tables"]
     held = [each for each in tables.tables(snapshot) if each.rows]
     for each in sorted(held, key=lambda each: -(each.rows or 0))[:2]:

@@ -1,4 +1,4 @@
-"""HTML: templates with everything from data escaped, and what all pages have in common."""
+"""HTML from templates, which escape all data, and the values that all pages share."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from ..state import Served, Snapshot, find_served
 from ..work import TIME_S, answer
 
 EVERY_MS: Final = 10_000
-"""How often a page in sight asks whether its state is in force still."""
+"""Interval at which a visible page checks for a new commit."""
 
 Asking: TypeAlias = Callable[[Snapshot, Request], Mapping[str, Any]]
-"""What a page shows of a state, as its request asks."""
+"""A function that returns the values of a page for a snapshot and a request."""
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T_]\d\d:\d\d(?::\d\d)?)?")
 _WORDS: Final = re.compile(r"``?([^`\n]+)``?")
@@ -33,9 +33,10 @@ _WORDS: Final = re.compile(r"``?([^`\n]+)``?")
 def page(
     template: str, *, section: str, time_s: float = TIME_S
 ) -> Callable[[Asking], Callable[[Request], Awaitable[Response]]]:
-    """A page of the state in force; the function gives what its template shows, and ``title``.
+    """Make a page of the current snapshot from a function that returns template values and
+    ``title``.
 
-    section: which of the pages at the top it belongs to; time_s: as ``answer`` has it.
+    section: the entry at the top that it belongs to; time_s: as in ``answer``.
     """
 
     def decorate(ask: Asking) -> Callable[[Request], Awaitable[Response]]:
@@ -64,11 +65,11 @@ def respond(
     problem: Problem | None = None,
     **values: Any,
 ) -> Response:
-    """A page from a template.
+    """Render a page from a template.
 
-    section: which of the pages at the top it belongs to; here: the dataset that it is of.
-    commit: names the state that it shows, which the page asks for again.
-    problem: what went wrong, which gives the answer its status, unless all that lacks is a choice.
+    section: the entry at the top that it belongs to; here: the page's dataset.
+    commit: the commit that it shows, so that the page can check for a newer one.
+    problem: an error, which sets the HTTP status, unless only a choice is missing.
     """
     known = {"title": title, "section": section, "here": here, "commit": commit}
     shown = _environment().get_template(template).render(known, problem=problem, **values)
@@ -76,7 +77,7 @@ def respond(
 
 
 def state_values(snapshot: Snapshot) -> dict[str, Any]:
-    """What every page knows of the state that it shows: ``state`` names it to people."""
+    """Return what every page shows of its snapshot; ``state`` names the commit for people."""
     record, state = last_run(snapshot), snapshot.commit[:12]
     if record is not None:
         state = f"{record['run']}, {moment(record.get('ended'))}".rstrip(", ")
@@ -84,18 +85,18 @@ def state_values(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def last_run(snapshot: Snapshot) -> dict[str, Any] | None:
-    """The record of the run that put a state in force; None where it has none."""
+    """Return the record of the run that made the current commit; None where none is recorded."""
     records = snapshot.keep("runs", snapshot.dataset.runs)
     return next((each for each in records if each["state"] == "in force"), None)
 
 
 def moment(text: str | None) -> str:
-    """A recorded time to the second, with its zone; empty for none."""
+    """Format a recorded time to the second, with its zone; empty for None."""
     return f"{text[:19].replace('T', ' ')} UTC" if text else ""
 
 
 def problem_page(request: Request, problem: Problem) -> Response:
-    """The page that says what went wrong: message, where, what to do, and what verify says."""
+    """Render the error page: message, where, what to do, and what verify says."""
     known: dict[str, Served] = getattr(request.app.state, "served", {})
     name = request.path_params.get("dataset", "")
     return respond(
@@ -108,7 +109,7 @@ def problem_page(request: Request, problem: Problem) -> Response:
 
 
 def prose(text: str) -> Markup:
-    """Text in one line: no date is broken, and words between backticks are code."""
+    """Put a text on one line: dates do not break, and words in backticks become code."""
     shown = str(escape(printable_line(" ".join(text.split()))))
     shown = _WORDS.sub(r"<code>\1</code>", shown)
     return Markup(_DATE.sub(r'<span class="time">\g<0></span>', shown))  # noqa: S704 - escaped above
@@ -119,7 +120,7 @@ def _line(text: Any) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Text in one line that begins with a capital, unless its first word is a name."""
+    """Put a text on one line, with a capital unless its first word is a name."""
     first = text.partition(" ")[0]
     return _line(text[:1].upper() + text[1:] if first.isalpha() else text)
 

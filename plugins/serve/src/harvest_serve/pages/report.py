@@ -1,4 +1,4 @@
-"""Reports: the list of them, one with its settings as a form, and its own page within."""
+"""Reports: their list, and one with its settings as a form and its own page in a frame."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from .asked import as_parameters
 from .render import page
 
 LONG_S: Final = 120.0
-"""How long a report, or the rules, may take."""
+"""Seconds that a report, or the rules, may take."""
 
 _POLICY: Final = SANDBOX.replace("sandbox ", "sandbox allow-same-origin ")
-"""The page around it may ask how high it is; a report itself runs no code that could ask."""
+"""The frame's page may read the report's height; the report itself runs no code."""
 
 
 @page("reports.html.j2", section="reports")
 def report_list(snapshot: Snapshot, _: Request) -> dict[str, Any]:
-    """The reports that the dataset can serve."""
+    """List the reports that the dataset can serve."""
     return {"title": "Reports", "reports": reports.reports(snapshot)}
 
 
 @page("report.html.j2", section="reports", time_s=LONG_S)
 def report(snapshot: Snapshot, request: Request) -> dict[str, Any]:
-    """A report with its settings as a form."""
+    """Show a report with its settings as a form."""
     name, given = request.path_params["report"], settings_of(request)
     declared = snapshot.dataset.plugins.reports
     problem = None
@@ -58,7 +58,7 @@ def report(snapshot: Snapshot, request: Request) -> dict[str, Any]:
 
 
 async def report_page(request: Request) -> Response:
-    """The page that ``harvest report -o FILE.html`` writes, in which no code runs."""
+    """Send the page that ``harvest report -o FILE.html`` writes, without code."""
     name, given = request.path_params["report"], settings_of(request)
     found = await answer(
         request,
@@ -70,5 +70,5 @@ async def report_page(request: Request) -> Response:
 
 
 def settings_of(request: Request) -> Mapping[str, str]:
-    """The settings in an address."""
+    """Return the settings in a request's address."""
     return question(request.query_params.multi_items()).settings

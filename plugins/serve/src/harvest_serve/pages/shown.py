@@ -1,4 +1,4 @@
-"""Rows as a table of a page: the texts of their cells, as ``harvest view`` shows them."""
+"""Rows as the table of a page, with cells as ``harvest view`` prints them."""
 
 from __future__ import annotations
 
@@ -7,29 +7,23 @@ from typing import Final
 
 import attrs
 import polars as pl
-import pyarrow as pa
 
 from harvest import Column
-from harvest.commands.declared import columns_of, columns_of_record
-from harvest.errors import UnknownTypeError
 from harvest_report.values import exact, form_of, texts_of
 
-from ..downloads import frame_of
-from ..state import Snapshot
-
 BRIEF: Final = 26
-"""Characters up to which the texts of a column are kept on one line."""
+"""Most characters of a column whose texts never break."""
 
 LONGEST: Final = 300
-"""Characters of a cell in a table; a row by itself has all of them."""
+"""Characters of a cell in a table; the page of one row shows all."""
 
 
 @attrs.frozen(kw_only=True)
 class Head:
-    """A column of a table: its name, unit, and how it is set.
+    """A column's heading: name, unit, and style.
 
     kind: ``number``, ``time``, ``brief`` (never broken) or ``text``.
-    address: of the page that is sorted by it; sort: for ``aria-sort``.
+    address: of the page sorted by the column; sort: for ``aria-sort``.
     """
 
     name: str
@@ -41,9 +35,9 @@ class Head:
 
 @attrs.frozen(kw_only=True)
 class Shown:
-    """A table: its columns, and for each row a text a column, None for an unknown value.
+    """A table: its columns, and the texts of each row, None for an unknown value.
 
-    first_number: of the first row; rows_at: the address of each row by itself.
+    first_number: number of the first row; rows_at: the address of each row's own page.
     """
 
     columns: Sequence[Head]
@@ -52,40 +46,27 @@ class Shown:
     rows_at: Sequence[str] = ()
 
 
-def meanings(snapshot: Snapshot, table: str) -> Mapping[str, Column]:
-    """What is declared of the columns of a record type or view; nothing of an unknown one."""
-    plugins = snapshot.dataset.plugins
-    if table in plugins.views:
-        return columns_of(plugins.views[table], plugins)
-    try:
-        return columns_of_record(snapshot.dataset.record_type(table))
-    except UnknownTypeError:
-        return {}
+def without_empty(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Drop the columns without a value, unless all are empty; also return their names."""
+    empty = [column.name for column in rows if rows.height and column.null_count() == rows.height]
+    return (rows, []) if len(empty) == rows.width else (rows.drop(empty), empty)
 
 
 def page_table(
-    table: pa.Table | pl.DataFrame,
+    rows: pl.DataFrame,
     known: Mapping[str, Column],
     *,
     exactly: bool = False,
     longest: int = LONGEST,
-    drop_empty: bool = False,
-    at_most: int | None = None,
-) -> tuple[Shown, list[str]]:
-    """A table of these rows, and the names of columns without a value that were left out.
+) -> Shown:
+    """Build a table of rows.
 
-    exactly: values with all their digits.  longest: characters of a cell.
-    drop_empty: leave out columns that have no value in these rows, unless no row has any.
-    at_most: so many columns, the first.
+    known: declared columns, by name.
+    exactly: show values with all their digits. longest: characters of a cell.
     """
-    frame = table if isinstance(table, pl.DataFrame) else frame_of(table)
-    empty = [n for n in frame.columns if frame.height and frame[n].null_count() == frame.height]
-    if not drop_empty or len(empty) == frame.width:
-        empty = []
-    names = [name for name in frame.columns if name not in empty][:at_most]
-    columns = [_column(frame[name], known, exactly, longest) for name in names]
-    rows = list(zip(*(texts for _, texts in columns), strict=True)) if columns else []
-    return Shown(columns=[head for head, _ in columns], rows=rows), empty
+    columns = [_column(values, known, exactly, longest) for values in rows]
+    texts = zip(*(texts for _, texts in columns), strict=True)
+    return Shown(columns=[head for head, _ in columns], rows=list(texts))
 
 
 def _column(

@@ -1,4 +1,4 @@
-"""The first pages: the datasets, and what one of them holds and shows."""
+"""The first pages: the list of datasets, and the contents of one."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .render import last_run, moment, respond, state_values
 from .report import LONG_S
 
 FIRST: Final = 5
-"""Findings that are shown before those that a reader unfolds; all of high severity are."""
+"""Findings that are always shown; all of high severity are, too."""
 
 
 async def datasets(request: Request) -> Response:
-    """The list of the datasets; of one dataset, its own start."""
+    """Show the list of datasets, or the start page of a single one."""
     known: dict[str, Served] = request.app.state.served
     if len(known) == 1:
         request.scope["path_params"] = {"dataset": next(iter(known))}
@@ -57,7 +57,7 @@ def _size(snapshot: Snapshot) -> str:
 
 
 async def start(request: Request) -> Response:
-    """What a dataset shows: findings, the worst first; and what it holds."""
+    """Show a dataset's findings, the worst first, and its contents."""
     here = find_served(request)
     verdict: Verdict | None = None
     said = ""
@@ -70,7 +70,7 @@ async def start(request: Request) -> Response:
         said = f"The rules have not ended: {error}. They go on; show this page again later."
     values = await answer(request, here, _values)
     if commit not in (None, values["commit"]):
-        # a commit came in between; all that is shown is of one state
+        # a commit came in between; the page must show one commit
         return await start(request)
     found = [] if verdict is None else finding_items(here, verdict)
     worst = sum(item["found"].finding.severity == "high" for item in found)
@@ -89,13 +89,13 @@ async def start(request: Request) -> Response:
 
 
 def _severities(items: list[dict[str, Any]]) -> str:
-    """How many there are of each severity: ``2 medium, 8 low``."""
+    """Count findings by severity: ``2 medium, 8 low``."""
     found = [item["found"].finding.severity for item in items]
     return ", ".join(f"{found.count(each)} {each}" for each in dict.fromkeys(found))
 
 
 def finding_items(here: Place, verdict: Verdict) -> list[dict[str, Any]]:
-    """Findings as pages list them, each with the address of its own."""
+    """Return findings as pages list them, each with its address."""
     numbers: Counter[str] = Counter()
     items = []
     for number, each in enumerate(verdict.found, start=1):
@@ -108,8 +108,8 @@ def finding_items(here: Place, verdict: Verdict) -> list[dict[str, Any]]:
 
 def _values(snapshot: Snapshot) -> dict[str, Any]:
     found = snapshot.summary()
-    spans = {each.name: (each.first, each.last) for each in tables(snapshot)}
-    moments = [each for span in spans.values() for each in span if each is not None]
+    spans = {t.name: (t.first, t.last) for t in tables(snapshot) if t.first and t.last}
+    moments = [each for span in spans.values() for each in span]
     views = sum(1 for each in tables(snapshot) if each.kind == "view")
     rejects = found["rejects"]
     return {
@@ -117,12 +117,7 @@ def _values(snapshot: Snapshot) -> dict[str, Any]:
         "size": _size(snapshot),
         "given": snapshot.given.in_words(),
         "held": [
-            {
-                **each,
-                "times": _times(*spans.get(each["name"], (None, None))),
-                "span": _span(*spans.get(each["name"], (None, None)), moments),
-            }
-            for each in found["record_types"]
+            {**each, **_span(spans.get(each["name"]), moments)} for each in found["record_types"]
         ],
         "spans": bool(moments) and min(moments) < max(moments),
         "views": count_in_words(views, "view"),
@@ -132,26 +127,26 @@ def _values(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def _times(first: datetime | None, last: datetime | None) -> str:
-    """From when to when, to the minute; the days alone where there are several."""
-    if first is None or last is None:
-        return ""
-    begin, end = f"{first:%Y-%m-%d %H:%M}", f"{last:%Y-%m-%d %H:%M}"
-    if begin[:10] != end[:10]:
-        return f"{begin[:10]} to {end[:10]}"
-    return begin if begin == end else f"{begin} to {end[11:]}"
-
-
 def _span(
-    first: datetime | None, last: datetime | None, moments: list[datetime]
-) -> tuple[str, str] | None:
-    """Where a span begins within that of all, and how long it is, of 100."""
-    if first is None or last is None or min(moments) == max(moments):
-        return None
+    span: tuple[datetime, datetime] | None, moments: list[datetime]
+) -> dict[str, str | tuple[str, str] | None]:
+    """Describe a time span in words, and its start and length as percentages of that of all.
+
+    The words are to the minute, or to the day if the span covers several days.
+    """
+    if span is None:
+        return {"times": "", "span": None}
+    begin, end = (f"{each:%Y-%m-%d %H:%M}" for each in span)
+    if begin[:10] != end[:10]:
+        times = f"{begin[:10]} to {end[:10]}"
+    else:
+        times = begin if begin == end else f"{begin} to {end[11:]}"
     whole = (max(moments) - min(moments)).total_seconds()
-    length = max(1.0, 100 * (last - first).total_seconds() / whole)
-    begin = min(100 * (first - min(moments)).total_seconds() / whole, 100 - length)
-    return f"{begin:.2f}", f"{length:.2f}"
+    if not whole:
+        return {"times": times, "span": None}
+    length = max(1.0, 100 * (span[1] - span[0]).total_seconds() / whole)
+    start = min(100 * (span[0] - min(moments)).total_seconds() / whole, 100 - length)
+    return {"times": times, "span": (f"{start:.2f}", f"{length:.2f}")}
 
 
 def _run(record: dict[str, Any] | None) -> dict[str, str] | None:

@@ -1,4 +1,4 @@
-"""Rows of a record type or a view: filtered, sorted, page by page; and one row by itself."""
+"""Rows of a record type or a view: filtered, sorted, page by page; and a page of one row."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import attrs
+import polars as pl
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -25,32 +26,33 @@ from ..state import Place, Snapshot, find_served
 from . import asked as address
 from .asked import Asked, add_filter, asked_of, complete
 from .render import page
-from .shown import Head, Shown, meanings, page_table
+from .shown import Head, page_table, without_empty
 
 COLUMNS: Final = 12
-"""Columns that are shown where none are chosen: the most important ones that have values."""
+"""Columns that are shown by default: the most important ones that have values."""
 
 _TRIED: Final = 3 * COLUMNS
-"""Columns of which these are taken: of some no row of a page may have a value."""
+"""Columns that are read to find these, because some may have no value on a page."""
 
 _NESTED: Final = ("list", "map", "structure", "bytes")
 _LAST: Final = ("extra", "origin", "position")
 
 FACETS: Final = 5
-"""Columns whose values are counted where none are chosen."""
+"""Columns whose values are counted by default."""
 
 VALUES: Final = 5
-"""Values that are listed of each of these columns."""
+"""Values that are listed of each such column."""
 
 _MOST_COUNTED: Final = 10_000_000
-"""Rows up to which values are counted without being asked for."""
+"""Rows up to which values are counted by default."""
 
-SORT: Final = {"ascending": False, "descending": True}
-DOWN_FIRST: Final = ("integer", "number", "time", "date")
+_DOWN_FIRST: Final = ("integer", "number", "time", "date")
+_UNITS: Final = ("bytes", "seconds", "duration")
+_WHOLE: Final = 100_000
 
 
 async def table(request: Request) -> Response:
-    """A page of a table's rows, with what chooses them."""
+    """Show a page of a table's rows, with the forms that select them."""
     more = complete(request, asked_of(request))
     if more is None:
         return await _table(request)
@@ -63,12 +65,13 @@ def _table(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     name, asked = request.path_params["table"], asked_of(request)
     plugins = snapshot.dataset.plugins
     tables.check_table(snapshot, name)
-    view = plugins.views.get(name)
+    view, kind = plugins.views.get(name), plugins.record_types([name]).get(name)
+    roles = kind.roles if kind else {}
     found: dict[str, Any] = {
         "title": name,
         "name": name,
         "asked": asked,
-        "doc": view.doc if view else _doc(snapshot, name),
+        "doc": view.doc if view else kind.doc.partition("\n\n")[0] if kind else "",
         "meaning": snapshot.to("meaning", name, **address.as_parameters(asked.settings)),
         "settings": settings_of(offered_settings(view)) if view else (),
         "problem": None,
@@ -83,17 +86,13 @@ def _table(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     }
     try:
         described = tables.describe(snapshot, name, asked.settings)
-        kept = _kept(snapshot, name, asked)
+        kept = {column for column, _ in asked.question.sort} | set(roles.values())
+        kept |= {each.column for each in asked.question.where}
         wanted = _wanted(described, asked, kept)
         found |= _columns(described, wanted)
         found |= _rows(snapshot, described, asked, wanted, kept)
-        found |= _facets(
-            snapshot,
-            described,
-            asked,
-            found["total"],
-            [head.name for head in found["shown"].columns],
-        )
+        names = [head.name for head in found["shown"].columns]
+        found |= _facets(snapshot, described, asked, found["total"], names, roles.get("subject"))
     except NotFound:
         raise
     except (UsageError, Refused) as error:
@@ -101,13 +100,8 @@ def _table(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     return found
 
 
-def _doc(snapshot: Snapshot, name: str) -> str:
-    kind = snapshot.dataset.plugins.record_types([name]).get(name)
-    return "" if kind is None else kind.doc.partition("\n\n")[0]
-
-
 def _chips(here: Place, name: str, asked: Asked) -> list[dict[str, str]]:
-    """The filters in force, each with the address of the page without it."""
+    """Return the active filters, each with the address of the page without it."""
     where = asked.question.where
     chips = [
         {
@@ -123,19 +117,14 @@ def _chips(here: Place, name: str, asked: Asked) -> list[dict[str, str]]:
 
 
 def _columns(described: tables.Description, wanted: Sequence[str]) -> dict[str, Any]:
-    """What a form needs to know of the columns, and an example of a condition on them."""
+    """Return what forms need to know of the columns, and an example of a condition."""
     kinds = {each.name: kind_of(each.type) for each in described.columns}
     number = next((c for c in described.columns if c.type in ("number", "integer")), None)
     return {
         "columns": [
-            {
-                "name": each.name,
-                "kind": kinds[each.name],
-                "on": each.name in wanted,
-            }
-            for each in described.columns
+            {"name": name, "kind": kind, "on": name in wanted} for name, kind in kinds.items()
         ],
-        "chosen": described.columns[0].name if described.columns else "",
+        "chosen": next(iter(kinds), ""),
         "operators": {
             kind: [(operator, WORDS[operator]) for operator in OPERATORS[kind]]
             for kind in dict.fromkeys(kinds.values())
@@ -144,18 +133,12 @@ def _columns(described: tables.Description, wanted: Sequence[str]) -> dict[str, 
     }
 
 
-def _kept(snapshot: Snapshot, name: str, asked: Asked) -> set[str]:
-    """Columns that are shown wherever they stand: by which rows are filtered or sorted, and those
-    that have a role in all record types, such as its time and its user.
-    """
-    question = asked.question
-    kept = {each.column for each in question.where} | {column for column, _ in question.sort}
-    kind = snapshot.dataset.plugins.record_types([name]).get(name)
-    return kept | (set(kind.roles.values()) if kind else set())
-
-
 def _wanted(described: tables.Description, asked: Asked, kept: set[str]) -> Sequence[str]:
-    """The columns to be read: those that were chosen, or the most important ones."""
+    """Return the columns to read: the chosen ones, or the most important ones.
+
+    kept: columns that are always shown: those of filters and sorting, and those with a role in all
+    record types, such as time and user.
+    """
     if asked.question.columns:
         return asked.question.columns
     plain = [
@@ -177,13 +160,13 @@ def _rows(
 ) -> dict[str, Any]:
     question, name = asked.question, described.name
     page = attrs.evolve(question, columns=tuple(wanted), limit=asked.rows)
-    rows, total = tables.rows(snapshot, name, page)
-    known = meanings(snapshot, name)
-    chosen = question.columns is not None
-    table, empty = page_table(rows, known, exactly=asked.exact, drop_empty=not chosen)
-    if not chosen:
-        table = _first(table, kept)
-    first, last = question.offset + 1, question.offset + rows.num_rows
+    found, total = tables.rows(snapshot, name, page)
+    rows, empty = frame_of(found), list[str]()
+    if question.columns is None:
+        rows, empty = without_empty(rows)
+        rows = rows.select(_first(rows.columns, kept))
+    table = page_table(rows, tables.declared_columns(snapshot, name), exactly=asked.exact)
+    first, last = question.offset + 1, question.offset + rows.height
     pairs = [pair for pair in asked.pairs() if pair[0] not in ("offset", "facet")]
     table = attrs.evolve(
         table,
@@ -218,95 +201,96 @@ def _rows(
     }
 
 
-def _first(table: Shown, kept: set[str]) -> Shown:
-    """As many columns as are shown unless others are chosen: the kept ones, and the first."""
-    names = [head.name for head in table.columns]
+def _first(names: Sequence[str], kept: set[str]) -> list[str]:
+    """Return the default number of columns: the always shown ones, then the first of the others."""
     others = [name for name in names if name not in kept]
-    shown_ = kept | set(others[: max(2, COLUMNS - len(kept & set(names)))])
-    at = [i for i, name in enumerate(names) if name in shown_]
-    return attrs.evolve(
-        table,
-        columns=[table.columns[i] for i in at],
-        rows=[[row[i] for i in at] for row in table.rows],
-    )
+    shown = kept | set(others[: max(2, COLUMNS - len(names) + len(others))])
+    return [name for name in names if name in shown]
 
 
 def _link(head: Head, here: Place, described: tables.Description, asked: Asked) -> Head:
-    """A heading that sorts by its column, and says whether the rows are sorted by it."""
+    """Link a heading to the page sorted by its column, and mark the current order."""
     kind = described.types[head.name]
     if kind in _NESTED:
         return head
     now = dict(asked.question.sort[:1]).get(head.name)
-    words = {value: word for word, value in SORT.items()}
-    after = asked.sorted_by(head.name, down_first=kind in DOWN_FIRST)
+    after = asked.sorted_by(head.name, down_first=kind in _DOWN_FIRST)
     return attrs.evolve(
         head,
         address=here.rows(described.name, after.pairs()),
-        sort="none" if now is None else words[now],
+        sort="none" if now is None else "descending" if now else "ascending",
     )
 
 
 def _facets(
-    snapshot: Snapshot, described: tables.Description, asked: Asked, rows: int, shown: Sequence[str]
+    snapshot: Snapshot,
+    described: tables.Description,
+    asked: Asked,
+    rows: int,
+    shown: Sequence[str],
+    subject: str | None,
 ) -> dict[str, Any]:
-    name, question, plain = described.name, asked.question, asked
-    kind = snapshot.dataset.plugins.record_types([name]).get(name)
-    subject = kind.roles.get("subject") if kind else None  # mostly another in each row
+    """Count values of the chosen columns, or of some with few values; and offer other columns.
+
+    subject: the column that identifies what a row is about, mostly different in each row.
+    """
+    name, question = described.name, asked.question
     few = facets.facet_columns(snapshot, name, asked.settings)
     texts = [
         each.name
         for each in described.columns
         if each.type == "text" and each.format != "path" and each.name not in (*_LAST, subject)
     ]
-    offered = list(dict.fromkeys([*few, *texts[:COLUMNS], *asked.facets]))
-    most = facets.FEW if asked.facets else VALUES
-    if not asked.facets and rows <= _MOST_COUNTED:
+    chosen = asked.facets
+    if not chosen and rows <= _MOST_COUNTED:
         filtered = {each.column for each in question.where}
         names = dict.fromkeys([*shown, *texts])
         first = [each for each in names if each in few and each in texts and each not in filtered]
-        asked = attrs.evolve(asked, facets=tuple(first[:FACETS]))
-    counted = attrs.evolve(question, columns=asked.facets)
-    found = facets.facets(snapshot, name, counted, most) if asked.facets else []
-    known = meanings(snapshot, name)
+        chosen = tuple(first[:FACETS])
+    counting = attrs.evolve(asked, facets=chosen)
+    wanted = attrs.evolve(question, columns=chosen, sort=(), offset=0)  # the same on each page
+    most = facets.FEW if asked.facets else VALUES
+    found = facets.facets(snapshot, name, wanted, most) if chosen else []
+    known = tables.declared_columns(snapshot, name)
     return {
         "facets_of": [
             {
                 "name": each,
-                "on": each in asked.facets,
-                "address": snapshot.rows(name, asked.toggle_facet(each).pairs()),
+                "on": each in chosen,
+                "address": snapshot.rows(name, counting.toggle_facet(each).pairs()),
             }
-            for each in offered
+            for each in dict.fromkeys([*few, *texts[:COLUMNS], *asked.facets])
         ],
-        "facets": [_facet(snapshot, name, plain, each, known) for each in found],
+        "facets": [_facet(snapshot, name, asked, each, known) for each in found],
     }
 
 
 def _facet(
-    here: Place, name: str, asked: Asked, facet: facets.Facet, known: Mapping[str, Column]
+    here: Place, name: str, asked: Asked, facet: dict[str, Any], known: Mapping[str, Column]
 ) -> dict[str, Any]:
-    values = [value for value, _ in facet.values]
-    column = known.get(facet.column)
-    texts = texts_of(values, column.format if column else None)
-    total = sum(count for _, count in facet.values) + facet.others
+    column, values = facet["column"], facet["values"]
+    declared = known.get(column)
+    texts = texts_of([each["value"] for each in values], declared.format if declared else None)
+    total = sum(each["rows"] for each in values) + facet["others"]
     return {
-        "name": facet.column,
-        "others": facet.others,
+        "name": column,
+        "others": facet["others"],
         "rows": [
             {
-                "text": None if value is None else text,
-                "count": count,
-                "share": share_in_words(count / total),
-                "width": f"{100 * count / total:.1f}",
-                "address": here.rows(name, add_filter(asked, facet.column, value).pairs()),
+                "text": None if each["value"] is None else text,
+                "count": each["rows"],
+                "share": share_in_words(each["rows"] / total),
+                "width": f"{100 * each['rows'] / total:.1f}",
+                "address": here.rows(name, add_filter(asked, column, each["value"]).pairs()),
             }
-            for (value, count), text in zip(facet.values, texts, strict=True)
+            for each, text in zip(values, texts, strict=True)
         ],
     }
 
 
 @page("row.html.j2", section="tables")
 def row(snapshot: Snapshot, request: Request) -> dict[str, Any]:
-    """One row with all its columns, one below the other, each with its meaning."""
+    """Show all columns of one row in a list, each with its meaning."""
     name, asked = request.path_params["table"], asked_of(request)
     number = int(request.query_params["row"])
     described = tables.describe(snapshot, name, asked.settings)
@@ -314,48 +298,41 @@ def row(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     found, total = tables.rows(snapshot, name, one)
     if not found.num_rows:
         raise NotFound(f"{name} has no row {number:,}", remedy=f"it has {total:,}")
-    known, frame = meanings(snapshot, name), frame_of(found)
-    as_people, _ = page_table(frame, known, longest=100_000)
-    exactly, _ = page_table(frame, known, exactly=True, longest=100_000)
-    by_name = {
-        head.name: (head, text, whole)
-        for head, text, whole in zip(
-            as_people.columns, as_people.rows[0], exactly.rows[0], strict=True
+    known = tables.declared_columns(snapshot, name)
+    rows = frame_of(found).select(list(described.types))
+    as_people = page_table(rows, known, longest=_WHOLE)
+    exactly = page_table(rows, known, exactly=True, longest=_WHOLE)
+    values = [
+        {
+            "name": each.name,
+            "unit": head.unit,
+            "text": text,
+            "exact": _exact(rows[each.name], known, text, whole),
+            "doc": each.doc,
+        }
+        for each, head, text, whole in zip(
+            described.columns, as_people.columns, as_people.rows[0], exactly.rows[0], strict=True
         )
-    }
-    pairs = [pair for pair in asked.pairs() if pair[0] != "row"]
+    ]
     page = (number - 1) // asked.rows * asked.rows
-    at = [pair for pair in pairs if pair[0] != "offset"]
+    at = [pair for pair in asked.pairs() if pair[0] not in ("row", "offset")]
     return {
         "title": f"Row {number:,} of {name}",
         "number": number,
-        "values": [
-            _value(each, *by_name[each.name], frame[each.name].dtype, known)
-            for each in described.columns
-        ],
+        "values": values,
         "back": snapshot.rows(name, asked.change(offset=page).pairs()),
         "before": snapshot.rows(name, [*at, ("row", str(number - 1))]) if number > 1 else "",
         "after": snapshot.rows(name, [*at, ("row", str(number + 1))]) if number < total else "",
     }
 
 
-def _value(
-    each: tables.Described,
-    head: Head,
-    text: str | None,
-    whole: str | None,
-    dtype: Any,
-    known: Mapping[str, Column],
-) -> dict[str, Any]:
-    """A value as people read it, and with all its digits where that says more."""
-    form, _ = form_of(known.get(each.name) or Column(each.name), dtype)
-    plain = (text or "").replace(",", "")
-    says_more = text is not None and whole != plain and (dtype.is_numeric() or dtype.is_temporal())
-    unit = f" {each.unit}" if each.unit and form in ("bytes", "seconds", "duration") else ""
-    return {
-        "name": each.name,
-        "unit": head.unit,
-        "text": text,
-        "exact": f"{whole}{unit}" if says_more else "",
-        "doc": each.doc,
-    }
+def _exact(
+    values: pl.Series, known: Mapping[str, Column], text: str | None, whole: str | None
+) -> str:
+    """Return a value with all its digits and its unit, where these say more than its text."""
+    is_measured = values.dtype.is_numeric() or values.dtype.is_temporal()
+    if text is None or whole == text.replace(",", "") or not is_measured:
+        return ""
+    column = known.get(values.name) or Column(values.name)
+    form, _ = form_of(column, values.dtype)
+    return f"{whole} {column.unit}" if column.unit and form in _UNITS else f"{whole}"

@@ -14,15 +14,18 @@ import orjson
 import polars as pl
 from polars.exceptions import PolarsError
 
-from harvest import Dataset, HarvestError, RunResult
+from harvest import Column, Dataset, HarvestError, RunResult
 from harvest.commands import remark
+from harvest.commands.declared import columns_of
 from harvest.commands.tables import how_many
 from harvest.findings import SEVERITIES
+from harvest.model.json import encode_frame
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
+from harvest_report.values import form_of, texts_of
+from harvest_toolkit.choices import with_settings
 
 from .config import Config
-from .table import table_of
 
 _SHOWN: Final = 20
 """Maximum number of inputs with rejects that a message names."""
@@ -118,11 +121,45 @@ def _tables(dataset: Dataset, config: Config) -> dict[str, dict[str, Any]]:
     if config.view is None:
         return {}
     try:
-        table = table_of(dataset, config)
+        table = _table(dataset, config.view, config)
     except (HarvestError, PolarsError) as error:
         remark(f"notify: the view {config.view} is not sent: {error}")
         return {}
     return {_key("table", table): table}
+
+
+def _table(dataset: Dataset, view: str, config: Config) -> dict[str, Any]:
+    """Build the table of a view: its rows as JSON values and as lines of text."""
+    name, settings = with_settings(view, "notify.view")
+    frame = dataset.view(name, **settings)
+    if config.sort is not None:
+        by = config.sort.removeprefix("-")
+        frame = frame.sort(by, descending=by != config.sort, nulls_last=True, maintain_order=True)
+    if config.columns:
+        frame = frame.select(config.columns)
+    rows = frame.collect()
+    first = rows.head(config.limit)
+    known = columns_of(dataset.plugins.view(name), dataset.plugins)
+    return {
+        "view": view,
+        "total": rows.height,
+        "rows": [orjson.loads(row) for row in encode_frame(first)],
+        "lines": _lines(first, known),
+    }
+
+
+def _lines(frame: pl.DataFrame, known: Mapping[str, Column]) -> list[str]:
+    """Format the rows below their headings, with numbers right-aligned."""
+    columns = []
+    for values in frame:
+        column = known.get(values.name) or Column(values.name)
+        form, unit = form_of(column, values.dtype)
+        head = f"{values.name} [{unit}]" if unit else values.name
+        texts = [head, *texts_of(values.to_list(), form, scale=column.scale)]
+        width = max(map(len, texts))
+        is_number = values.dtype.is_numeric()
+        columns.append([t.rjust(width) if is_number else t.ljust(width) for t in texts])
+    return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
 
 
 def _rejects(dataset: Dataset) -> dict[str, dict[str, Any]]:
@@ -137,21 +174,20 @@ def _rejects(dataset: Dataset) -> dict[str, dict[str, Any]]:
 
 def in_words(message: Mapping[str, Any]) -> tuple[str, str]:
     """Convert a message to the subject and text of a mail."""
-    parts = [
-        count_in_words(len(message["findings"]), "new finding") if message["findings"] else "",
-        count_in_words(message["rejected"], "reject") if message["rejected"] else "",
-        count_in_words(len(message["failed_exports"]), "failed export")
-        if message["failed_exports"]
-        else "",
-        message["table"]["view"] if message["table"] else "",
-    ]
+    counts = {
+        "new finding": len(message["findings"]),
+        "reject": message["rejected"],
+        "failed export": len(message["failed_exports"]),
+    }
+    parts = [count_in_words(count, word) for word, count in counts.items() if count]
+    if message["table"]:
+        parts.append(message["table"]["view"])
     dataset = message["dataset"]
-    subject = f"harvest: {', '.join(filter(None, parts))} in {dataset}"
+    subject = f"harvest: {', '.join(parts)} in {dataset}"
     lines = [f"Dataset {dataset} on {message['host']}, run {message['run']}."]
     for each in message["findings"]:
-        said = filter(None, (each["detail"], f"Next: {each['advice']}"))
         lines += ["", f"{each['severity'].upper()}: {each['headline']}"]
-        lines += [f"  {text}" for text in said]
+        lines += [f"  {text}" for text in (each["detail"], f"Next: {each['advice']}") if text]
     if message["findings"]:
         lines += ["", f"Evidence: harvest findings {dataset}"]
     for each in message["rejects"]:
