@@ -1,4 +1,4 @@
-"""Names that a user gives, of those that there are; one that is not among them is refused."""
+"""Choose by names that a user gives, and refuse an unknown or ambiguous name."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SHOWN: Final = 10
 
 
 class ChoiceNeeded(UsageError):
-    """Some of several names are to be chosen.
+    """Raised where a user must choose some of several names.
 
-    settings: of the view or report, each of which takes a name; names: all that there are.
+    settings: the settings that each take a name; names: all names to choose from.
     """
 
     def __init__(
@@ -40,9 +40,9 @@ class ChoiceNeeded(UsageError):
 
 
 def named_directory(directories: Iterable[str], wanted: str) -> str:
-    """The directory of a run that a setting names, by its path or the last parts of it.
+    """Return the directory of the run that ``wanted`` names, by its path or the end of it.
 
-    Raises UsageError when none or several bear the name.
+    Raises UsageError when no run or several runs have the name.
     """
     runs, name = sorted(directories), str(wanted).rstrip("/")
     chosen = [run for run in runs if run == name or run.endswith(f"/{name}")]
@@ -58,14 +58,14 @@ def named_directory(directories: Iterable[str], wanted: str) -> str:
 
 
 def run_choices(what: str, runs: Sequence[str]) -> str:
-    """The names of the directories to choose one from; whole paths where names agree."""
+    """List the last names of directories to choose from; whole paths where two names are equal."""
     return choices(what, _names(runs))
 
 
 def choice_of_runs(
     message: str, what: str, runs: Sequence[str], settings: Iterable[str]
 ) -> UsageError:
-    """The error where settings are to name some of these directories; what: how, in words."""
+    """Return the error that asks for directories in ``settings``; what: how to choose, in words."""
     remedy = run_choices(what, runs)
     return ChoiceNeeded(message, remedy=remedy, settings=settings, names=_names(runs))
 
@@ -76,7 +76,7 @@ def _names(runs: Sequence[str]) -> Sequence[str]:
 
 
 def choices(what: str, names: Sequence[str]) -> str:
-    """The names to choose one from, or the first of them."""
+    """List the names to choose from, at most the first ten."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"{what}: {', '.join(names[:SHOWN])}{more}" if names else "the dataset holds none"
 
@@ -85,9 +85,9 @@ _BETWEEN: Final = re.compile(r",(?=\w+=)")
 
 
 def with_settings(text: str, where: str | None = None) -> tuple[str, dict[str, str]]:
-    """The name of a view or report, and its settings: ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE``.
+    """Split ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE`` into the name and its settings.
 
-    Raises UsageError for another text; where: what gave it.
+    Raises UsageError for any other text; where: the origin of the text.
 
     >>> with_settings("slurm.usage:by=user,account,month=last")
     ('slurm.usage', {'by': 'user,account', 'month': 'last'})

@@ -1,7 +1,7 @@
-"""The bytes of a file: a range of a plain one, or all of one that gzip or zstd compressed.
+"""Read a byte range of a plain file, or a whole gzip or zstd file.
 
-What ends a stream before its time (a file cut short, damage) is kept in ``trouble``; all bytes
-before that are given::
+A stream that ends too early (file cut short, damaged data) gives all bytes before that place, and
+keeps the reason in ``trouble``::
 
     with open_stream(path) as stream:
         for block in blocks(stream):
@@ -30,20 +30,20 @@ _PIECE: Final = 256 * 1024
 """Compressed bytes read at a time."""
 
 _SMALL_PIECE: Final = 4 * 1024
-"""Compressed bytes of zstd unpacked at a time; they hold 128 MiB at the very most."""
+"""Compressed bytes of zstd unpacked at a time; they unpack to at most 128 MiB."""
 
 _MOST: Final = 1 << 20
-"""Unpacked bytes of gzip given at a time."""
+"""Unpacked bytes of gzip returned at a time."""
 
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 
 
 class Stream(abc.ABC):
-    """The bytes of a file, which are read once; it closes with its context.
+    """The bytes of a file, read once; leaving its context closes the file.
 
-    consumed: bytes of the file that were used since this was last set to 0.
-    trouble: why the stream ended too early, None where it did not.
+    consumed: bytes of the file read since this attribute was last set to 0.
+    trouble: why the stream ended too early; None when it did not.
     """
 
     def __init__(self, path: Path, once: bool):
@@ -56,11 +56,11 @@ class Stream(abc.ABC):
 
     @abc.abstractmethod
     def fill(self, buffer: memoryview) -> int:
-        """Put bytes into the buffer; how many, 0 at the end."""
+        """Put bytes into the buffer and return their count, 0 at the end."""
 
     @abc.abstractmethod
     def read(self, size: int, /) -> bytes:
-        """Up to so many bytes; none at the end."""
+        """Return up to ``size`` bytes; none at the end."""
 
     def close(self) -> None:
         """Close the file."""
@@ -74,7 +74,7 @@ class Stream(abc.ABC):
 
 
 def compression(head: bytes) -> str | None:
-    """How a file that begins so is compressed: gzip, zstd, or not at all."""
+    """Return ``gzip``, ``zstd`` or None by the first bytes of a file."""
     if head.startswith(_GZIP):
         return "gzip"
     return "zstd" if head.startswith(_ZSTD) else None
@@ -83,9 +83,9 @@ def compression(head: bytes) -> str | None:
 def open_stream(
     path: Path, start: int | None = None, stop: int | None = None, *, once: bool = False
 ) -> Stream:
-    """The bytes of a file; start, stop: a range of a plain one.
+    """Open a file; start, stop: the byte range of a plain one.
 
-    once: whether it is opened for the last time, so that of a pipe nothing need be kept.
+    once: whether this opens it for the last time, so that nothing of a pipe need be kept.
     """
     with open_input(path) as file:
         kind = compression(file.read(4))
@@ -95,7 +95,7 @@ def open_stream(
 
 
 class _Range(Stream):
-    """Bytes of a plain file from ``start`` up to ``stop``."""
+    """A byte range of a plain file, from ``start`` up to ``stop``."""
 
     def __init__(self, path: Path, once: bool, start: int, stop: int | None):
         super().__init__(path, once)
@@ -125,7 +125,7 @@ class _Unpacked(Stream):
         self._used = 0
 
     def packed(self, size: int) -> bytes:
-        """The next compressed bytes."""
+        """Read the next compressed bytes."""
         found = self._file.read(size)
         self.consumed += len(found)
         return found
@@ -143,7 +143,7 @@ class _Unpacked(Stream):
         return len(found)
 
     def _next(self, size: int) -> bytes:
-        """Some unpacked bytes, none at the end."""
+        """Return some unpacked bytes, none at the end."""
         while self._used == len(self._piece):
             piece = next(self._pieces, None)
             if piece is None:
@@ -155,7 +155,7 @@ class _Unpacked(Stream):
 
 
 def _gzip_members(file: _Unpacked) -> Any:
-    """The bytes of all members of a gzip file, as gzip itself gives them."""
+    """Yield the bytes of all members of a gzip file, as gzip itself does."""
     packed = file.packed(_PIECE)
     while packed:
         member = zlib.decompressobj(zlib.MAX_WBITS | 16)
@@ -183,7 +183,7 @@ def _gzip_members(file: _Unpacked) -> Any:
 
 
 def _zstd_frames(file: _Unpacked) -> Any:
-    """The bytes of all frames of a zstd file."""
+    """Yield the bytes of all frames of a zstd file."""
     packed = file.packed(_SMALL_PIECE)
     while packed:
         frame = zstandard.ZstdDecompressor().decompressobj()
