@@ -1,14 +1,14 @@
-"""Reports: tables, plots and words over a dataset, in every form that people pass on.
+"""Reports: tables, plots and texts about a dataset, in several output formats.
 
-A plugin declares a report (:class:`harvest.ReportSpec`); its build function takes the dataset and
-gives a :class:`Report`.  How a report looks on a terminal, as a page, as LaTeX or as files is
-decided here, once for all reports.
+A plugin declares a report (:class:`harvest.ReportSpec`), whose build function takes the dataset
+and returns a :class:`Report`.  This package decides once for all reports how they look on a
+terminal, as a page, as LaTeX and as files.
 
     >>> from harvest_report import Column, Report, Table
     >>> Report("Waits", sections=[Table("waits", rows, [Column("wait_s", "wait", unit="s")])])
     ... # doctest: +SKIP
 
-Tables, CSV, LaTeX and JSON need nothing more; pages and pictures need the extra ``report``
+Tables, CSV, LaTeX and JSON need no extra; pages and pictures need the extra ``report``
 (matplotlib and jinja2).
 """
 
@@ -34,7 +34,7 @@ _HOMES = {
     ".model": ("LazySection", "Marks", "Notes", "Plot", "Section", "Table", "Tile", "with_others"),
     ".report": ("Report",),
 }
-"""Where names are, which are imported when first used: help shows the command without them."""
+"""Names by module, imported on first use, so that a command's help starts quickly."""
 
 __all__ = [
     "COLOURS",

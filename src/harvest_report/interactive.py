@@ -1,4 +1,4 @@
-"""Plots that a reader points at and zooms into: Bokeh draws them, whose script a page carries."""
+"""Interactive plots, which Bokeh draws by a script inside the page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .model import Marks
 
 MOST_MARKS: Final = 100_000
-"""Marks of a plot that a browser opens in seconds; a plot of more stays a picture."""
+"""Most marks that a browser opens in seconds; a plot with more stays a picture."""
 
 _SIDES: Final = ("left", "right", "bottom", "top")
 _START: Final = """
@@ -44,7 +44,7 @@ for (const data of document.querySelectorAll("script[data-plot]")) {
 
 
 def library() -> str:
-    """Bokeh's script, which needs no network; raises HarvestError where Bokeh is not installed."""
+    """Return Bokeh's script, which needs no network; raises HarvestError without Bokeh."""
     resources = need("bokeh.resources", "an interactive plot").Resources(
         mode="inline", components=["bokeh"], log_level="warn"
     )
@@ -52,32 +52,32 @@ def library() -> str:
 
 
 def inline(script: str) -> str:
-    """A script that can stand in a page; raises ValueError where it would end its element."""
+    """Return the script unchanged; raises ValueError when it would end its ``<script>``."""
     if "</script" in script.lower() or "<!--" in script or "\r" in script:
         raise ValueError("a script that cannot stand in a page")
     return script
 
 
 def digest(script: str) -> str:
-    """The hash by which a page's policy allows a script."""
+    """Return the hash by which a page's content security policy allows a script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
 def as_data(value: Any) -> str:
-    """JSON for a ``<script>`` element: nothing in it ends or begins an element."""
+    """Return JSON for a ``<script>`` element, in which no ``<`` begins or ends an element."""
     return orjson.dumps(value).decode().replace("<", "\\u003c")
 
 
 def scripts() -> list[str]:
-    """What a page with interactive plots runs."""
+    """Return the scripts of a page with interactive plots."""
     return [inline(library()), inline(_START)]
 
 
 def item(marks: Marks, target: str, height: int) -> str:
-    """A figure as the data that ``Bokeh.embed.embed_item`` takes, as base64 of gzip.
+    """Return a figure as the data of ``Bokeh.embed.embed_item``, in gzip and base64.
 
-    Empty where Bokeh is not installed, and where there are too many marks, or none.
-    target: id of the element that it fills; height: in pixels.
+    Empty when Bokeh is not installed, and for no marks or too many.
+    target: id of the element that the figure fills; height: in pixels.
     """
     if importlib.util.find_spec("bokeh") is None or not 0 < marks.rows.height <= MOST_MARKS:
         return ""
@@ -137,5 +137,5 @@ def item(marks: Marks, target: str, height: int) -> str:
             place: printable_line(name) for place, name in marks.names.items()
         }
     made = need("bokeh.embed", "an interactive plot").json_item(figure, target)
-    # no time in it: the same report gives the same page
+    # without a timestamp, so that the same report gives the same page
     return base64.b64encode(gzip.compress(orjson.dumps(made), mtime=0)).decode()
