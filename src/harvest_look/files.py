@@ -1,4 +1,4 @@
-"""Writing one table to a file whose ending says how."""
+"""Write one table to a file in the format of its suffix."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".txt")
 
 
 def export(frame: pl.LazyFrame, path: Path, *, text: Callable[..., Any] | None = None) -> int:
-    """Write a table to ``path``, replacing it atomically; gives the number of rows.
+    """Write a table to ``path``, replacing it atomically, and return the number of rows.
 
     text: renders the collected frame as one text per row, for ``.txt``; by default each row is a
-        block of lines of name and value.
-    Raises UsageError for an ending that is unknown or that the table cannot take.
+        block of lines with name and value.
+    Raises UsageError for an unknown suffix or a missing directory.
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
@@ -43,7 +43,7 @@ def export(frame: pl.LazyFrame, path: Path, *, text: Callable[..., Any] | None =
 
 
 def blocks_of_text(table: pl.DataFrame) -> Iterator[str]:
-    """Each row as lines of name and value, nulls left out; nested values as JSON."""
+    """Yield each row as lines of name and value, without nulls; nested values as JSON."""
     plain = csv_columns(table, defuse=False)
     indent = max(map(len, plain.columns), default=0) + 2
     for row in plain.iter_rows(named=True):

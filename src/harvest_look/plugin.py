@@ -1,4 +1,4 @@
-"""What this plugin offers: commands that look: before a run, and at what it gave."""
+"""The commands of this plugin: they inspect inputs before a run, and datasets after it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WHERE: Final = {
     "asking": ("view", "report", "findings", "query"),
     "dataset": ("show", "export", "runs", "rollback", "rejects"),
 }
-"""The commands by the module of ``commands`` that has a function of the name."""
+"""Commands by the module of ``commands`` that has a function of the same name."""
 
 _COMMANDS: Final = {
     "run": {
@@ -36,12 +36,12 @@ _COMMANDS: Final = {
         "rejects": "Show input that could not be read, and why; or read it again.",
     },
 }
-"""The first line of the help of each, in its order behind one of the kernel's commands."""
+"""First lines of help; each group follows the kernel's command that is its key."""
 
 
 @hookimpl
 def harvest_commands() -> list[Command]:
-    """What there is to harvest and what comes of it; what a dataset holds and what it shows."""
+    """Declare the commands, each group behind a command of the kernel."""
     module = {name: home for home, names in _WHERE.items() for name in names}
     found = []
     for after, commands in _COMMANDS.items():

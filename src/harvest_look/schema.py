@@ -1,4 +1,4 @@
-"""``harvest schema``: record types and views in one of several forms."""
+"""``harvest schema``: print record types and views in one of several formats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMATS = ("table", "json-schema", "arrow", "markdown")
 
 
 def print_schema(name: str | None, form: str) -> int:
-    """Print a record type or a view; or list them, in other forms than a table all record types."""
+    """Print one record type or view, or all; formats other than a table list no views."""
     if form not in FORMATS:
         raise UsageError(f"unknown format {form!r}", remedy=suggestion(form, FORMATS))
     plugins = manager()

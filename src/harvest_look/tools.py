@@ -1,4 +1,4 @@
-"""What commands that ask a dataset work with: imported when one is called, not for its help."""
+"""Helpers of commands that query a dataset; imported when one is called, not for its help."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ __all__ = [
 ]
 
 GROUP: Final = "harvest_look.query_remarks"
-"""The entry-point group: a name is a record type, and stands for a function that takes the dataset
-and the query, and gives sentences; it is called where the query names the record type."""
+"""The entry-point group of remarks on queries, whose names are record types.
+
+Each function takes a dataset and a query that names the record type, and returns sentences."""
 
 
 def remarks(dataset: Dataset, sql: str) -> Iterator[str]:
-    """What plugins remark on a query: what its rows put together, such as scans of two days."""
+    """Yield the plugins' remarks on a query, for example that it combines scans of two days."""
     plain = sql.replace('"', "").lower()
     for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
         if point.name in dataset and re.search(rf"\b{re.escape(point.name)}\b", plain):

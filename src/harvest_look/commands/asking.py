@@ -1,4 +1,4 @@
-"""The commands that query a dataset: its views, reports, findings, and SQL."""
+"""Commands that query a dataset: its views, reports, findings, and SQL."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def view(
     given = key_values(settings)
 
     def ask(opened: Dataset) -> tuple[Any, int, list[str]]:
-        """The rows that are printed, how many there are, and what to say where none are."""
+        """Return the rows to print, their number, and remarks when there are none."""
         asked = opened.view(name, **given)
         chosen = choice.of(asked)
         if output is not None:
@@ -162,7 +162,7 @@ def report(
     console = tools.Console(highlight=False)
 
     def ask(opened: Dataset) -> tuple[list[Path], Any]:
-        """The files written, and what is shown; made whole, since a commit may come in between."""
+        """Return the files written, and the output, complete in case of a concurrent commit."""
         made = opened.report(name, **given)
         if only is not None:
             made = made.only(only)
@@ -340,7 +340,7 @@ def _require_one(output: Path | None, *, json: bool) -> None:
 
 
 def _by_name(settings: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """``NAME.KEY`` and its value by name, then by key."""
+    """Group settings ``NAME.KEY`` by name, then by key."""
     found: dict[str, dict[str, Any]] = {}
     for whole, value in settings.items():
         name, _, key = whole.rpartition(".")
@@ -349,7 +349,7 @@ def _by_name(settings: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 
 
 def _text(spec: View) -> Callable[[Any], Iterable[str]] | None:
-    """What makes a text of each row of a view; None where the view declares none."""
+    """Return the view's function that renders rows as texts, if it declares one."""
     if spec.text is None:
         return None
     return lambda frame: manager().load_part(spec, spec.text, f"the text of {spec.name!r}")(frame)

@@ -1,4 +1,4 @@
-"""The commands that look before a run, as users see them."""
+"""Commands that inspect inputs before a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that show, export and restore whole datasets, and show what plugins offer."""
+"""Commands that show, export and restore whole datasets, and show plugins."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def export(
 
 
 def _meant_by(target: str) -> str | None:
-    """The exporter that a target means by how it begins or ends; None where none does."""
+    """Return the exporter whose prefix or suffix a target has, if any."""
     for name, spec in manager().exporters.items():
         for text in spec.targets:
             if target.startswith(text) if text.endswith("://") else target.endswith(text):
