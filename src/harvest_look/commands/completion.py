@@ -69,11 +69,22 @@ def with_settings(incomplete: str) -> Items:
     return list(dict.fromkeys(item for kind in kinds for item in named(incomplete, kind)))
 
 
-JsonRows = Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")]
-
-
-def setting_option(
-    meaning: str, completion: Callable[..., Any], *, metavar: str = "KEY=VALUE"
+def option(
+    names: str, meaning: str, complete: Callable[..., Any] | None = None, **more: Any
 ) -> Any:
-    """Return the repeatable option ``--set``."""
-    return typer.Option("--set", metavar=metavar, help=meaning, autocompletion=completion)
+    """Return a typer option; names: its flags and metavar as help shows them (``-o FILE``)."""
+    flags = [word for word in names.split() if word.startswith("-")]
+    metavar = names.removeprefix(" ".join(flags)).strip() or None
+    return typer.Option(*flags, metavar=metavar, help=meaning, autocompletion=complete, **more)
+
+
+def argument(
+    metavar: str, meaning: str, complete: Callable[..., Any] | None = None, **more: Any
+) -> Any:
+    """Return a typer argument."""
+    return typer.Argument(metavar=metavar, help=meaning, autocompletion=complete, **more)
+
+
+Text = str | None
+Texts = list[str] | None
+JsonRows = Annotated[bool, option("--json", "Print one JSON object per row.")]
