@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
+import polars as pl
 from rich.cells import cell_len
 
 from harvest.toolkit.layout import GAP, fit, fold, shorten
@@ -38,9 +39,7 @@ class Cells:
     heading: str
     texts: list[str]
     form: str | None
-    is_number: bool
-    is_text: bool = False
-    is_time: bool = False
+    dtype: pl.DataType
 
     @property
     def natural(self) -> int:
@@ -51,7 +50,7 @@ class Cells:
     def is_prose(self) -> bool:
         """Whether the column holds notes, which are never shortened."""
         return (
-            self.is_text
+            self.dtype == pl.String
             and self.form is None
             and any(text.count(" ") > 1 for text in self.texts)
             and max(map(len, self.texts)) <= LONGEST_NOTE
@@ -67,7 +66,7 @@ class Cells:
         longest = max(map(cell_len, self.texts), default=0)
         words = max((cell_len(word) for text in self.texts for word in text.split()), default=0)
         kept = min(longest, max(wanted, min(words, LEAST)))
-        if self.is_number or self.is_time:
+        if self.dtype.is_numeric() or self.dtype.is_temporal():
             kept = longest
         return min(self.natural, max(kept, self._narrowest_heading()))
 
@@ -91,7 +90,7 @@ class Cells:
 
         Notes are wrapped instead, and so are different texts that would look the same.
         """
-        if self.is_number or self.is_prose or max(map(cell_len, self.texts)) <= width:
+        if self.dtype.is_numeric() or self.is_prose or max(map(cell_len, self.texts)) <= width:
             return self
         texts = [shorten(text, width, self.form) for text in self.texts]
         if len(set(texts)) < len(set(self.texts)):

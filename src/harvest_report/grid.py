@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
+import polars as pl
 from rich.align import Align
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -16,7 +17,7 @@ from harvest import Column
 from harvest.toolkit.layout import fit, shorten
 from harvest.toolkit.texts import printable_line
 
-from .cells import group_starts, leading, numeric, rows_of_text
+from .cells import group_starts, leading, rows_of_text
 from .model import Table
 from .units import in_fitting_units
 
@@ -34,8 +35,7 @@ class _Cells:
     head: str
     texts: Sequence[str]
     format: str | None
-    is_number: bool
-    is_time: bool
+    dtype: pl.DataType
 
     @property
     def natural(self) -> int:
@@ -46,7 +46,7 @@ class _Cells:
         """The width at which only long words break."""
         longest = max(map(cell_len, self.texts))
         headed = max(map(cell_len, self.head.split()), default=1)
-        if self.is_number or self.is_time:
+        if self.dtype.is_numeric() or self.dtype.is_temporal():
             return max(longest, headed)
         if self.format in LEAST:
             return max(min(longest, LEAST[self.format]), headed)
@@ -56,7 +56,7 @@ class _Cells:
     @property
     def narrowest(self) -> int:
         """The width for a lack of room, at which any word may break, but no number."""
-        return max(map(cell_len, self.texts)) if self.is_number else min(self.natural, 4)
+        return max(map(cell_len, self.texts)) if self.dtype.is_numeric() else min(self.natural, 4)
 
     def within(self, width: int) -> _Cells:
         """Shorten ids and paths; other texts stay, and the table wraps them."""
@@ -74,16 +74,8 @@ def grids(table: Table, width: int) -> Iterator[RichTable]:
     texts = list(zip(*rows_of_text(table), strict=True))
     heads = _headings(table.columns, [max(map(cell_len, cells)) for cells in texts])
     cells = [
-        _Cells(
-            head=head,
-            texts=text,
-            format=column.format,
-            is_number=is_number,
-            is_time=table.rows.schema[column.name].is_temporal(),
-        )
-        for head, text, column, is_number in zip(
-            heads, texts, table.columns, numeric(table), strict=True
-        )
+        _Cells(head=head, texts=text, format=c.format, dtype=table.rows.schema[c.name])
+        for head, text, c in zip(heads, texts, table.columns, strict=True)
     ]
     starts = group_starts(table)
     for part in _parts(cells, width):
@@ -127,7 +119,7 @@ def _grid(cells: Sequence[_Cells], starts: Sequence[bool], width: int) -> RichTa
         header_style="bold",
     )
     for column, needed in zip(shown, widths, strict=True):
-        side: Any = "right" if column.is_number else "left"
+        side: Any = "right" if column.dtype.is_numeric() else "left"
         grid.add_column(
             Align(Text(column.head, justify=side), side, vertical="bottom"),
             justify=side,

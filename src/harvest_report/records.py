@@ -111,9 +111,7 @@ def _cells(values: pl.Series, column: Column | None, *, exactly: bool) -> Cells:
         heading=printable_line(f"{values.name} ({unit})" if unit and not exactly else values.name),
         texts=texts,
         form=form,
-        is_number=values.dtype.is_numeric(),
-        is_text=values.dtype == pl.String,
-        is_time=values.dtype.is_temporal(),
+        dtype=values.dtype,
     )
 
 
@@ -122,7 +120,7 @@ def _print_table(cells: Sequence[Cells], widths: Sequence[int] | None = None) ->
     if not cells:
         return
     widths = widths or [c.natural for c in cells]
-    right = [c.is_number for c in cells]
+    right = [c.dtype.is_numeric() for c in cells]
     heads = [c.heading_lines(width) for c, width in zip(cells, widths, strict=True)]
     height = max(map(len, heads))
     rows = list(zip(*([""] * (height - len(head)) + head for head in heads), strict=True))

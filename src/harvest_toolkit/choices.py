@@ -13,7 +13,6 @@ __all__ = [
     "choice_of_runs",
     "choices",
     "named_directory",
-    "run_choices",
     "with_settings",
 ]
 
@@ -48,29 +47,25 @@ def named_directory(directories: Iterable[str], wanted: str) -> str:
     chosen = [run for run in runs if run == name or run.endswith(f"/{name}")]
     if not chosen:
         raise UsageError(
-            f"the dataset holds no run {name!r}", remedy=run_choices("choose one of", runs)
+            f"the dataset holds no run {name!r}", remedy=choices("choose one of", _names(runs))
         )
     if len(chosen) > 1:
         raise UsageError(
-            f"{len(chosen)} runs are named {name!r}", remedy=run_choices("choose", chosen)
+            f"{len(chosen)} runs are named {name!r}", remedy=choices("choose", _names(chosen))
         )
     return chosen[0]
-
-
-def run_choices(what: str, runs: Sequence[str]) -> str:
-    """List the last names of directories to choose from; whole paths where two names are equal."""
-    return choices(what, _names(runs))
 
 
 def choice_of_runs(
     message: str, what: str, runs: Sequence[str], settings: Iterable[str]
 ) -> UsageError:
     """Return the error that asks for directories in ``settings``; what: how to choose, in words."""
-    remedy = run_choices(what, runs)
-    return ChoiceNeeded(message, remedy=remedy, settings=settings, names=_names(runs))
+    names = _names(runs)
+    return ChoiceNeeded(message, remedy=choices(what, names), settings=settings, names=names)
 
 
 def _names(runs: Sequence[str]) -> Sequence[str]:
+    """Return the last names of directories, or their paths where two names are equal."""
     names = [run.rpartition("/")[2] or run for run in runs]
     return runs if len(set(names)) < len(names) else names
 

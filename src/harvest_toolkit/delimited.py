@@ -28,13 +28,13 @@ import pyarrow.csv
 from harvest import SourceError
 from harvest.toolkit.texts import not_utf8
 
-from .lines import BOM, RAW_BYTES, LongLine, skip_line
+from .lines import BOM, RAW_BYTES, InvalidLine, LongLine, skip_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "BLOCK_BYTES", "CUT", "MISPLACED", "RECORD_LIMIT", "Block", "Damage", "blocks", "columns",
+    "BLOCK_BYTES", "CUT", "MISPLACED", "RECORD_LIMIT", "Block", "blocks", "columns",
     "count_fields", "tables",
 ]  # fmt: skip
 
@@ -70,15 +70,6 @@ def count_fields(record: bytes) -> int:
     return count + (match is not None)
 
 
-@attrs.frozen
-class Damage:
-    """A line that cannot be read: its number, its bytes and the reason."""
-
-    number: int
-    raw: bytes
-    reason: str
-
-
 @attrs.frozen(eq=False)
 class Block:
     """A block of whole records, each with its newline.
@@ -95,7 +86,7 @@ class Block:
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
     numbers: NDArray[np.int64]
-    damages: tuple[Damage, ...] = ()
+    damages: tuple[InvalidLine, ...] = ()
     blank: int = 0
     read_bytes: int = 0
 
@@ -146,12 +137,12 @@ def blocks(
     """Yield all records of a CSV file, its header included; an empty file yields nothing.
 
     block_bytes: bytes read at a time; ``BLOCK_BYTES`` unless given.
-    record_limit: bytes held of a record whose end is not found.  Then its first line is a Damage,
-        and reading goes on behind that line.
+    record_limit: bytes held of a record whose end is not found.  Then its first line is one of
+        ``damages``, and reading goes on behind that line.
     header: whether the first record is a header, with the number 0; otherwise it is row 1.
     count_lines: whether ``numbers`` count lines, from 1, instead of records.
-    require_final_newline: whether a last record without a newline is a Damage, because its
-        program may have been stopped while it wrote.
+    require_final_newline: whether a last record without a newline is one of ``damages``, because
+        its program may have been stopped while it wrote.
     """
     size = block_bytes or BLOCK_BYTES
     begin = stream.read(max(size, len(BOM)))
@@ -173,7 +164,7 @@ def blocks(
         elif len(rest) > record_limit:
             skipped, ended, behind = skip_line(stream, size)
             line = LongLine(rest[:RAW_BYTES], len(rest) + skipped, record_limit, ended)
-            damage = Damage(number, line.raw, line.reason)
+            damage = InvalidLine(number, line.raw, line.reason)
             read += skipped + 1 + len(behind)
             yield attrs.evolve(_EMPTY, damages=(damage,), read_bytes=read)
             rest, number, read = behind, number + 1, 0
@@ -271,7 +262,7 @@ def _number_lines(data: bytes, spans: _Spans, first: int, count_lines: bool) -> 
         own = first + np.searchsorted(starts, places) + np.arange(len(places))
         following = first + len(starts) + len(places)
     hurt = tuple(
-        Damage(number, data[start:stop].rstrip(b"\r\n"), reason)
+        InvalidLine(number, data[start:stop].rstrip(b"\r\n"), reason)
         for number, (start, stop, reason) in zip(own.tolist(), spans.damages, strict=True)
     )
     block = Block(data, starts, stops, numbers, hurt, int(blank.sum()))
@@ -312,7 +303,7 @@ def columns(block: Block, names: Sequence[str], *, where: str = "") -> tuple[pa.
     if table is None:
         faults = [_fault(block.raw(row), len(names)) for row in range(len(block))]
         own = tuple(
-            Damage(int(block.numbers[row]), block.raw(row), reason)
+            InvalidLine(int(block.numbers[row]), block.raw(row), reason)
             for row, reason in enumerate(faults)
             if reason is not None
         )

@@ -129,7 +129,7 @@ def skip_line(stream: Readable, block_bytes: int = BLOCK_BYTES) -> tuple[int, bo
 
 
 class InvalidLine(NamedTuple):
-    """A line that is not UTF-8: its number, its bytes, and the reason with the wrong byte."""
+    """A line that cannot be read: its number, its bytes, and the reason."""
 
     number: int
     raw: bytes
@@ -188,11 +188,6 @@ class Line(NamedTuple):
     raw: bytes
     size_bytes: int
     ended: bool
-
-    @property
-    def whole(self) -> bool:
-        """Whether ``raw`` is the whole line."""
-        return len(self.raw) == self.size_bytes
 
 
 def numbered(path: Path, line_limit: int) -> Iterator[Line]:
