@@ -181,7 +181,7 @@ class _Times:
                 months, days, seconds = token.interval
                 if months:
                     raise UsageError(
-                        f"interval {token.text!r} is no number of seconds, for months differ",
+                        f"interval {token.text!r} is not a number of seconds, because months differ",
                         where=self.sql,
                         remedy="write it in days",
                     )
@@ -263,7 +263,7 @@ class _Times:
 
 
 def _gives_another_kind(tokens: Sequence[_Token]) -> bool:
-    """Whether two tokens call a function or cast to a type whose result is no time."""
+    """Whether two tokens call a function or cast to a type whose result is not a time."""
     first, second = (token.word for token in (*tokens, _Token("mark", ""))[:2])
     if first == "::":
         return second not in _TIME_WORDS

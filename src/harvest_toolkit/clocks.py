@@ -42,7 +42,7 @@ DISORDER_US: Final = 300_000_000
 class Shown:
     """Local times in UTC.
 
-    first: the first occurrence; null where there is no time, or the clock skipped it.
+    first: the first occurrence; null where the time is missing, or the clock skipped it.
     rows: numbers of the rows whose time occurs twice; later: microseconds from the first to the
         second occurrence in each of these rows.
     """

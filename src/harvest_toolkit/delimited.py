@@ -114,15 +114,7 @@ class Block:
         """Return the first record (a file's header), damaged or not, and the block without it."""
         if self.damages and not (len(self) and self.numbers[0] < self.damages[0].number):
             return self.damages[0].raw, attrs.evolve(self, damages=self.damages[1:])
-        cut = self.stops[0]
-        rest = attrs.evolve(
-            self,
-            data=self.data[cut:],
-            starts=self.starts[1:] - cut,
-            stops=self.stops[1:] - cut,
-            numbers=self.numbers[1:],
-        )
-        return self.raw(0), rest
+        return self.raw(0), self.only(np.arange(len(self)) > 0)
 
 
 def blocks(
@@ -179,7 +171,7 @@ def blocks(
 class _Spans:
     """Places of the records in a piece of a file; rest: the unfinished record behind them.
 
-    damages: start, stop and reason of each line that is no record.
+    damages: start, stop and reason of each unreadable line.
     """
 
     starts: NDArray[np.int64]

@@ -63,7 +63,7 @@ def sum_or_none(values: str | pl.Expr) -> pl.Expr:
 
 
 def complete_sum(values: str | pl.Expr) -> pl.Expr:
-    """Sum values; null when one is unknown, or there are no rows."""
+    """Sum values; null when one is unknown, and of no rows."""
     found = _column(values)
     return pl.when(found.len() > 0, found.is_not_null().all()).then(safe_sum(found))
 

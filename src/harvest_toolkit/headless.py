@@ -83,13 +83,13 @@ class Order:
         )
 
     def resembles(self, row: Sequence[str]) -> bool:
-        """Whether some value of a row has the expected form, so that the row is no header."""
+        """Whether some value of a row has the expected form, so that the row cannot be a header."""
         return any(
             value and shape and re.fullmatch(shape, value)
             for shape, value in zip(self.columns.values(), row, strict=False)
         )
 
-    def tells(self, rows: Sequence[Sequence[str]]) -> bool:
+    def is_known_by(self, rows: Sequence[Sequence[str]]) -> bool:
         """Whether some fitting row has a value in a ``telling`` column."""
         places = [place for place, name in enumerate(self.columns) if name in self.telling]
         return not places or any(row[place] for row in rows for place in places if place < len(row))
@@ -146,7 +146,7 @@ def misfit(path: Path, orders: Sequence[Order]) -> str:
     best = min(near, key=lambda order: sum(bool(order.fault(row, cut=cut)) for _, row in rows))
     odd = [(number, fault) for number, row in rows if (fault := best.fault(row, cut=cut))]
     if not odd:
-        return f", and nothing in its lines tells that they are {best.words}: {_NAME_THEM}"
+        return f", and nothing in its lines shows that they are {best.words}: {_NAME_THEM}"
     number, fault = odd[0]
     return (
         f", and taken as lines without a header, {len(rows) - len(odd):,} of {len(rows):,} looked "
@@ -157,7 +157,11 @@ def misfit(path: Path, orders: Sequence[Order]) -> str:
 def _fits(rows: Sequence[_Row], cut: bool, orders: Sequence[Order]) -> Iterator[Fit]:
     for order in orders if rows else ():
         good = [row[:-1] if cut else row for _, row in rows if not order.fault(row, cut=cut)]
-        if len(good) >= SHARE * len(rows) and order.resembles(rows[0][1]) and order.tells(good):
+        if (
+            len(good) >= SHARE * len(rows)
+            and order.resembles(rows[0][1])
+            and order.is_known_by(good)
+        ):
             yield Fit(order, len(good), len(rows))
 
 

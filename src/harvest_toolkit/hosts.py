@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 import polars as pl
@@ -14,6 +14,8 @@ __all__ = ["expand", "host_name", "same_host", "short", "short_name"]
 LIMIT: Final = 100_000
 """Most hosts in a list: more than any cluster has, because a damaged list may claim millions."""
 
+_LIST: Final = re.compile(r"(?:[^\[\]]++|\[[^\[\]]*+\])*+")
+_ITEM: Final = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")
 _PART: Final = re.compile(r"([^,\[\]]*)\[([^\[\]]*)\]|([^,\[\]]+)")
 _BRACKETED: Final = re.compile(r"\[([^\[\]]*)\](?::\d*)?")
 _RANGE: Final = re.compile(r"(\d+)(?:-(\d+))?")
@@ -79,32 +81,18 @@ def _address(name: str) -> str | None:
 def expand(hosts: str) -> list[str]:
     """Expand a list such as ``nid[001-003,007],login1``, as ``scontrol show hostnames`` does.
 
-    Empty when the text is no such list, or names more than 100,000 hosts.
+    Empty when the text is not such a list, or names more than 100,000 hosts.
     """
     found: list[str] = []
-    for item in _items(hosts):
-        parts = list(_PART.finditer(item))
-        if "".join(part[0] for part in parts) != item:
-            return []
+    for item in _ITEM.findall(hosts) if _LIST.fullmatch(hosts) else ():
         names = [""]
-        for part in parts:
-            endings = [part[3]] if part[3] is not None else _numbers(part[1], part[2])
+        for prefix, ranges, plain in _PART.findall(item):
+            endings = [plain] if plain else _numbers(prefix, ranges)
             if len(names) * len(endings) > LIMIT:
                 return []
             names = [name + ending for name in names for ending in endings]
         found += [name for name in names if name]
     return found if len(found) <= LIMIT else []
-
-
-def _items(hosts: str) -> Iterator[str]:
-    """Split a list at the commas outside brackets."""
-    depth, begin = 0, 0
-    for place, character in enumerate(hosts):
-        depth += (character == "[") - (character == "]")
-        if character == "," and depth == 0:
-            yield hosts[begin:place]
-            begin = place + 1
-    yield hosts[begin:]
 
 
 def _numbers(prefix: str, ranges: str) -> list[str]:

@@ -203,7 +203,7 @@ class JsonPieces:
             yield self._element(raw)
 
     def _element(self, raw: bytes) -> Piece:
-        """Make the piece of an element, or a broken piece of a value that is no object."""
+        """Make the piece of an element, or a broken piece of a value that is not an object."""
         kind = self.array or "element"
         if kind == "element" and raw[:1] != b"{":
             return Piece("broken", raw, NO_OBJECT)

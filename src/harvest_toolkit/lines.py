@@ -2,7 +2,7 @@
 
 A block has a few megabytes, so that columnar code does the work in bounded memory; a line cut off
 by a block is carried over to the next block.  Lines count from 1, and a byte order mark at the
-beginning is no part of line 1::
+beginning does not belong to line 1::
 
     number = 1
     for block in blocks(stream, line_limit=1 << 20):

@@ -2,7 +2,7 @@
 
 Blanks separate pairs.  A value that begins with a quote (``"`` or ``'``) ends with the same quote
 before a blank or the end of the text; it may hold blanks, and its quotes are left out.  Any other
-value ends at the next blank, and may be empty.  There are no escapes::
+value ends at the next blank, and may be empty.  Nothing is escaped::
 
     KNOWN = {"user": ("user", TEXT), "Exit_status": ("exit_status", INTEGER)}
     table, faults = pairs(texts, KNOWN)
