@@ -181,7 +181,7 @@ class _Times:
                 months, days, seconds = token.interval
                 if months:
                     raise UsageError(
-                        f"interval {token.text!r} is not a number of seconds, because months differ",
+                        f"interval {token.text!r} is not a number of seconds: months differ",
                         where=self.sql,
                         remedy="write it in days",
                     )
