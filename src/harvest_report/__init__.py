@@ -26,16 +26,6 @@ if TYPE_CHECKING:
     from .model import LazySection, Marks, Notes, Plot, Section, Table, Tile, with_others
     from .report import Report
 
-_HOMES = {
-    "harvest": ("Column",),
-    ".axes": ("bytes_axis", "legend", "legend_below", "name_bars", "seconds_axis"),
-    ".draw": ("COLOURS",),
-    ".interactive": ("MOST_MARKS",),
-    ".model": ("LazySection", "Marks", "Notes", "Plot", "Section", "Table", "Tile", "with_others"),
-    ".report": ("Report",),
-}
-"""Names by module, imported on first use, so that a command's help starts quickly."""
-
 __all__ = [
     "COLOURS",
     "MOST_MARKS",
@@ -57,9 +47,14 @@ __all__ = [
 ]  # fmt: skip
 
 
+_HOMES = (".model", ".axes", ".draw", ".interactive", ".report")
+"""Modules of these names, imported on first use, so that a command's help starts quickly."""
+
+
 def __getattr__(name: str) -> Any:
-    home = next((home for home, names in _HOMES.items() if name in names), None)
-    if home is None:
-        raise AttributeError(f"module 'harvest_report' has no attribute {name!r}")
-    globals()[name] = value = getattr(importlib.import_module(home, __name__), name)
-    return value
+    for home in _HOMES if name in __all__ else ():
+        found = vars(importlib.import_module(home, __name__)).get(name)
+        if found is not None:
+            globals()[name] = found
+            return found
+    raise AttributeError(f"module 'harvest_report' has no attribute {name!r}")
