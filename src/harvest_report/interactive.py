@@ -43,21 +43,6 @@ for (const data of document.querySelectorAll("script[data-plot]")) {
 """
 
 
-def library() -> str:
-    """Return Bokeh's script, which needs no network; raises HarvestError without Bokeh."""
-    resources = need("bokeh.resources", "an interactive plot").Resources(
-        mode="inline", components=["bokeh"], log_level="warn"
-    )
-    return "\n".join(resources.js_raw)
-
-
-def inline(script: str) -> str:
-    """Return the script unchanged; raises ValueError when it would end its ``<script>``."""
-    if "</script" in script.lower() or "<!--" in script or "\r" in script:
-        raise ValueError("a script that cannot stand in a page")
-    return script
-
-
 def digest(script: str) -> str:
     """Return the hash by which a page's content security policy allows a script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
@@ -69,8 +54,17 @@ def as_data(value: Any) -> str:
 
 
 def scripts() -> list[str]:
-    """Return the scripts of a page with interactive plots."""
-    return [inline(library()), inline(_START)]
+    """Return the scripts of a page with interactive plots, of which Bokeh's needs no network.
+
+    Raises HarvestError without Bokeh, and ValueError when a script would end its ``<script>``.
+    """
+    resources = need("bokeh.resources", "an interactive plot").Resources(
+        mode="inline", components=["bokeh"], log_level="warn"
+    )
+    found = ["\n".join(resources.js_raw), _START]
+    if any("</script" in each.lower() or "<!--" in each or "\r" in each for each in found):
+        raise ValueError("a script that cannot stand in a page")
+    return found
 
 
 def item(marks: Marks, target: str, height: int) -> str:
@@ -82,6 +76,32 @@ def item(marks: Marks, target: str, height: int) -> str:
     if importlib.util.find_spec("bokeh") is None or not 0 < marks.rows.height <= MOST_MARKS:
         return ""
     models = need("bokeh.models", "an interactive plot")
+    data, tips = _texts_and_places(marks)
+    zoom = models.BoxZoomTool()  # not the wheel, which scrolls the page
+    others = [models.PanTool(), models.WheelZoomTool(dimensions="width"), models.ResetTool()]
+    figure = need("bokeh.plotting", "an interactive plot").figure(
+        sizing_mode="stretch_width",
+        height=height,
+        tools=[zoom, *others, models.HoverTool(tooltips=tips)],
+        active_drag=zoom,
+        active_scroll=None,
+        toolbar_location="above",
+        background_fill_color=None,
+        border_fill_color=None,
+        outline_line_color=None,
+    )
+    figure.toolbar.logo = None
+    drawn = {side: side for side in _SIDES} | ({"legend_field": "legend"} if marks.legend else {})
+    source = models.ColumnDataSource(data)
+    figure.quad(**drawn, source=source, fill_color="colour", line_color="colour", line_width=0.5)
+    _style(figure, marks, models)
+    made = need("bokeh.embed", "an interactive plot").json_item(figure, target)
+    # without a timestamp, so that the same report gives the same page
+    return base64.b64encode(gzip.compress(orjson.dumps(made), mtime=0)).decode()
+
+
+def _texts_and_places(marks: Marks) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Return the columns of Bokeh's source, and the label and column of each tip."""
     rows = marks.rows
     cycle = [light for name, (light, _) in COLOURS.items() if name.startswith("series-")]
     data: dict[str, Any] = {side: rows[side].to_numpy() for side in _SIDES}
@@ -95,24 +115,12 @@ def item(marks: Marks, target: str, height: int) -> str:
         texts = texts_of(rows[column.name].to_list(), column.format, scale=column.scale)
         data[f"tip{number}"] = [printable_line(text) for text in texts]
         tips.append((printable_line(column.heading), f"@tip{number}"))
-    zoom = models.BoxZoomTool()  # not the wheel, which scrolls the page
-    others = [models.PanTool(), models.WheelZoomTool(dimensions="width"), models.ResetTool()]
-    figure = need("bokeh.plotting", "an interactive plot").figure(
-        sizing_mode="stretch_width",
-        height=height,
-        tools=[zoom, *others, models.HoverTool(tooltips=tips)],
-        active_drag=zoom,
-        active_scroll=None,
-        toolbar_location="above",
-        background_fill_color=None,
-        border_fill_color=None,
-        outline_line_color=None,
-    )  # fmt: skip
-    figure.toolbar.logo = None
-    source = models.ColumnDataSource(data)
+    return data, tips
+
+
+def _style(figure: Any, marks: Marks, models: Any) -> None:
+    """Place the legend, and set labels and colours."""
     ink, grid = COLOURS["soft"][0], COLOURS["grid"][0]
-    drawn = {side: side for side in _SIDES} | ({"legend_field": "legend"} if marks.legend else {})
-    figure.quad(**drawn, source=source, fill_color="colour", line_color="colour", line_width=0.5)
     if marks.legend:
         figure.add_layout(figure.legend[0], "above")
         figure.legend.update(
@@ -136,6 +144,3 @@ def item(marks: Marks, target: str, height: int) -> str:
         figure.yaxis.major_label_overrides = {
             place: printable_line(name) for place, name in marks.names.items()
         }
-    made = need("bokeh.embed", "an interactive plot").json_item(figure, target)
-    # without a timestamp, so that the same report gives the same page
-    return base64.b64encode(gzip.compress(orjson.dumps(made), mtime=0)).decode()
