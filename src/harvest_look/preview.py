@@ -119,14 +119,12 @@ def print_sources(paths: Sequence[Path], *, json: bool) -> int:
                 remedy="name its source: harvest preview -s NAME:ADDRESS",
             )
     rows: list[tuple[str, str | None, float | None, str]] = []
-    unknown = False
     given = Recipe(sources=tuple(Endpoint(None, str(path)) for path in paths))
     with beginnings(given) as recipe:
         for endpoint in recipe.sources:
             shown = endpoint.location
             seen = survey(Path(endpoint.place), manager())
             found = sorted((*seen.known, *seen.doubtful), key=lambda each: -each.confidence)
-            unknown = unknown or not found
             rows += [(shown, k.source, k.confidence, _reason(k, seen.root)) for k in found]
             if not found:
                 rows.append((shown, None, None, "no source recognises it"))
@@ -136,7 +134,7 @@ def print_sources(paths: Sequence[Path], *, json: bool) -> int:
     else:
         table = [(p, s, None if c is None else f"{c:.0%}", r) for p, s, c, r in rows]
         print_table(("path", "source", "sure", "because"), table, prose=("because",))
-    return 1 if unknown else 0
+    return int(any(source is None for _, source, _, _ in rows))
 
 
 def _reason(known: Known, root: Path) -> str:

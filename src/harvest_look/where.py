@@ -122,9 +122,6 @@ class _Times:
         return self._moment(value) if token.kind == "moment" else self._interval(value)
 
     def _moment(self, text: str) -> _Token:
-        return _Token("moment", text, moment=self._read(text))
-
-    def _read(self, text: str) -> datetime:
         """Parse a time, in UTC when it has no zone."""
         written, zone = text.strip(), UTC
         try:
@@ -135,7 +132,8 @@ class _Times:
             read = datetime.fromisoformat(written)
         except (ValueError, OSError, KeyError):  # a KeyError is an unknown zone
             raise self._no_time(text) from None
-        return (read if read.tzinfo else read.replace(tzinfo=zone)).astimezone(UTC)
+        moment = (read if read.tzinfo else read.replace(tzinfo=zone)).astimezone(UTC)
+        return _Token("moment", text, moment=moment)
 
     def _no_time(self, text: str) -> UsageError:
         return UsageError(
@@ -174,7 +172,7 @@ class _Times:
 
     def _compared(self, place: int, token: _Token) -> None:
         """Convert a token that is compared with a time or a span of time."""
-        side = self._other_side(place)
+        side = self._operand(place, -1) or self._operand(place, 1)
         kind = self._kind(side) if side else None
         if token.interval is not None:
             if kind == "seconds":
@@ -197,12 +195,8 @@ class _Times:
         around = [t.word for t in (*self.tokens[place - 1 : place], *self.tokens[place + 1 :][:1])]
         return not {"+", "-", "*", "/"}.intersection(around)
 
-    def _other_side(self, place: int) -> list[_Token]:
-        """Return the tokens that a value is compared with; none for an argument of a function."""
-        return self._operand(place, -1) or self._operand(place, 1)
-
     def _operand(self, place: int, step: int) -> list[_Token]:
-        """Return the operand behind a comparison in one direction."""
+        """Return the operand behind a comparison in one direction; none in a call."""
         outer, inner = ("(", ")") if step < 0 else (")", "(")
         found: list[_Token] = []
         compared, depth = False, 0

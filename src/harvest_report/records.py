@@ -48,7 +48,7 @@ class Style:
 
 def print_rows_as_json(title: str, table: Any) -> None:
     """Print one JSON object per row of an Arrow table or a polars frame."""
-    for row in _frame(table).iter_rows(named=True):
+    for row in pl.DataFrame(table).iter_rows(named=True):
         print_json_line({"record_type": title, **row})
 
 
@@ -66,7 +66,7 @@ def print_records(
     columns: known columns by name, the most important first; other columns follow them.
     total: number of all rows when these are only the first; more: whether it is a lower bound.
     """
-    frame, columns, style = _frame(table), columns or {}, style or Style()
+    frame, columns, style = pl.DataFrame(table), columns or {}, style or Style()
     print(f"{title}: {how_many(frame.height, 'row', total, more=more)}")
     order = [n for n in columns if n in frame.columns]
     order += [n for n in frame.columns if n not in columns]
@@ -92,12 +92,6 @@ def print_records(
     if empty and frame.height:
         _print_names("empty", empty, room)
     print()
-
-
-def _frame(table: Any) -> pl.DataFrame:
-    frame = table if isinstance(table, pl.DataFrame) else pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
 
 
 def _cells(values: pl.Series, column: Column | None, *, exactly: bool) -> Cells:
