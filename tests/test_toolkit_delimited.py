@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest_toolkit.csv_header import column_names, header_line
-from harvest_toolkit.delimited import CUT, MISPLACED, Damage, blocks, columns, count_fields, tables
+from harvest_toolkit.delimited import CUT, MISPLACED, blocks, columns, count_fields, tables
+from harvest_toolkit.lines import InvalidLine
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_size=12)
 ROWS = st.lists(st.lists(CELLS, min_size=2, max_size=4), max_size=12)
@@ -22,7 +23,7 @@ def written(rows: list[list[str]]) -> bytes:
     return stream.getvalue().encode()
 
 
-def damages(data: bytes, **more) -> list[Damage]:
+def damages(data: bytes, **more) -> list[InvalidLine]:
     return [damage for block in blocks(io.BytesIO(data), **more) for damage in block.damages]
 
 
@@ -104,10 +105,10 @@ def test_damaged_lines_have_the_number_of_their_line_and_the_next_ones_too(size)
 
 
 def test_a_last_record_without_a_newline_is_damaged_unless_that_is_allowed():
-    assert damages(b"a,b\n1,2") == [Damage(1, b"1,2", CUT)]
+    assert damages(b"a,b\n1,2") == [InvalidLine(1, b"1,2", CUT)]
     (block,) = blocks(io.BytesIO(b"1,2"), require_final_newline=False)
     assert block.raw(0) == b"1,2"
-    assert damages(b'1,"2', require_final_newline=False) == [Damage(0, b'1,"2', MISPLACED)]
+    assert damages(b'1,"2', require_final_newline=False) == [InvalidLine(0, b'1,"2', MISPLACED)]
 
 
 @pytest.mark.parametrize("size", [8, 64])

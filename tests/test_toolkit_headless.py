@@ -46,7 +46,7 @@ def test_the_order_that_lines_fit_is_found(tmp_path, text, columns, lines):
         ("1,a,0:10\n\n1,a,ten\n", "1 of 2 looked at fit the order id, name, elapsed (line 3: "),
         (
             "1,a,\n2,b,\n",
-            "nothing in its lines tells that they are id, name, elapsed: write the names of",
+            "nothing in its lines shows that they are id, name, elapsed: write the names of",
         ),
         ('1,"a,0:10\n2,b,0:10\n', "(line 2: it has 2 fields)"),
     ],

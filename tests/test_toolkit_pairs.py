@@ -96,8 +96,6 @@ def test_pairs_are_those_that_a_reading_of_each_text_gives(texts: list[str]) -> 
 @pytest.mark.parametrize(
     ("text", "row"),
     [
-        ("", {"user": None, "count": None, "extra": None}),
-        ("user=ada", {"user": "ada", "count": None, "extra": None}),
         ("  user=ada   n=-29 ", {"user": "ada", "count": -29, "extra": None}),
         ("a=x=1 b=", {"user": None, "count": None, "extra": [("a", "x=1"), ("b", "")]}),
         ('user="ada l" n=1', {"user": "ada l", "count": 1, "extra": None}),

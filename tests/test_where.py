@@ -110,7 +110,7 @@ def test_blanks_and_texts_stay_as_they_are_written() -> None:
         ("start < '2025-01-31 12:00 Mars/Base'", "'2025-01-31 12:00 Mars/Base' is not a time"),
         ("start > 5", "'5' is not a time"),
         ("start - \"end\" > '3 moons'", "'3 moons' is not an interval"),
-        ("elapsed_s > interval '1 month'", "is no number of seconds, for months differ"),
+        ("elapsed_s > interval '1 month'", "is not a number of seconds: months differ"),
         ("n >", "a part of it is missing or misplaced"),
         ("n > 'x'", "a text is compared with a number"),
         ("start = name", "a time is compared with a text"),

@@ -1,1 +1,1 @@
-"""Looking before a run: at inputs, their first rows, and the columns that they would give."""
+"""Commands that inspect inputs before a run, and datasets after it."""

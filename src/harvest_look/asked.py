@@ -1,4 +1,4 @@
-"""Views, reports and rules by name: those there are, and the dataset that one is asked of."""
+"""List views, reports and rules, and find one with its dataset by the command line."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from harvest.plugins import manager
 from harvest.toolkit.texts import shell_word
 
 SHOWN: Final = 6
-"""Views or reports of a dataset that are named at most."""
+"""Most views or reports of a dataset that an error names."""
 
 _SAID: Final = ("name", "doc", "view", "among", "where")
 _BASIS: Final = ("numerator", "denominator", "judged", "unable")
-"""What the verdict of a rule is based on."""
+"""Attributes of a rule with the basis of its verdict."""
 
 
 def print_declared(kind: str, specs: Sequence[Any], *, json: bool) -> None:
-    """Views or reports with what they show and the settings they take."""
+    """Print views or reports with their descriptions and settings."""
     if json:
         print_json(
             [
@@ -45,7 +45,7 @@ def print_declared(kind: str, specs: Sequence[Any], *, json: bool) -> None:
 
 
 def print_rules(rules: Sequence[Rule], *, json: bool) -> None:
-    """Rules with what they look for and their thresholds."""
+    """Print rules with their descriptions and thresholds."""
     if json:
         print_json(
             [
@@ -74,9 +74,9 @@ def print_rules(rules: Sequence[Rule], *, json: bool) -> None:
 
 
 def named(kind: str, name: str, dataset: Path | None) -> tuple[Any, Path]:
-    """The view or report of a name and the dataset it is asked of, as the command line gives them.
+    """Return the view or report that the command line names, and its dataset.
 
-    Raises UsageError where one of them is absent, or a dataset stands where the name belongs.
+    Raises UsageError when one of them is absent, or a dataset is given instead of the name.
     """
     plugins = manager()
     declared = getattr(plugins, f"{kind}s")
@@ -96,6 +96,6 @@ def named(kind: str, name: str, dataset: Path | None) -> tuple[Any, Path]:
 
 def _opened(location: str) -> harvest.Dataset | None:
     try:
-        return harvest.open(location)  # imported when asked for: a list needs no polars
+        return harvest.open(location)  # imports polars, which a list does not need
     except (DatasetError, UsageError):
         return None

@@ -1,4 +1,4 @@
-"""What is shown of a view: which rows, in which order, with which columns."""
+"""Choose the rows, order and columns that ``harvest view`` shows."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .where import condition_of
 
 VALUES_NAMED = 12
 ROWS_SHOWN = 20
-"""Rows of a table on a terminal where none are asked for."""
+"""Rows of a table on a terminal by default."""
 
 
 _TEXTS = re.compile(r"'((?:[^']|'')*)'")
-"""Texts in an SQL condition."""
+"""String literals in an SQL condition."""
 
 
 @attrs.frozen(kw_only=True)
 class Choice:
-    """What is shown of a view: the condition, the order, the columns, and how many rows."""
+    """The condition, order, columns and number of rows to show of a view."""
 
     where: str | None = None
     sort: str | None = None
@@ -35,9 +35,9 @@ class Choice:
     rows: int | None = None
 
     def remarks(self, frame: pl.LazyFrame) -> list[str]:
-        """Why its condition may fit no row: the values of columns of text that it never has.
+        """Explain why the condition may match no row: it compares text columns with absent values.
 
-        The most frequent ones, after those that differ from it in capitals alone.
+        Lists the values that differ only in case, then the most frequent ones.
         """
         wanted = [text.replace("''", "'") for text in _TEXTS.findall(self.where or "")]
         names = condition_of(self.where, frame).meta.root_names() if self.where and wanted else []
@@ -57,7 +57,7 @@ class Choice:
         return said
 
     def of(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """The chosen rows and columns; raises UsageError for what the frame does not have."""
+        """Return the chosen rows and columns; raises UsageError for unknown columns."""
         if self.where is not None:
             frame = frame.filter(condition_of(self.where, frame))
         if self.sort is not None:
@@ -77,11 +77,11 @@ class Choice:
         return frame
 
     def cut(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """As many of the chosen rows as are wanted."""
+        """Limit chosen rows to the wanted number."""
         return frame if self.rows is None else frame.head(self.rows)
 
     def first(self, frame: pl.LazyFrame) -> tuple[pl.DataFrame, int]:
-        """Those of the chosen rows that a terminal shows, and how many there are."""
+        """Return the rows that a terminal shows, and the number of all rows."""
         room = self.rows or ROWS_SHOWN
         first = frame.head(room + 1).collect()
         if first.height <= room:
@@ -89,11 +89,11 @@ class Choice:
         return first.head(room), int(frame.select(pl.len()).collect().item())
 
     def meanings(self, spec: View, shown: pl.DataFrame) -> Mapping[str, Column]:
-        """What is known of a view's columns, in the order in which they are shown."""
+        """Return the declared columns of a view by name, in the order shown."""
         known = columns_of(spec, manager())
         if self.columns is None and spec.columns:
             return known
-        # their order is the user's or the view's own
+        # in the order that the user or the view gives
         return {column: known.get(column, Column(column)) for column in shown.columns}
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""A record type as Markdown, and small pieces of that."""
+"""Write record types and tables as Markdown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harvest import RecordType
 
 
 def types_in_words(record_type: RecordType) -> Mapping[str, str]:
-    """The Arrow type of the values of each column, and whether there must be one."""
+    """Return each column's Arrow type, with ``required`` when it is never null."""
     found = {}
     for field in record_type.arrow_schema:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
@@ -21,7 +21,7 @@ def types_in_words(record_type: RecordType) -> Mapping[str, str]:
 
 
 def markdown(record_type: RecordType) -> str:
-    """A section of documentation: description, place in the metadata map, table of columns."""
+    """Return a section of documentation: description, place in the metadata map, columns."""
     kinds = types_in_words(record_type)
     columns = [
         (f"`{c.name}`", prose(kinds[c.name]), c.unit or "", c.role or "", prose(c.doc))
@@ -43,7 +43,7 @@ _CODE = re.compile(r"`([^`]*\|[^`]*)`")
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Lines of a table and an empty one after it; nothing for no rows."""
+    """Return the lines of a table and an empty line; nothing for no rows."""
     lines = [_line(row) for row in rows]
     return [_line(header), "|" + "---|" * len(header), *lines, ""] if lines else []
 
@@ -54,12 +54,12 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _code(found: re.Match[str]) -> str:
-    """Code with a bar as HTML: renderers do not agree whether a bar in code must be escaped."""
+    """Write code with a bar as HTML, because renderers disagree on how to escape the bar."""
     return f"<code>{escape(found[1], quote=False).replace('|', '&#124;')}</code>"
 
 
 def prose(text: str) -> str:
-    """Text in which ``map<string, string>`` is not HTML, except where it is code already."""
+    """Escape ``<`` outside code, so that ``map<string, string>`` does not become HTML."""
     pieces = text.split("`")  # odd ones are code
     pieces[::2] = [piece.replace("<", "&lt;") for piece in pieces[::2]]
     return "`".join(pieces)

@@ -1,4 +1,4 @@
-"""What this plugin offers: commands that look: before a run, and at what it gave."""
+"""The commands of this plugin: they inspect inputs before a run, and datasets after it."""
 
 from __future__ import annotations
 
@@ -8,45 +8,39 @@ from harvest import Command, hookimpl
 
 harvest_api = 1
 
-_WHERE: Final = {
-    "before": ("look", "detect", "preview", "schema"),
-    "asking": ("view", "report", "findings", "query"),
-    "dataset": ("show", "export", "runs", "rollback", "rejects"),
-}
-"""The commands by the module of ``commands`` that has a function of the name."""
-
 _COMMANDS: Final = {
     "run": {
-        "look": "Show what a directory holds, and the command that harvests it.",
-        "detect": "Show which sources can read a path, and how sure each is.",
-        "preview": "Show the first rows of a source, without writing anything.",
+        "before:look": "Show what a directory holds, and the command that harvests it.",
+        "before:detect": "Show which sources can read a path, and how sure each is.",
+        "before:preview": "Show the first rows of a source, without writing anything.",
     },
     "plugins": {
-        "show": "Show what a dataset holds: rows, views and reports.",
-        "schema": "List record types and views, or show the columns of one.",
-        "view": "List the views, or show or export one.",
-        "report": "List the reports, or show or write one.",
-        "findings": "List what rules find in a dataset, the worst first, with what to do next.",
-        "export": "Write a dataset in another form: a research object, a database, a file.",
-        "query": "Run SQL over a dataset.",
-        "runs": "List the runs that wrote a dataset, and the states kept for rollback.",
-        "rollback": "Restore a dataset to the state that an earlier run left.",
+        "dataset:show": "Show what a dataset holds: rows, views and reports.",
+        "before:schema": "List record types and views, or show the columns of one.",
+        "asking:view": "List the views, or show or export one.",
+        "asking:report": "List the reports, or show or write one.",
+        "asking:findings": "List what rules find in a dataset, the worst first, with what to do "
+        "next.",
+        "dataset:export": "Write a dataset in another form: a research object, a database, a file.",
+        "asking:query": "Run SQL over a dataset.",
+        "dataset:runs": "List the runs that wrote a dataset, and the states kept for rollback.",
+        "dataset:rollback": "Restore a dataset to the state that an earlier run left.",
     },
     "verify": {
-        "rejects": "Show input that could not be read, and why; or read it again.",
+        "dataset:rejects": "Show input that could not be read, and why; or read it again.",
     },
 }
-"""The first line of the help of each, in its order behind one of the kernel's commands."""
+"""Module, function and first line of help; each group follows the kernel's command at its key."""
 
 
 @hookimpl
 def harvest_commands() -> list[Command]:
-    """What there is to harvest and what comes of it; what a dataset holds and what it shows."""
-    module = {name: home for home, names in _WHERE.items() for name in names}
+    """Declare the commands, each group behind a command of the kernel."""
     found = []
     for after, commands in _COMMANDS.items():
-        for name, doc in commands.items():
-            app = f"harvest_look.commands.{module[name]}:{name}"
+        for place, doc in commands.items():
+            name = place.partition(":")[2]
+            app = f"harvest_look.commands.{place}"
             found.append(Command(name=name, doc=doc, app=app, after=after))
             after = name
     return [

@@ -1,4 +1,4 @@
-"""``harvest plugins show`` and ``available``: what has a name, and what there is to install."""
+"""``harvest plugins show`` and ``available``: settings of plugins, and plugins to install."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from harvest.commands.tables import print_json, print_table, print_text
 from harvest.plugins import PluginManager, manager
 
 KINDS = ("source", "sink", "engine", "view", "report", "rule", "exporter")
-"""What has settings or thresholds; a source and an engine may have the same name."""
+"""Kinds with settings or thresholds; a source and an engine may have the same name."""
 
 
 def print_plugin(name: str, *, json: bool) -> int:
-    """Print the settings of all that has a name, and the record types that a source yields."""
+    """Print the settings of everything with this name, and the record types of a source."""
     found = manager()
     parts = [_described(found, kind, spec) for kind, spec in _named(found, name)]
     if json:
@@ -51,7 +51,7 @@ def print_available(*, json: bool) -> int:
 
 
 def _named(found: PluginManager, name: str) -> list[tuple[str, Any]]:
-    """What has a name, each with its kind; of a Python file, all that is in it."""
+    """Return everything with this name, or all parts of a Python file, each with its kind."""
     if name.endswith(".py"):
         plugin = found.add_file(Path(name))
         declared = [(kind, spec) for kind in KINDS for spec in getattr(found, f"{kind}s").values()]

@@ -1,4 +1,4 @@
-"""``harvest detect`` and ``harvest preview``: looking before harvesting."""
+"""``harvest detect`` and ``harvest preview``: inspect inputs before a run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from harvest_report.records import Style, print_records, print_rows_as_json
 
 @attrs.frozen
 class FirstRows:
-    """The first rows of a record type, and how many of them were seen in all."""
+    """The first rows of a record type, and the count of all rows seen."""
 
     kind: RecordType
     rows: pa.Table
@@ -43,9 +43,9 @@ class FirstRows:
 
 @attrs.define
 class Preview:
-    """First rows per record type, and what the source remarked on the way.
+    """First rows per record type, and the source's remarks.
 
-    complete: whether all rows there are were seen; reading stops where there are enough.
+    complete: whether all rows were read; reading stops after enough rows.
     """
 
     tables: dict[str, FirstRows] = attrs.field(factory=dict)
@@ -55,7 +55,7 @@ class Preview:
 
 @contained()
 def first_rows(reader: Reader, count: int) -> Preview:
-    """Up to ``count`` rows of every record type; stops reading once it has them all."""
+    """Read up to ``count`` rows of every record type, and stop once all have as many."""
     preview = Preview()
     refused: SourceError | None = None
     for partition in reader.partitions():
@@ -110,23 +110,21 @@ PLACES_SHOWN: Final = 3
 
 
 def print_sources(paths: Sequence[Path], *, json: bool) -> int:
-    """Print which sources can read paths; 1 when one is recognised by none."""
+    """Print which sources can read paths; return 1 when no source recognises one of them."""
     for path in paths:
         if "://" in str(path) or ":/" in str(path):
-            # it may hold a password, and is not a path
+            # an address may contain a password, so it is not printed
             raise UsageError(
                 "this is an address, not a path",
                 remedy="name its source: harvest preview -s NAME:ADDRESS",
             )
     rows: list[tuple[str, str | None, float | None, str]] = []
-    unknown = False
     given = Recipe(sources=tuple(Endpoint(None, str(path)) for path in paths))
     with beginnings(given) as recipe:
         for endpoint in recipe.sources:
             shown = endpoint.location
             seen = survey(Path(endpoint.place), manager())
             found = sorted((*seen.known, *seen.doubtful), key=lambda each: -each.confidence)
-            unknown = unknown or not found
             rows += [(shown, k.source, k.confidence, _reason(k, seen.root)) for k in found]
             if not found:
                 rows.append((shown, None, None, "no source recognises it"))
@@ -136,11 +134,11 @@ def print_sources(paths: Sequence[Path], *, json: bool) -> int:
     else:
         table = [(p, s, None if c is None else f"{c:.0%}", r) for p, s, c, r in rows]
         print_table(("path", "source", "sure", "because"), table, prose=("because",))
-    return 1 if unknown else 0
+    return int(any(source is None for _, source, _, _ in rows))
 
 
 def _reason(known: Known, root: Path) -> str:
-    """Why a source is so sure; of a directory, with the files that it recognises there."""
+    """Return a source's reason; for a directory, with the files that it recognises there."""
     if root.is_file():
         return known.reason
     files = count_in_words(known.files, "file")

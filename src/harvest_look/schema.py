@@ -1,8 +1,9 @@
-"""``harvest schema``: record types and views in one of several forms."""
+"""``harvest schema``: print record types and views in one of several formats."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from harvest import RecordType, UsageError, View
 from harvest.commands.declared import settings_of
@@ -17,7 +18,7 @@ FORMATS = ("table", "json-schema", "arrow", "markdown")
 
 
 def print_schema(name: str | None, form: str) -> int:
-    """Print a record type or a view; or list them, in other forms than a table all record types."""
+    """Print one record type or view, or all; formats other than a table list no views."""
     if form not in FORMATS:
         raise UsageError(f"unknown format {form!r}", remedy=suggestion(form, FORMATS))
     plugins = manager()
@@ -65,9 +66,20 @@ def _print_one(found: RecordType | ViewSchema, form: str) -> None:
     elif form != "table":
         print(_text(found, form), end="")
     elif isinstance(found, RecordType):
-        _print_columns(found)
+        print(f"{found.name}, version {found.version}, layer {found.layer}, level {found.level}")
+        kinds = types_in_words(found)
+        rows = [(c.name, kinds[c.name], c.unit, c.role, c.doc) for c in found.columns]
+        _print_columns(found.doc, ("column", "type", "unit", "role", "meaning"), rows)
     else:
-        _print_columns_of_view(found)
+        view = found.view
+        read = f" of {', '.join(view.requires)}" if view.requires else ""
+        print_text(f"{view.name}, a view{read}")
+        settings = [(s.name, s.value, s.default, s.doc) for s in settings_of(view.settings)]
+        columns = [(c.name, c.type_text, c.unit, c.doc) for c in found.columns]
+        _print_columns(view.doc, ("column", "type", "unit", "meaning"), columns, settings)
+        if found.unknown:
+            print()
+            print_text(f"no types are known without rows: {found.unknown}")
 
 
 def _text(found: RecordType | ViewSchema, form: str) -> str:
@@ -77,33 +89,15 @@ def _text(found: RecordType | ViewSchema, form: str) -> str:
     return markdown(found) if isinstance(found, RecordType) else found.markdown()
 
 
-def _print_columns(kind: RecordType) -> None:
-    print(f"{kind.name}, version {kind.version}, layer {kind.layer}, level {kind.level}")
-    print_text(kind.doc, indent="")
+def _print_columns(
+    doc: str,
+    header: Sequence[str],
+    columns: Sequence[Sequence[Any]],
+    settings: Sequence[Sequence[Any]] = (),
+) -> None:
+    print_text(doc, indent="")
     print()
-    kinds = types_in_words(kind)
-    print_table(
-        ("column", "type", "unit", "role", "meaning"),
-        [(c.name, kinds[c.name], c.unit, c.role, c.doc) for c in kind.columns],
-        prose=("meaning",),
-    )
-
-
-def _print_columns_of_view(found: ViewSchema) -> None:
-    view = found.view
-    read = f" of {', '.join(view.requires)}" if view.requires else ""
-    print_text(f"{view.name}, a view{read}")
-    print_text(view.doc, indent="")
-    print()
-    if view.settings:
-        rows = [(s.name, s.value, s.default, s.doc) for s in settings_of(view.settings)]
-        print_table(("setting", "value", "default", "meaning"), rows, prose=("meaning",))
+    if settings:
+        print_table(("setting", "value", "default", "meaning"), settings, prose=("meaning",))
         print()
-    print_table(
-        ("column", "type", "unit", "meaning"),
-        [(c.name, c.type_text, c.unit, c.doc) for c in found.columns],
-        prose=("meaning",),
-    )
-    if found.unknown:
-        print()
-        print_text(f"no types are known without rows: {found.unknown}")
+    print_table(header, columns, prose=("meaning",))

@@ -1,4 +1,4 @@
-"""``harvest show``, ``runs`` and ``rejects``: what a dataset holds, its runs, what was not read."""
+"""``harvest show``, ``runs`` and ``rejects``: a dataset's contents, runs and rejects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
 
 def show_dataset(dataset: Path, *, json: bool) -> int:
-    """Print record types with rows and times, sources, runs, size, views and reports."""
+    """Print a dataset's record types, sources, runs, size, views and reports."""
     found = answer(dataset, lambda opened: opened.summary())
     if json:
         print_json(found)
@@ -56,7 +56,7 @@ def show_dataset(dataset: Path, *, json: bool) -> int:
 
 
 def _times(kind: dict[str, Any]) -> str:
-    """From when to when: ``2026-03-02 06:10 to 07:15``, or the days alone if there are several."""
+    """Format a range: ``2026-03-02 06:10 to 07:15``, or only the days if it spans several."""
     first, last = kind["first"] or "", kind["last"] or ""
     if first[:10] != last[:10]:
         return f"{first[:10]} to {last[:10]}"
@@ -64,7 +64,7 @@ def _times(kind: dict[str, Any]) -> str:
 
 
 def print_run(records: list[dict[str, Any]], run: str, *, where: str, json: bool) -> None:
-    """One of the runs that wrote a dataset; raises UsageError for another one."""
+    """Print one of the runs that wrote a dataset; raises UsageError for an unknown run."""
     record = next((record for record in records if record["run"] == run), None)
     if record is None:
         raise UsageError(
@@ -76,7 +76,7 @@ def print_run(records: list[dict[str, Any]], run: str, *, where: str, json: bool
 
 
 def print_runs(records: list[dict[str, Any]], kept_bytes: Callable[[], int], *, json: bool) -> None:
-    """The runs that wrote a dataset; kept_bytes: gives the size of the states that are kept."""
+    """Print the runs that wrote a dataset; kept_bytes: returns the size of the kept states."""
     if json:
         print_json(records)
         return
@@ -144,7 +144,7 @@ def _print_run(record: dict[str, Any]) -> None:
 
 
 RAW_SHOWN = 60
-"""Characters of what was rejected that a table shows."""
+"""Characters of a reject's raw text that a table shows."""
 CUT = "…"
 
 
@@ -159,7 +159,7 @@ def print_rejects(
                 yield row
 
     if json:
-        # only what was read to its end is printed
+        # print only after all rows are read: an attempt that fails is repeated
         with tempfile.TemporaryFile("w+", encoding="utf-8") as lines:
             answer(dataset, lambda opened: _write(chosen(opened), lines))
             lines.seek(0)
@@ -194,7 +194,7 @@ def print_rejects(
 
 
 def _write(rows: Iterable[dict[str, Any]], lines: IO[str]) -> None:
-    """Write rows as JSON lines, instead of what was written before."""
+    """Write rows as JSON lines, replacing those of an earlier attempt."""
     lines.seek(0)
     lines.truncate()
     with contextlib.redirect_stdout(lines):
@@ -203,7 +203,7 @@ def _write(rows: Iterable[dict[str, Any]], lines: IO[str]) -> None:
 
 
 def print_replay(done: Any, *, json: bool) -> int:
-    """Print what came of reading partitions with rejects again; 3 when rejects remain."""
+    """Print the result of reading rejects again; return 3 when rejects remain."""
     again = done.again
     read = again.result.parts if again.result else ()
     if json:

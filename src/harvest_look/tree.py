@@ -1,4 +1,4 @@
-"""``harvest look``: what a directory is made of, and the command that harvests it."""
+"""``harvest look``: the contents of a directory, and the command that harvests it."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest.toolkit.texts import printable_line, shell_word
 
 OUT = "out"
-"""The dataset that a proposed command writes."""
+"""The dataset that the proposed command writes."""
 UNKNOWN_SHOWN = 10
 PLACES_SHOWN = 20
 SURE = 0.7
-"""How sure a source is that reads a location which is given without a name."""
+"""Confidence from which a source reads a location that is given without a source's name."""
 COMMANDS_SHOWN = 8
 REPORTS_SHOWN = 4
-"""How many of these are reports at most, so that views are among them."""
+"""Most reports among the commands, so that views also have room."""
 MOST_OF_IT = 0.5
-"""Share of the record types that a view or report reads, of which more must have been found."""
+"""A view or report is proposed if more than this share of its record types was found."""
 
 
 def look_at(path: Path, run: Path | None, *, json: bool) -> int:
-    """Print what a tree is made of, or harvest it; 1 where no source recognises any of it."""
+    """Print the contents of a tree, or harvest it; return 1 when no source recognises any file."""
     if pipe_of(str(path)) is not None:
         raise UsageError(
             "this is a pipe, which is not looked at",
@@ -100,7 +100,7 @@ def _print(path: Path, found: Survey, plugins: PluginManager) -> None:
 
 
 def _print_questions(found: Survey, plugins: PluginManager, dataset: Path) -> None:
-    """The commands that ask the dataset what the sources bring, the best first."""
+    """Print the commands that query the harvested dataset, the best first."""
     views, reports = _applying(found, plugins)
     asked = ["findings"]
     asked += [f"report {name}" for name in reports[:REPORTS_SHOWN]]
@@ -116,9 +116,9 @@ def _below(path: Path, root: Path) -> str:
 
 
 def _command(path: Path, found: Survey, plugins: PluginManager) -> list[str]:
-    """The lines of the command that harvests a tree, ready to be copied; places as ``path`` is."""
+    """Return the lines of the command that harvests a tree, with paths relative as ``path`` is."""
     words = ["harvest run"]
-    # a run of the bare place finds the same again
+    # a run of the plain path detects the same sources again
     sources = plugins.sources
     sure = all(
         k.confidence >= SURE and plugins.owner(sources[k.source]).installed for k in found.known
@@ -136,10 +136,9 @@ def _command(path: Path, found: Survey, plugins: PluginManager) -> list[str]:
 
 
 def _applying(found: Survey, plugins: PluginManager) -> tuple[list[str], list[str]]:
-    """Views and reports over what these sources bring.
+    """Return the views and reports that read the sources' record types, the best first.
 
-    The best first: those that most rules look at or report in, then those that need all of it, or
-    are over any dataset.
+    Those that most rules use come first; those of any dataset come last.
     """
     brought = {
         record_type(cls).name

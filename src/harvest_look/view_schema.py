@@ -1,4 +1,4 @@
-"""What the rows of a view are: each column with its type, unit and meaning."""
+"""The schema of a view: each column with its type, unit and meaning."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from .markdown import prose, table
 class ViewColumn:
     """A column of a view.
 
-    type: of its values; None where it is unknown, and type_text says why.
-    unit: of the values themselves, in JSON and CSV.
+    type: type of the values; None when unknown, with the reason in type_text.
+    unit: unit of the values in JSON and CSV.
     """
 
     name: str
@@ -34,9 +34,9 @@ class ViewColumn:
 
 @attrs.frozen(kw_only=True)
 class ViewSchema:
-    """A view and its columns, in the order of its rows; those of other settings come last.
+    """A view and its columns in order; columns that need other settings come last.
 
-    unknown: why no types are known, where the view gives none without rows; else empty.
+    unknown: the reason when no types are known without rows; else empty.
     """
 
     view: View
@@ -45,7 +45,7 @@ class ViewSchema:
 
     @property
     def arrow_schema(self) -> pa.Schema:
-        """The columns whose types are known, with units and meanings as metadata."""
+        """Columns with a known type, with units and meanings as metadata."""
         fields = []
         for column in self.columns:
             if column.type is not None:
@@ -55,7 +55,7 @@ class ViewSchema:
         return pa.schema(fields)
 
     def json_schema(self) -> dict[str, Any]:
-        """JSON Schema (2020-12) of one row as ``harvest view --output rows.jsonl`` writes it."""
+        """Return the JSON Schema (2020-12) of a row of ``harvest view --output rows.jsonl``."""
         properties = {}
         for column in self.columns:
             schema: dict[str, Any] = {}
@@ -73,7 +73,7 @@ class ViewSchema:
         }
 
     def markdown(self, heading: str = "##") -> str:
-        """A section of documentation: what it reads, its settings and its columns."""
+        """Return a section of documentation: record types read, settings and columns."""
         needs = ", ".join(f"`{kind}`" for kind in self.view.requires)
         settings = [
             (f"`{s.name}`", prose(s.value), prose(s.default), prose(s.doc))
@@ -95,11 +95,11 @@ class ViewSchema:
 
 
 _UNITS: Final[Mapping[str | None, str]] = {"bytes": "bytes", "seconds": "s", "duration": "s"}
-"""Units of values that people are shown in words."""
+"""Units of values that are shown in words, by format."""
 
 
 def view_schema(view: View, plugins: PluginManager) -> ViewSchema:
-    """The columns that a view gives with its default settings, then those that it declares too."""
+    """Return a view's columns with its default settings, then its other declared columns."""
     meanings = columns_of(view, plugins)
     declared = plugins.load_part(view, view.columns, f"the columns of {view.name!r}")
     kinds: dict[str, pa.DataType] = {}
@@ -107,7 +107,7 @@ def view_schema(view: View, plugins: PluginManager) -> ViewSchema:
     try:
         schema = Dataset.blank(plugins).view(view.name).collect_schema()
         kinds = {name: arrow_type_of(kind) for name, kind in schema.items()}
-    except HarvestError as error:  # a view may want a choice, or refuse a dataset without rows
+    except HarvestError as error:  # a view may need a setting, or refuse a dataset without rows
         unknown = str(error)
     why = "unknown without rows" if unknown else "depends on settings"
     names = dict.fromkeys((*kinds, *(column.name for column in declared)))

@@ -1,7 +1,7 @@
-"""Conditions as people write them: SQL in which texts compared with times are times, as in DuckDB.
+"""Parse SQL conditions in which a text that is compared with a time is a time, as in DuckDB.
 
-polars compares no time with a text, and each of its versions knows other words for a moment.  So
-moments and intervals are rewritten to what all of them read before they get the condition.
+polars compares no time with a text, and its versions differ in the syntax of times.  So times and
+intervals are rewritten to a syntax that all versions read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _COMPARISONS: Final = frozenset(("=", "==", "<>", "!=", "<", "<=", ">", ">=", "b
 _BORDERS: Final = frozenset(("and", "or", "not", "when", "then", "else", "case", "end", "where"))
 _TIME_WORDS: Final = frozenset(("timestamp", "timestamptz", "datetime", "date"))
 _SAME_KIND: Final = frozenset(("date", "coalesce", "min", "max", "least", "greatest"))
-"""Functions that give a time where they are given one."""
+"""Functions that return a time for a time."""
 _FORMAT: Final = "%Y-%m-%dT%H:%M:%S%.f"
 _AMOUNT: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 _CLOCK: Final = re.compile(r"(\d+):(\d\d)(?::(\d\d(?:\.\d+)?))?$")
@@ -52,7 +52,7 @@ _MONTHS: Final = {"month": 1, "mon": 1, "quarter": 3, "year": 12, "yr": 12, "y":
 
 
 def condition_of(sql: str, frame: pl.LazyFrame) -> pl.Expr:
-    """An SQL condition over the columns of a frame, whose times may be written as texts."""
+    """Parse an SQL condition over the columns of a frame; times may be written as texts."""
     try:
         return condition(_Times(sql, frame.collect_schema()).rewritten(), frame)
     except UsageError as error:
@@ -62,9 +62,9 @@ def condition_of(sql: str, frame: pl.LazyFrame) -> pl.Expr:
 
 @attrs.define
 class _Token:
-    """A token of SQL; moment, interval: what it stands for where it is one of these.
+    """A token of SQL; moment, interval: its value when it is one of these.
 
-    interval: months, days, seconds.  gap: the blanks before it.
+    interval: months, days, seconds.  gap: the blanks before the token.
     """
 
     kind: str
@@ -83,7 +83,7 @@ class _Token:
 
 
 class _Times:
-    """A condition as tokens, in which moments and intervals are found."""
+    """The tokens of a condition, in which times and intervals are found."""
 
     def __init__(self, sql: str, schema: Mapping[str, pl.DataType]):
         self.sql = sql
@@ -97,14 +97,14 @@ class _Times:
             end = found.end()
 
     def rewritten(self) -> str:
-        """The condition as polars reads it."""
+        """Return the condition in the syntax of polars."""
         for place, token in enumerate(self.tokens):
             if token.kind in ("text", "number") or token.interval is not None:
                 self._compared(place, token)
         return "".join(token.gap + _spelled(token) for token in self.tokens)
 
     def _typed(self, token: _Token) -> _Token:
-        """What says by itself that it is a moment or an interval, as such."""
+        """Parse a token that is a time or an interval by its own syntax."""
         text = token.text.lower()
         if token.kind == "now":
             if token.text.partition("(")[0].strip() in self.schema:
@@ -122,10 +122,7 @@ class _Times:
         return self._moment(value) if token.kind == "moment" else self._interval(value)
 
     def _moment(self, text: str) -> _Token:
-        return _Token("moment", text, moment=self._read(text))
-
-    def _read(self, text: str) -> datetime:
-        """A moment; UTC where it names no zone."""
+        """Parse a time, in UTC when it has no zone."""
         written, zone = text.strip(), UTC
         try:
             if found := re.fullmatch(r"(.*?\d)\s+([A-Za-z]\w*(?:/[\w+-]+)*)", written):
@@ -135,7 +132,8 @@ class _Times:
             read = datetime.fromisoformat(written)
         except (ValueError, OSError, KeyError):  # a KeyError is an unknown zone
             raise self._no_time(text) from None
-        return (read if read.tzinfo else read.replace(tzinfo=zone)).astimezone(UTC)
+        moment = (read if read.tzinfo else read.replace(tzinfo=zone)).astimezone(UTC)
+        return _Token("moment", text, moment=moment)
 
     def _no_time(self, text: str) -> UsageError:
         return UsageError(
@@ -146,7 +144,7 @@ class _Times:
         )
 
     def _interval(self, text: str) -> _Token:
-        """Months, days and seconds, which are not the same: months have 28 to 31 days."""
+        """Parse an interval into months, days and seconds; months have 28 to 31 days."""
         months = days = 0
         seconds = 0.0
         plain = text.strip().lower()
@@ -173,15 +171,15 @@ class _Times:
         return _Token("interval", text, interval=(months, days, seconds))
 
     def _compared(self, place: int, token: _Token) -> None:
-        """Take a text for a moment or an interval where that is what it is compared with."""
-        side = self._other_side(place)
+        """Convert a token that is compared with a time or a span of time."""
+        side = self._operand(place, -1) or self._operand(place, 1)
         kind = self._kind(side) if side else None
         if token.interval is not None:
             if kind == "seconds":
                 months, days, seconds = token.interval
                 if months:
                     raise UsageError(
-                        f"interval {token.text!r} is no number of seconds, for months differ",
+                        f"interval {token.text!r} is not a number of seconds: months differ",
                         where=self.sql,
                         remedy="write it in days",
                     )
@@ -197,12 +195,8 @@ class _Times:
         around = [t.word for t in (*self.tokens[place - 1 : place], *self.tokens[place + 1 :][:1])]
         return not {"+", "-", "*", "/"}.intersection(around)
 
-    def _other_side(self, place: int) -> list[_Token]:
-        """What a value is compared with; nothing where it is part of a function's arguments."""
-        return self._operand(place, -1) or self._operand(place, 1)
-
     def _operand(self, place: int, step: int) -> list[_Token]:
-        """The operand behind a comparison in one direction."""
+        """Return the operand behind a comparison in one direction; none in a call."""
         outer, inner = ("(", ")") if step < 0 else (")", "(")
         found: list[_Token] = []
         compared, depth = False, 0
@@ -232,7 +226,7 @@ class _Times:
         return found[::step] if compared else []
 
     def _within_between(self, place: int) -> bool:
-        """Whether this AND is that of a BETWEEN."""
+        """Whether this AND belongs to a BETWEEN."""
         for token in reversed(self.tokens[:place]):
             if token.word == "between":
                 return True
@@ -241,7 +235,7 @@ class _Times:
         return False
 
     def _kind(self, operand: Sequence[_Token]) -> str | None:
-        """What an operand is: ``time``, ``span`` of time, ``seconds``; None for all else."""
+        """Return the type of an operand: ``time``, ``span`` of time, ``seconds`` or None."""
         times = minus = 0
         last = ""
         for number, token in enumerate(operand):
@@ -263,7 +257,7 @@ class _Times:
 
 
 def _gives_another_kind(tokens: Sequence[_Token]) -> bool:
-    """Whether two tokens call a function, or cast to a type, that is of no time."""
+    """Whether two tokens call a function or cast to a type whose result is not a time."""
     first, second = (token.word for token in (*tokens, _Token("mark", ""))[:2])
     if first == "::":
         return second not in _TIME_WORDS
@@ -305,7 +299,7 @@ _WRONG: Final = re.compile(
 
 
 def in_a_sentence(message: str) -> str:
-    """A message of ``harvest.toolkit.frames.condition`` without what polars' developers need."""
+    """Replace polars' words in a message of ``harvest.toolkit.frames.condition`` by a sentence."""
     head, colon, said = message.partition(": ")
     if not colon:
         return message
@@ -317,9 +311,9 @@ def in_a_sentence(message: str) -> str:
 
 @contextlib.contextmanager
 def refused_values(sql: str | None) -> Iterator[None]:
-    """Raise UsageError for a condition that converts values which cannot be converted.
+    """Raise UsageError when a condition casts values that cannot be cast.
 
-    sql: the condition; None where there is none.
+    sql: the condition, if there is one.
     """
     try:
         yield

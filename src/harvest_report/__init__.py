@@ -1,14 +1,14 @@
-"""Reports: tables, plots and words over a dataset, in every form that people pass on.
+"""Reports: tables, plots and texts about a dataset, in several output formats.
 
-A plugin declares a report (:class:`harvest.ReportSpec`); its build function takes the dataset and
-gives a :class:`Report`.  How a report looks on a terminal, as a page, as LaTeX or as files is
-decided here, once for all reports.
+A plugin declares a report (:class:`harvest.ReportSpec`), whose build function takes the dataset
+and returns a :class:`Report`.  This package decides once for all reports how they look on a
+terminal, as a page, as LaTeX and as files.
 
     >>> from harvest_report import Column, Report, Table
     >>> Report("Waits", sections=[Table("waits", rows, [Column("wait_s", "wait", unit="s")])])
     ... # doctest: +SKIP
 
-Tables, CSV, LaTeX and JSON need nothing more; pages and pictures need the extra ``report``
+Tables, CSV, LaTeX and JSON need no extra; pages and pictures need the extra ``report``
 (matplotlib and jinja2).
 """
 
@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from .interactive import MOST_MARKS
     from .model import LazySection, Marks, Notes, Plot, Section, Table, Tile, with_others
     from .report import Report
-
-_HOMES = {
-    "harvest": ("Column",),
-    ".axes": ("bytes_axis", "legend", "legend_below", "name_bars", "seconds_axis"),
-    ".draw": ("COLOURS",),
-    ".interactive": ("MOST_MARKS",),
-    ".model": ("LazySection", "Marks", "Notes", "Plot", "Section", "Table", "Tile", "with_others"),
-    ".report": ("Report",),
-}
-"""Where names are, which are imported when first used: help shows the command without them."""
 
 __all__ = [
     "COLOURS",
@@ -57,9 +47,14 @@ __all__ = [
 ]  # fmt: skip
 
 
+_HOMES = (".model", ".axes", ".draw", ".interactive", ".report")
+"""Modules of these names, imported on first use, so that a command's help starts quickly."""
+
+
 def __getattr__(name: str) -> Any:
-    home = next((home for home, names in _HOMES.items() if name in names), None)
-    if home is None:
-        raise AttributeError(f"module 'harvest_report' has no attribute {name!r}")
-    globals()[name] = value = getattr(importlib.import_module(home, __name__), name)
-    return value
+    for home in _HOMES if name in __all__ else ():
+        found = vars(importlib.import_module(home, __name__)).get(name)
+        if found is not None:
+            globals()[name] = found
+            return found
+    raise AttributeError(f"module 'harvest_report' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What plots share: legends next to the data, and axes whose units fit the data."""
+"""Helpers of plots: legends next to the data, and axes in units that fit the data."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _BYTES: Final = tuple((1024.0**power, unit) for power, unit in reversed([*enumer
 
 
 def legend(figure: Any, handles: Sequence[Any] | None = None) -> None:
-    """A legend above the axes, never on the data, in as many columns as have room.
+    """Add a legend above the axes, not over the data, in as many columns as fit.
 
-    handles: what it names; all that has a label, unless given.
+    handles: the artists to name; by default all that have a label.
     """
     if handles is None:
         handles = [handle for axes in figure.axes for handle in axes.get_legend_handles_labels()[0]]
@@ -29,7 +29,7 @@ def legend(figure: Any, handles: Sequence[Any] | None = None) -> None:
         paths.TextPath((0, 0), str(handle.get_label()), size=points).get_extents().width
         for handle in handles
     ]
-    # a legend's own spaces are in letters: before a handle, between it and its text, and columns
+    # matplotlib's spaces before a handle, between it and its text, and between columns are in em
     room = (figure.get_figwidth() * 72 - points) / (max(widths) + 4.5 * points)
     figure.legend(
         handles=handles,
@@ -41,12 +41,12 @@ def legend(figure: Any, handles: Sequence[Any] | None = None) -> None:
 
 
 def legend_below(axes: Any) -> None:
-    """A legend of one of several axes side by side, below its label."""
+    """Add a legend below the axes, for one of several axes side by side."""
     axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.22), borderaxespad=0.0)
 
 
 def name_bars(axes: Any, names: Sequence[str]) -> None:
-    """A name next to each horizontal bar, which lie at 0, 1, 2 and so on; the first on top."""
+    """Name the horizontal bars at 0, 1, 2 and so on; the first is on top."""
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
@@ -54,9 +54,9 @@ def name_bars(axes: Any, names: Sequence[str]) -> None:
 
 
 def seconds_axis(axis: Any, longest: float, since: str) -> None:
-    """Label an axis of seconds by the unit that fits: minutes since the job began.
+    """Label an axis of seconds in a fitting unit: ``minutes since the job began``.
 
-    longest: how far it reaches, in seconds.
+    longest: largest value in seconds.
     """
     size, unit = _fitting(_SECONDS, longest, at_least=2.0)
     _in_units(axis, size)
@@ -64,9 +64,9 @@ def seconds_axis(axis: Any, longest: float, since: str) -> None:
 
 
 def bytes_axis(axis: Any, most: float, what: str = "", per: str = "") -> None:
-    """Label an axis of bytes by the unit that fits: read (MiB/s).
+    """Label an axis of bytes in a fitting unit: ``read (MiB/s)``.
 
-    most: how far it reaches, in bytes; per: ``/s`` for a rate.
+    most: largest value in bytes; per: ``/s`` for a rate.
     """
     size, unit = _fitting(_BYTES, most, at_least=1.0)
     _in_units(axis, size)
@@ -76,7 +76,7 @@ def bytes_axis(axis: Any, most: float, what: str = "", per: str = "") -> None:
 def _fitting(
     units: Sequence[tuple[float, str]], most: float, *, at_least: float
 ) -> tuple[float, str]:
-    """The largest unit of which there are enough."""
+    """Return the largest unit in which ``most`` is at least ``at_least``."""
     for size, unit in units:
         if most >= at_least * size:
             return size, unit
@@ -84,7 +84,7 @@ def _fitting(
 
 
 def _in_units(axis: Any, size: float) -> None:
-    """Ticks at round numbers of a unit, whose values are its numbers."""
+    """Put ticks at round numbers of a unit, and label them with these numbers."""
     ticker = need("matplotlib.ticker", "drawing a plot")
 
     class Rounded(ticker.MaxNLocator):  # type: ignore[misc, name-defined]

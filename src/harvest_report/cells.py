@@ -1,4 +1,4 @@
-"""The cells of a report's table as text, the same on paper, page and terminal."""
+"""Format the cells of a report's table as text, equally for paper, page and terminal."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 def numeric(table: Table) -> list[bool]:
-    """For each column, whether it holds numbers: those are aligned right."""
+    """Return for each column whether it holds numbers, which are aligned right."""
     schema = table.rows.schema
     return [schema[c.name].is_numeric() for c in table.columns]
 
 
 def leading(columns: Sequence[Sequence[str]]) -> int:
-    """How many of the first columns distinguish rows; 1 where so few as three do not."""
+    """Return how many of the first three columns distinguish all rows; 1 when they do not."""
     rows = len(columns[0])
     enough = (n for n in (1, 2, 3) if len(set(zip(*columns[:n], strict=True))) == rows)
     return next(enough, 1)
 
 
 def rows_of_text(table: Table) -> Iterator[tuple[str, ...]]:
-    """The rows of a table as text, one line a cell; control characters are made visible."""
+    """Yield rows as text, one line per cell, with visible control characters."""
     texts = [
         texts_of(table.rows[c.name].to_list(), _format(table, c), scale=c.scale)
         for c in table.columns
@@ -38,7 +38,7 @@ def rows_of_text(table: Table) -> Iterator[tuple[str, ...]]:
 
 
 def _format(table: Table, column: Column) -> str | None:
-    """Unless a format is given, all tables of a report have three decimals and whole seconds."""
+    """Return the column's format; by default three decimals and whole seconds."""
     kind = table.rows.schema[column.name]
     if column.format is not None:
         return column.format
@@ -48,7 +48,7 @@ def _format(table: Table, column: Column) -> str | None:
 
 
 def group_starts(table: Table) -> list[bool]:
-    """For each row, whether a rule goes above it: the group's value has changed."""
+    """Return for each row whether a rule goes above it, because the group's value changes."""
     if table.group is None:
         return [False] * table.rows.height
     values: pl.Series = table.rows[table.group]

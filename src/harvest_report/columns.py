@@ -1,6 +1,6 @@
-"""Columns of records within the width of a terminal: which are shown, and how wide.
+"""Choose which columns of records a terminal shows, and how wide.
 
-Numbers are never shortened, nor are notes, which go on in further lines.
+Numbers are never shortened, nor are notes, which continue in further lines.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
+import polars as pl
 from rich.cells import cell_len
 
 from harvest.toolkit.layout import GAP, fit, fold, shorten
@@ -18,29 +19,27 @@ from .cells import leading
 from .values import exact
 
 LEAST = 24
-"""Characters of a text that a table keeps at least."""
+"""Fewest characters of a shortened text."""
 SQUEEZED = 12
-"""And where all columns are shown."""
+"""The same where all columns are shown."""
 LINES_OF_A_HEADING = 3
 LONGEST_NOTE = 600
-"""Characters from which a text is not a note, but a script or a document."""
+"""Characters of the longest note; a longer text is a script or a document."""
 
 _PART = re.compile(r"[^_\s]*_+|\S+\s*")
-"""What a heading may be broken behind: an underline or a space."""
+"""Parts of a heading, which may be broken behind underscores and spaces."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Cells:
-    """A column as it is shown: its heading and its texts, in full."""
+    """A column of the terminal with its heading and its full texts."""
 
     name: str
     values: list[Any]
     heading: str
     texts: list[str]
     form: str | None
-    is_number: bool
-    is_text: bool = False
-    is_time: bool = False
+    dtype: pl.DataType
 
     @property
     def natural(self) -> int:
@@ -49,9 +48,9 @@ class Cells:
 
     @property
     def is_prose(self) -> bool:
-        """Whether it holds notes, which are read to their end."""
+        """Whether the column holds notes, which are never shortened."""
         return (
-            self.is_text
+            self.dtype == pl.String
             and self.form is None
             and any(text.count(" ") > 1 for text in self.texts)
             and max(map(len, self.texts)) <= LONGEST_NOTE
@@ -59,26 +58,26 @@ class Cells:
 
     @property
     def is_single(self) -> bool:
-        """Whether all rows hold one value, which is more than looking the same."""
+        """Whether all rows have the same value, not only the same text."""
         return len(set(self.texts)) == 1 and len(set(map(exact, self.values))) == 1
 
     def least(self, wanted: int) -> int:
-        """What the column needs where there is little room: a text has ``wanted`` at least."""
+        """Return the least width of the column; a text has at least ``wanted`` characters."""
         longest = max(map(cell_len, self.texts), default=0)
         words = max((cell_len(word) for text in self.texts for word in text.split()), default=0)
         kept = min(longest, max(wanted, min(words, LEAST)))
-        if self.is_number or self.is_time:
+        if self.dtype.is_numeric() or self.dtype.is_temporal():
             kept = longest
         return min(self.natural, max(kept, self._narrowest_heading()))
 
     def _narrowest_heading(self) -> int:
-        """The width at which the heading has no more lines than it may have."""
+        """Return the least width at which the heading has at most three lines."""
         parts = max(map(cell_len, _PART.findall(self.heading)), default=0)
         widths = range(parts, cell_len(self.heading) + 1)
         return next(w for w in widths if len(self.heading_lines(w)) <= LINES_OF_A_HEADING)
 
     def heading_lines(self, width: int) -> list[str]:
-        """The heading in lines no wider than ``width``, broken behind ``_`` and at spaces."""
+        """Break the heading behind ``_`` and at spaces into lines of at most ``width``."""
         lines = [""]
         for part in _PART.findall(self.heading):
             if lines[-1] and cell_len(lines[-1] + part.rstrip()) > width:
@@ -87,11 +86,11 @@ class Cells:
         return [piece for line in lines for piece in fold(line.rstrip(), width)]
 
     def narrowed(self, width: int) -> Cells:
-        """The column no wider than ``width``, itself where it is not.
+        """Return the column shortened to ``width``.
 
-        Notes are left to be wrapped, and so are different texts that would look the same.
+        Notes are wrapped instead, and so are different texts that would look the same.
         """
-        if self.is_number or self.is_prose or max(map(cell_len, self.texts)) <= width:
+        if self.dtype.is_numeric() or self.is_prose or max(map(cell_len, self.texts)) <= width:
             return self
         texts = [shorten(text, width, self.form) for text in self.texts]
         if len(set(texts)) < len(set(self.texts)):
@@ -100,19 +99,19 @@ class Cells:
 
 
 def needed(widths: Sequence[int]) -> int:
-    """The width of a table with columns of these widths."""
+    """Return the width of a table with columns of these widths."""
     return sum(widths) + GAP * (len(widths) - 1)
 
 
 def narrowed(cells: Sequence[Cells], widths: Sequence[int]) -> list[Cells]:
-    """Columns no wider than their widths."""
+    """Shorten columns to their widths."""
     return [c.narrowed(width) for c, width in zip(cells, widths, strict=True)]
 
 
 def parted(cells: Sequence[Cells], room: int) -> list[tuple[list[Cells], list[int]]]:
-    """All columns, texts wrapped, in tables that fit and each begin with what names a row.
+    """Split columns into tables that fit, each beginning with the columns that name a row.
 
-    No tables where a column has no room next to the first.
+    Returns no tables when some column has no room next to the first.
     """
     named = list(cells[: leading([c.texts for c in cells])])
     parts: list[list[Cells]] = [[cells[0]]]
@@ -142,9 +141,9 @@ def parted(cells: Sequence[Cells], room: int) -> list[tuple[list[Cells], list[in
 def chosen(
     cells: Sequence[Cells], room: int, *, exactly: bool = False
 ) -> tuple[list[Cells], list[int]]:
-    """The columns that fit, and their widths: what is left goes to the first of them.
+    """Choose the columns that fit, and their widths; the first columns get the remaining room.
 
-    They are the first ones; the last of them give way to what distinguishes rows.
+    These are the first columns; the last of them make room for columns that distinguish rows.
     """
     least = {c.name: c.natural if exactly else c.least(LEAST) for c in cells}
     if cells and not exactly:
@@ -169,7 +168,7 @@ def chosen(
 def _first(
     cells: Sequence[Cells], kept: Sequence[Cells], least: dict[str, int], room: int
 ) -> list[Cells]:
-    """The first column, those to be kept, and as many others as fit, in their order."""
+    """Return the first column, the ``kept`` ones, and as many others as fit, in order."""
     taken = list(cells[:1])
     for column in (*kept, *cells[1:]):
         if column not in taken and needed([least[c.name] for c in (*taken, column)]) <= room:
@@ -182,7 +181,7 @@ def _rows(cells: Sequence[Cells]) -> set[tuple[str, ...]]:
 
 
 def _distinguishing(shown: Sequence[Cells], hidden: Sequence[Cells]) -> Cells | None:
-    """The hidden column that distinguishes most rows that look the same."""
+    """Return the hidden column that distinguishes most of the rows that look the same."""
     if not shown or len(_rows(shown)) == len(shown[0].texts):
         return None
     rows = {c: len(_rows([*shown, c])) for c in hidden}

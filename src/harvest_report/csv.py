@@ -1,4 +1,4 @@
-"""Frames as CSV can hold them, which has only texts and numbers."""
+"""Convert frames to the texts and numbers that CSV can hold."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from harvest.model.json import encode_frame
 __all__ = ["CSV_TIME", "csv_columns"]
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""First characters by which a spreadsheet takes a cell for a formula."""
+"""First characters of a cell that a spreadsheet runs as a formula."""
 
 CSV_TIME = "%Y-%m-%dT%H:%M:%S%.6fZ"
-"""How times are written in CSV: UTC, to the microsecond."""
+"""Format of times in CSV: UTC with microseconds."""
 
 
 def csv_columns(table: pl.DataFrame, *, defuse: bool = True) -> pl.DataFrame:
-    """The table as CSV can hold it.
+    """Convert nested values to JSON, bytes to base64 and durations to seconds.
 
-    Nested values become JSON, bytes base64, durations seconds.
     defuse: put an apostrophe before cells that a spreadsheet would run.
     """
     columns = []

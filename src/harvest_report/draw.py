@@ -1,7 +1,7 @@
-"""Plots as SVG and PNG: the same bytes for the same data, and no state left behind.
+"""Draw plots as SVG and PNG: the same bytes for the same data, without global state.
 
-Colours of text, axes and series come from a small palette.  A page replaces them by variables,
-so that a plot inside it follows the reader's choice of a light or dark page.
+Colours of text, axes and series come from a small palette.  A page replaces them by variables, so
+that its plots follow the reader's choice of a light or dark page.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "ink": ("#1f2430", "#e6e9ef"),
     "soft": ("#5c6470", "#a7afbd"),
     "grid": ("#dde1e7", "#363c48"),
-    # after Okabe and Ito's; tests/test_report_plots.py measures that colour-blind readers can
-    # distinguish any two of a page, and that each stands out from its ground
+    # after Okabe and Ito; tests/test_report_plots.py measures that colour-blind readers can
+    # distinguish any two of them, and the contrast of each with the background
     "series-0": ("#0072b2", "#56b4e9"),
     "series-1": ("#d55e00", "#d9642a"),
     "series-2": ("#0aa574", "#8fe3c4"),
@@ -37,34 +37,34 @@ COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "series-4": ("#604400", "#f5d742"),
     "series-5": ("#4d5a6a", "#808b9b"),
 }
-"""Name of a colour -> its value on a light page and on a dark one."""
+"""Colours by name: the value on a light page and on a dark page."""
 
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
 PNG_DPI = 144
-# of a user's matplotlibrc nothing may change a report; these do not concern style
+# a user's matplotlibrc must not change a report; these settings do not affect its style
 _NOT_STYLE = frozenset(
     ("backend", "backend_fallback", "interactive", "toolbar", "timezone", "tk.window_focus")
 )
 
 
 def to_svg(plot: Plot) -> bytes:
-    """The plot as an SVG file on white ground."""
+    """Draw the plot as an SVG file on a white background."""
     return draw(plot, "svg")["svg"]
 
 
 def to_png(plot: Plot) -> bytes:
-    """The plot as a PNG file on white ground, 144 dots per inch."""
+    """Draw the plot as a PNG file on a white background, 144 dots per inch."""
     return draw(plot, "png")["png"]
 
 
 def to_inline_svg(plot: Plot, caption: str) -> str:
-    """The plot as an ``<svg>`` element for a page.
+    """Draw the plot as an ``<svg>`` element for a page.
 
-    Its ids begin with the plot's name, its ground is transparent, its colours are the variables
-    ``--plot-ink``, ``--plot-series-0`` and so on.
+    Its ids begin with the plot's name, its background is transparent, its colours are the
+    variables ``--plot-ink``, ``--plot-series-0`` and so on.
 
-    caption: id of the element of the page that describes it.
+    caption: id of the element that describes the plot.
     """
     root = ET.fromstring(to_svg(plot).decode())  # noqa: S314 - matplotlib's own output
     parents = {child: parent for parent in root.iter() for child in parent}
@@ -83,7 +83,7 @@ def to_inline_svg(plot: Plot, caption: str) -> str:
             else:
                 element.set(key, _URL.sub(rf"url(#{prefix}\1)", _HEX.sub(_variable, value)))
     root.attrib.pop("version", None)
-    # the page decides on the width; the height follows
+    # the page sets the width; the height follows
     root.attrib.pop("height", None)
     root.set("width", f"{plot.size[0] * 96:.0f}")
     root.set("role", "img")
@@ -105,19 +105,19 @@ def _variable(found: re.Match[str]) -> str:
 
 
 def draw(plot: Plot, *formats: str) -> Mapping[str, bytes]:
-    """The plot's files by format, ``svg`` or ``png``; what is drawn once is kept with the plot.
+    """Return the plot's files by format, ``svg`` or ``png``; each file is drawn once and cached.
 
-    Files asked for together are drawn of one figure: to build and lay it out is most of the work.
+    Formats of one call share a figure, because its layout is most of the work.
     """
     files = _FILES.setdefault(plot, {})
     missing = [file_format for file_format in formats if file_format not in files]
     if missing:
         step(f"drawing {plot.title}")
         with drawn(plot) as figure, warnings.catch_warnings():
-            # a character that the font lacks is drawn as a box: that is to be seen in the plot
+            # a character that the font lacks is drawn as a box, which readers of the plot see
             warnings.filterwarnings("ignore", "Glyph .* missing from font")
             figure.draw_without_rendering()
-            figure.set_layout_engine("none")  # laid out: each file would do it again
+            figure.set_layout_engine("none")  # otherwise each file repeats the layout
             files.update({name: _saved(figure, name) for name in missing})
     return files
 
@@ -126,22 +126,22 @@ _FILES: WeakKeyDictionary[Plot, dict[str, bytes]] = WeakKeyDictionary()
 
 
 def _saved(figure: Any, file_format: str) -> bytes:
-    # savefig would draw all of it once more; no dates and versions: same data, same bytes
+    # savefig would draw the figure again; without dates and versions, same data give same bytes
     buffer = io.BytesIO()
-    figure.set_dpi(PNG_DPI)  # SVG leaves its own behind
+    figure.set_dpi(PNG_DPI)  # writing SVG changes it
     if file_format == "png":
         agg = need("matplotlib.backends.backend_agg", "drawing a plot")
         agg.FigureCanvasAgg(figure).print_png(buffer, metadata={"Software": None})
         return buffer.getvalue()
     svg = need("matplotlib.backends.backend_svg", "drawing a plot")
     svg.FigureCanvasSVG(figure).print_svg(buffer, metadata=_NO_SVG_METADATA)
-    # matplotlib repeats each text in a comment, control characters and all: no valid XML
+    # matplotlib repeats texts in comments with their control characters, which is invalid XML
     return _COMMENT.sub(b"", buffer.getvalue())
 
 
 @contextlib.contextmanager
 def drawn(plot: Plot) -> Iterator[Any]:
-    """The figure of a plot, to be saved or measured within the block: there its style holds."""
+    """Yield the figure of a plot, to be saved or measured while its style is active."""
     matplotlib = need("matplotlib", "drawing a plot")
     figure_class = need("matplotlib.figure", "drawing a plot").Figure
     with matplotlib.rc_context(_style(matplotlib)):
@@ -161,7 +161,7 @@ def _style(matplotlib: Any) -> dict[str, Any]:
         "font.family": "DejaVu Sans",
         "font.size": 9.0,
         "text.color": light["ink"],
-        # names from data may hold dollar signs, which do not begin a formula
+        # a dollar sign in a name of the data does not begin a formula
         "text.parse_math": False,
         "axes.prop_cycle": matplotlib.rcsetup.cycler(color=series),
         "axes.facecolor": "none",

@@ -1,4 +1,4 @@
-"""Libraries of the extra ``report``, imported when first needed."""
+"""Import libraries of the extra ``report`` when they are first needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harvest.errors import HarvestError
 
 
 def need(module: str, purpose: str) -> Any:
-    """Import a module of the extra ``report``; raises HarvestError saying what to install."""
+    """Import a module of the extra ``report``; raises HarvestError with what to install."""
     library = module.partition(".")[0]
     try:
         return importlib.import_module(module)

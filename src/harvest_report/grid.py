@@ -1,4 +1,4 @@
-"""The table of a report within the width of a terminal."""
+"""Lay out a report's table within the width of a terminal."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
+import polars as pl
 from rich.align import Align
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -16,26 +17,25 @@ from harvest import Column
 from harvest.toolkit.layout import fit, shorten
 from harvest.toolkit.texts import printable_line
 
-from .cells import group_starts, leading, numeric, rows_of_text
+from .cells import group_starts, leading, rows_of_text
 from .model import Table
 from .units import in_fitting_units
 
 LEAST = {"id": 16, "path": 16}
-"""Characters that a shortened text keeps at least, by the format of its column."""
+"""Fewest characters of a shortened text, by the format of its column."""
 LEAST_OF_WORDS = 8
 LONGEST_WORD = 20
-"""Characters up to which a word is not broken."""
+"""Characters of the longest word that is not broken."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class _Cells:
-    """A column with its heading, its texts, the width it would have and the one it needs."""
+    """A column with its heading and texts, its natural width and the widths it can shrink to."""
 
     head: str
     texts: Sequence[str]
     format: str | None
-    is_number: bool
-    is_time: bool
+    dtype: pl.DataType
 
     @property
     def natural(self) -> int:
@@ -43,10 +43,10 @@ class _Cells:
 
     @property
     def least(self) -> int:
-        """Numbers never break, nor do words, but for long ones."""
+        """The width at which only long words break."""
         longest = max(map(cell_len, self.texts))
         headed = max(map(cell_len, self.head.split()), default=1)
-        if self.is_number or self.is_time:
+        if self.dtype.is_numeric() or self.dtype.is_temporal():
             return max(longest, headed)
         if self.format in LEAST:
             return max(min(longest, LEAST[self.format]), headed)
@@ -55,35 +55,27 @@ class _Cells:
 
     @property
     def narrowest(self) -> int:
-        """Where nothing else helps, words are broken too."""
-        return max(map(cell_len, self.texts)) if self.is_number else min(self.natural, 4)
+        """The width for a lack of room, at which any word may break, but no number."""
+        return max(map(cell_len, self.texts)) if self.dtype.is_numeric() else min(self.natural, 4)
 
     def within(self, width: int) -> _Cells:
-        """Ids and paths are shortened; numbers stay, and words are wrapped by the table."""
+        """Shorten ids and paths; other texts stay, and the table wraps them."""
         if self.format not in LEAST:
             return self
         texts = [shorten(text, width, self.format) for text in self.texts]
-        # texts that would look the same and are not are wrapped
+        # different texts that would look the same are wrapped instead
         alike = len(set(texts)) < len(set(self.texts))
         return self if alike else attrs.evolve(self, texts=texts)
 
 
 def grids(table: Table, width: int) -> Iterator[RichTable]:
-    """The table, which has rows; in parts that each begin with what names a row if it must be."""
+    """Yield a table with rows, in parts if it is too wide; each begins with the row's names."""
     table = in_fitting_units(table)
     texts = list(zip(*rows_of_text(table), strict=True))
     heads = _headings(table.columns, [max(map(cell_len, cells)) for cells in texts])
     cells = [
-        _Cells(
-            head=head,
-            texts=text,
-            format=column.format,
-            is_number=is_number,
-            is_time=table.rows.schema[column.name].is_temporal(),
-        )
-        for head, text, column, is_number in zip(
-            heads, texts, table.columns, numeric(table), strict=True
-        )
+        _Cells(head=head, texts=text, format=c.format, dtype=table.rows.schema[c.name])
+        for head, text, c in zip(heads, texts, table.columns, strict=True)
     ]
     starts = group_starts(table)
     for part in _parts(cells, width):
@@ -91,7 +83,7 @@ def grids(table: Table, width: int) -> Iterator[RichTable]:
 
 
 def _parts(cells: Sequence[_Cells], width: int) -> list[list[_Cells]]:
-    """The columns in parts that fit the width."""
+    """Split the columns into parts that fit the width."""
     first = cells[0]
     named = cells[: leading([c.texts for c in cells])]
     parts = [[first]]
@@ -127,7 +119,7 @@ def _grid(cells: Sequence[_Cells], starts: Sequence[bool], width: int) -> RichTa
         header_style="bold",
     )
     for column, needed in zip(shown, widths, strict=True):
-        side: Any = "right" if column.is_number else "left"
+        side: Any = "right" if column.dtype.is_numeric() else "left"
         grid.add_column(
             Align(Text(column.head, justify=side), side, vertical="bottom"),
             justify=side,
@@ -142,7 +134,7 @@ def _grid(cells: Sequence[_Cells], starts: Sequence[bool], width: int) -> RichTa
 
 
 def _headings(columns: Sequence[Column], widths: list[int]) -> list[str]:
-    """Units go below the labels where any label with its unit is wider than its cells."""
+    """Return labels with units; all units go below if one does not fit next to its label."""
     labels = [printable_line(c.label) for c in columns]
     units = [f"({printable_line(c.shown_unit)})" if c.shown_unit else "" for c in columns]
     one_line = [f"{label} {unit}".rstrip() for label, unit in zip(labels, units, strict=True)]

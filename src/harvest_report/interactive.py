@@ -1,4 +1,4 @@
-"""Data and scripts of plots that a reader points at and zooms into.  BokehJS draws them."""
+"""Interactive plots: the data of marks, and the scripts by which BokehJS draws them in a page."""
 
 from __future__ import annotations
 
@@ -23,46 +23,41 @@ if TYPE_CHECKING:
     from .model import Marks
 
 MOST_MARKS: Final = 100_000
-"""Marks of a plot that a browser opens in seconds; a plot of more stays a picture."""
+"""Most marks that a browser opens in seconds; a plot with more stays a picture."""
 
 _SIDES: Final = ("left", "right", "bottom", "top")
 
 
-def _library() -> str:
-    """BokehJS with its API for scripts; raises HarvestError where Bokeh is not installed."""
-    static = need("bokeh.settings", "an interactive plot").settings.bokehjs_path()
-    files = ("js/bokeh.min.js", "js/bokeh-api.min.js")
-    return "\n".join((static / name).read_text(encoding="utf-8") for name in files)
-
-
-def inline(script: str) -> str:
-    """A script that can stand in a page; raises ValueError where it would end its element."""
-    if "</script" in script.lower() or "<!--" in script or "\r" in script:
-        raise ValueError("a script that cannot stand in a page")
-    return script
-
-
 def digest(script: str) -> str:
-    """The hash by which a page's policy allows a script."""
+    """Return the hash by which a page's content security policy allows a script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
 def as_data(value: Any) -> str:
-    """JSON for a ``<script>`` element: nothing in it ends or begins an element."""
+    """Return JSON for a ``<script>`` element: nothing in it ends or begins an element."""
     return orjson.dumps(value).decode().replace("<", "\\u003c")
 
 
 def scripts() -> list[str]:
-    """What a page with interactive plots runs."""
-    own = Path(__file__).with_name("marks.js").read_text(encoding="utf-8")
-    return [inline(_library()), inline(own)]
+    """Return the scripts of a page with interactive plots: BokehJS with its API, and ``marks.js``.
+
+    Raises HarvestError without Bokeh, and ValueError when a script would end its ``<script>``.
+    """
+    static = need("bokeh.settings", "an interactive plot").settings.bokehjs_path()
+    paths = [static / "js/bokeh.min.js", static / "js/bokeh-api.min.js"]
+    found = [
+        path.read_text(encoding="utf-8") for path in (*paths, Path(__file__).with_name("marks.js"))
+    ]
+    if any("</script" in each.lower() or "<!--" in each or "\r" in each for each in found):
+        raise ValueError("a script that cannot stand in a page")
+    return found
 
 
 def item(marks: Marks, height: int) -> str:
-    """What ``marks.js`` draws: JSON, packed by gzip, as base64.
+    """Return the data that ``marks.js`` draws: JSON in gzip and base64.
 
-    Empty where Bokeh is not installed, and where there are too many marks, or none.
-    height: in pixels.
+    Empty when Bokeh is not installed, and for no marks or too many.
+    height: of the plot, in pixels.
     """
     if importlib.util.find_spec("bokeh") is None or not 0 < marks.rows.height <= MOST_MARKS:
         return ""
@@ -91,10 +86,10 @@ def item(marks: Marks, height: int) -> str:
         ],
         "names": [(place, printable_line(name)) for place, name in marks.names.items()],
     }
-    # no time in it: the same report gives the same page
+    # without a timestamp, so that the same report gives the same page
     return base64.b64encode(gzip.compress(orjson.dumps(plot), mtime=0)).decode()
 
 
 def _packed(numbers: pl.Series) -> str:
-    """Numbers as base64 of 64-bit floats, the lowest byte first."""
+    """Return numbers as base64 of 64-bit floats, the lowest byte first."""
     return base64.b64encode(numbers.to_numpy().astype("<f8").tobytes()).decode()

@@ -1,4 +1,4 @@
-"""The tables of a report for LaTeX, in the style of the package booktabs."""
+"""Write the tables of a report for LaTeX, in the style of the package booktabs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SPECIAL = {
     '"': r"\textquotedbl{}",
     "'": r"\textquotesingle{}",
     "`": r"\textasciigrave{}",
-    # after the end of a row these would be taken for its arguments
+    # behind the end of a row, LaTeX would read these as arguments
     "[": "{[}",
     "]": "{]}",
     "*": "{*}",
@@ -47,16 +47,16 @@ _LIGATURE = re.compile("-(?=-)")
 
 
 def escape(text: str) -> str:
-    """Text that LaTeX prints as it is written, on one line.
+    """Escape a text, so that LaTeX prints it unchanged on one line.
 
-    Characters that LaTeX's input encoding does not know remain: XeLaTeX or LuaLaTeX print them.
+    Characters outside LaTeX's input encoding stay; XeLaTeX and LuaLaTeX print them.
     """
     plain = _LIGATURE.sub("-\0", printable_line(text))
     return "".join("{}" if c == "\0" else _SPECIAL.get(c, c) for c in plain)
 
 
 def to_latex(report: Report) -> str:
-    """All tables of a report, each a float, and its findings and notes as lists."""
+    """Return all tables of a report as floats, and its findings and notes as lists."""
     lines = [
         f"% {printable_line(report.title)}",
         r"% needs \usepackage{booktabs}, \usepackage{textcomp} and \usepackage[T1]{fontenc}",

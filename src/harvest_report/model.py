@@ -16,14 +16,14 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 def _name(_: Any, attribute: Any, value: str) -> None:
-    """Names become file names and anchors of a page, so they are plain words."""
+    """Check a name, which becomes a file name and an anchor of a page."""
     if not _NAME.fullmatch(value):
         raise ValueError(f"{attribute.name} {value!r}: use letters, digits, '_', '-' and '.'")
 
 
-# written out, since a type checker cannot see through `converter=tuple`
+# functions of their own, because mypy cannot infer types from `converter=tuple`
 def texts(values: Iterable[str]) -> tuple[str, ...]:
-    """Paragraphs or notes, given as any iterable."""
+    """Convert any iterable of paragraphs or notes."""
     return tuple(values)
 
 
@@ -32,9 +32,9 @@ def _columns(values: Iterable[Column | str]) -> tuple[Column, ...]:
 
 
 def _as_shown(column: Column, known: Column | None) -> Column:
-    """A column with its unit, and the form of what identifies something, by a view.
+    """Complete a column by the view's column: its unit, and a format for identifiers.
 
-    Numbers of a table have their unit in the heading: cells are not put in words.
+    Other formats are not taken: a table has units in its headings, and numbers in its cells.
     """
     if known is None:
         return column
@@ -45,11 +45,11 @@ def _as_shown(column: Column, known: Column | None) -> Column:
 
 @attrs.frozen
 class Tile:
-    """A key number of a report, shown before all else.
+    """A key number of a report, shown first.
 
-    label: what it is, with what it counts (``jobs that waited``).
-    value: the number in words, with its unit (``4.4 h``); ``not recorded`` where it is unknown.
-    note: what it cannot see, or what it compares with, in a few words.
+    label: what the number counts (``jobs that waited``).
+    value: the number with its unit (``4.4 h``); ``not recorded`` when it is unknown.
+    note: what the number leaves out, or a number to compare it with, in a few words.
     """
 
     label: str
@@ -62,14 +62,14 @@ class Tile:
 
 @attrs.frozen(eq=False)
 class Table:
-    """Rows with columns for people.
+    """A table of a report.
 
-    name: also of its CSV file.
-    rows: a polars frame; only the columns listed are shown.
-    columns: all of the frame's unless given; a name alone is a column that is called after it.
-    of: columns of views that these are, by their names: what has no unit here has the unit there.
-    group: column at whose change of value a rule is drawn between rows.
-    note: a sentence below it.
+    name: name of the table and of its CSV file.
+    rows: a polars frame; only the listed columns are shown.
+    columns: all columns of the frame unless given; a plain name makes a column with that label.
+    of: columns of views, matched by name: a column without a unit takes the unit from there.
+    group: a column; a rule is drawn between rows where its value changes.
+    note: a sentence below the table.
     """
 
     name: str = attrs.field(validator=_name)
@@ -92,20 +92,20 @@ class Table:
 
     @property
     def data(self) -> pl.DataFrame:
-        """The rows with the listed columns alone, values as they are."""
+        """The rows with only the listed columns, values unchanged."""
         return self.rows.select([c.name for c in self.columns])
 
 
 @attrs.frozen(eq=False)
 class Marks:
-    """Rectangles that a reader of a page points at and zooms into.
+    """Rectangles of an interactive plot, which a reader points at and zooms into.
 
-    rows: one each: ``left``, ``right``, ``bottom`` and ``top`` in the units of the axes,
+    rows: one row per rectangle: ``left``, ``right``, ``bottom`` and ``top`` in units of the axes,
         ``colour`` ("C0", "C1", ... of the cycle, or "#8a8f99"), and the columns of ``tips``.
-    tips: the columns that are shown of the mark that is pointed at.
-    x: what the horizontal axis shows, with its unit.
-    names: labels of the vertical axis, by their places, from above; numbers unless given.
-    legend: the column of ``rows`` that says what a colour stands for.
+    tips: the columns shown for the rectangle under the pointer.
+    x: label of the horizontal axis, with its unit.
+    names: labels of the vertical axis by place, from the top; numbers unless given.
+    legend: the column of ``rows`` with the meaning of each colour.
     """
 
     rows: pl.DataFrame
@@ -117,14 +117,14 @@ class Marks:
 
 @attrs.frozen(eq=False)
 class Plot:
-    """A picture that matplotlib draws.
+    """A plot that matplotlib draws.
 
-    name: also of its files.
-    draw: takes an empty ``matplotlib.figure.Figure`` and draws into it; it uses no pyplot.
-        Series take their colours from the cycle ("C0", "C1", ...), so that they suit a dark page.
-    alt: what the plot shows, in words, for those who cannot see it.
+    name: name of the plot and of its files.
+    draw: draws into an empty ``matplotlib.figure.Figure``, without pyplot.  Series take their
+        colours from the cycle ("C0", "C1", ...), so that they suit a dark page.
+    alt: description of the plot for readers who cannot see it.
     size: width and height in inches.
-    marks: gives the same as marks, for a page on which a reader looks for single ones.
+    marks: returns the same data as marks for an interactive plot on a page.
     """
 
     name: str = attrs.field(validator=_name)
@@ -137,7 +137,7 @@ class Plot:
 
 @attrs.frozen(eq=False)
 class Notes:
-    """Sentences under a title: definitions, what was left out, what to beware of."""
+    """Sentences under a title: definitions, omissions, warnings."""
 
     name: str = attrs.field(validator=_name)
     items: tuple[str, ...] = attrs.field(converter=texts)
@@ -149,10 +149,10 @@ Section: TypeAlias = Table | Plot | Notes
 
 @attrs.frozen(eq=False)
 class LazySection:
-    """A section that is made when it is asked for, once.
+    """A section that is made once, when it is first needed.
 
-    name: of the section.
-    make: gives it, or several that belong together; none where the data have none.
+    name: name of the section.
+    make: returns the section, or several that belong together; none when the data have none.
     """
 
     name: str = attrs.field(validator=_name)
@@ -160,7 +160,7 @@ class LazySection:
 
     @cached_property
     def made(self) -> tuple[Section, ...]:
-        """What ``make`` gives; raises TypeError for what is not a section."""
+        """The sections that ``make`` returns; raises TypeError when one is not a section."""
         given = self.make()
         made = (given,) if isinstance(given, Section) else tuple(given)
         for section in made:
@@ -170,10 +170,10 @@ class LazySection:
 
 
 def with_others(shown: pl.DataFrame, others: int, name: str, row: pl.DataFrame) -> pl.DataFrame:
-    """The rows shown, and behind them one for all others together.
+    """Append to the shown rows one row for all others together.
 
-    others: how many there are; the column ``name`` says so: ``(12 others)``.
-    row: what they are together; a column of ``shown`` that it lacks is null.
+    others: count of the others, shown in the column ``name`` as ``(12 others)``.
+    row: one row with the sums of the others; columns of ``shown`` that it lacks become null.
     """
     named = row.with_columns(pl.lit(f"({others:,} others)").alias(name))
     return pl.concat([shown, named], how="diagonal_relaxed").select(shown.columns)

@@ -1,4 +1,4 @@
-"""A report as HTML, a page or a piece of a notebook: nothing is fetched, all data is escaped."""
+"""Render a report as HTML, for a page or a notebook; loads nothing, and escapes all data."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 def to_html(report: Report, *, interactive: bool = True) -> str:
-    """The page.  Raises HarvestError where jinja2 or matplotlib is not installed."""
+    """Render a whole page; raises HarvestError when jinja2 or matplotlib is not installed."""
     return _rendered("page.html.j2", report, whole=True, interactive=interactive)
 
 
 def to_fragment(report: Report) -> str:
-    """The report as an element for a notebook, which brings its style and takes its colours.
+    """Render an element for a notebook, with its own style and the notebook's colours.
 
-    Without the extra ``report`` it has the tables and the words.
+    Without the extra ``report`` it has only tables and texts.
     """
     if all(importlib.util.find_spec(library) for library in ("jinja2", "matplotlib")):
         return _rendered("notebook.html.j2", report, whole=False, interactive=False)
@@ -44,7 +44,7 @@ def to_fragment(report: Report) -> str:
 
 
 def _rendered(name: str, report: Report, *, whole: bool, interactive: bool) -> str:
-    """A template filled; whole: with what a page of its own has besides."""
+    """Fill a template; whole: for a page of its own, with data to download."""
     jinja2 = need("jinja2", "writing a page")
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
@@ -80,18 +80,18 @@ def _rendered(name: str, report: Report, *, whole: bool, interactive: bool) -> s
 _WHOLE = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T_]\d\d:\d\d(?::\d\d)?)?|[-+]?\d[\d.,]* (?:%|[KMGTPE]iB\b)"
 )
-"""A date, a share, an amount: what no line ends within."""
+"""Dates, shares and amounts, which a line break must not split."""
 
 
 def _prose(text: str) -> Any:
-    """Text as markup, in one line, of which no date and no amount is broken."""
+    """Escape a text, and keep each date and amount in it on one line."""
     markup = need("markupsafe", "writing a page").Markup
     escaped = str(markup.escape(printable_line(text)))
     return markup(_WHOLE.sub(r'<span class="whole">\g<0></span>', escaped))
 
 
 def _plain(report: Report) -> str:
-    """Tables and words, without jinja2 and matplotlib."""
+    """Render tables and texts without jinja2 and matplotlib."""
     pieces = [html.paragraph(report.title, strong=True), *map(html.paragraph, report.intro)]
     pieces.insert(1, html.bullets(report.tiles))
     if report.verdict is not None:
@@ -115,11 +115,11 @@ def _plain(report: Report) -> str:
 
 
 BRIEF = 26
-"""Characters up to which a column's texts are kept on one line."""
+"""Longest texts of a column, in characters, that stay on one line."""
 
 
 def _kinds(table: Table, texts: Sequence[Sequence[str]]) -> list[str]:
-    """For each column how it is set: ``number``, ``time``, ``brief`` (never broken) or freely."""
+    """Return each column's style: ``number``, ``time``, ``brief`` (never broken) or ``""``."""
     longest = [max(map(len, cells), default=0) for cells in zip(*texts, strict=True)]
     longest = longest or [0] * len(table.columns)
     timed = [kind.is_temporal() for kind in table.data.dtypes]
@@ -130,13 +130,13 @@ def _kinds(table: Table, texts: Sequence[Sequence[str]]) -> list[str]:
 
 
 BROAD = 28.0
-"""Heights of its letters from which a table is wider than a small screen."""
+"""Width in em from which a table is wider than a small screen."""
 
 
 def _widths(
     heads: Sequence[str], kinds: Sequence[str], texts: Sequence[Sequence[str]]
 ) -> dict[str, Any]:
-    """About how wide a table is, in heights of its letters: digits are wide, and headings bold."""
+    """Estimate the width of a table in em; digits are wide, and headings are bold."""
     width = 0.0
     for number, (head, kind) in enumerate(zip(heads, kinds, strict=True)):
         longest = max((cell_len(row[number]) for row in texts), default=0)
@@ -147,7 +147,7 @@ def _widths(
 
 
 def _evidence(report: Report) -> list[dict[str, Any]]:
-    """For each finding, the command that gives its evidence, and a table of its first rows."""
+    """Return for each finding the command for its evidence, and a table of the first rows."""
     shown = []
     for number, found in enumerate(report.verdict.found if report.verdict else ()):
         table = Table(f"finding-{number}", found.evidence.first)
@@ -166,7 +166,7 @@ def _evidence(report: Report) -> list[dict[str, Any]]:
 
 
 def _section(section: Section, report: Report, *, whole: bool, interactive: bool) -> dict[str, Any]:
-    """What the template shows; whole: with the data to download."""
+    """Return a section's values for the template; whole: with the data to download."""
     shown: dict[str, Any] = {"name": section.name, "title": section.title}
     if isinstance(section, Table):
         fitting = in_fitting_units(section)
@@ -188,7 +188,7 @@ def _section(section: Section, report: Report, *, whole: bool, interactive: bool
     if isinstance(section, Plot):
         caption = f"{'' if whole else report.name + '--'}{section.name}--caption"
         png = ""
-        if whole:  # of one figure; below, each is taken from what is drawn
+        if whole:  # draws both from one figure; the calls below reuse them
             draw(section, "svg", "png")
             png = "data:image/png;base64," + base64.b64encode(to_png(section)).decode()
         marks = section.marks if interactive else None

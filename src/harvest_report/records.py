@@ -1,9 +1,9 @@
-"""Rows of records on a terminal: as a table that fits, or as JSON lines.
+"""Print rows of records on a terminal, as a table that fits or as JSON lines.
 
-Records have more columns than a terminal has room for.  One row is therefore shown column by
-column; several as a table of the columns that matter most and those that distinguish rows, with
-columns of a single value shown once above it and those that do not fit named below it.  Columns
-that were asked for are all shown.
+Records have more columns than a terminal has room for.  So a single row is printed column by
+column.  Several rows become a table of the most important columns and those that distinguish
+rows.  Columns with one value are printed once above it, and columns that do not fit are named
+below it.  Columns that the user asked for are all shown.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from .values import exact, form_of, texts_of
 __all__ = ["Style", "print_records", "print_rows_as_json"]
 
 LINES_OF_A_VALUE = 3
-"""Lines that a nested value or a path has next to its name; notes are never cut."""
+"""Most lines of a nested value or a path next to its name; notes are never shortened."""
 
 
 @attrs.frozen(kw_only=True)
 class Style:
-    """How values are shown.
+    """How to print values.
 
-    exact: with all their digits and in full, as CSV has them, instead of for people.
-    wide: all columns in full, in lines as long as they are.
-    every: whether all columns were asked for and none may be left out.
-    rest: how to see what is not shown.
+    exact: with all digits and in full, as in CSV, instead of rounded for people.
+    wide: with all columns in full, in lines of any length.
+    every: whether the user asked for all columns, so that none may be left out.
+    rest: the hint how to see what is not shown.
     """
 
     exact: bool = False
@@ -47,8 +47,8 @@ class Style:
 
 
 def print_rows_as_json(title: str, table: Any) -> None:
-    """Print an object per row of an Arrow table or a polars frame."""
-    for row in _frame(table).iter_rows(named=True):
+    """Print one JSON object per row of an Arrow table or a polars frame."""
+    for row in pl.DataFrame(table).iter_rows(named=True):
         print_json_line({"record_type": title, **row})
 
 
@@ -63,11 +63,10 @@ def print_records(
 ) -> None:
     """Print rows of an Arrow table or a polars frame.
 
-    columns: what is known of them, the most important first; they are shown in this order, and
-        the others behind them.
-    total: how many rows there are where these are the first of them; more: or at least so many.
+    columns: known columns by name, the most important first; other columns follow them.
+    total: number of all rows when these are only the first; more: whether it is a lower bound.
     """
-    frame, columns, style = _frame(table), columns or {}, style or Style()
+    frame, columns, style = pl.DataFrame(table), columns or {}, style or Style()
     print(f"{title}: {how_many(frame.height, 'row', total, more=more)}")
     order = [n for n in columns if n in frame.columns]
     order += [n for n in frame.columns if n not in columns]
@@ -95,12 +94,6 @@ def print_records(
     print()
 
 
-def _frame(table: Any) -> pl.DataFrame:
-    frame = table if isinstance(table, pl.DataFrame) else pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
 def _cells(values: pl.Series, column: Column | None, *, exactly: bool) -> Cells:
     column = column or Column(values.name)
     form, unit = form_of(column, values.dtype)
@@ -112,18 +105,16 @@ def _cells(values: pl.Series, column: Column | None, *, exactly: bool) -> Cells:
         heading=printable_line(f"{values.name} ({unit})" if unit and not exactly else values.name),
         texts=texts,
         form=form,
-        is_number=values.dtype.is_numeric(),
-        is_text=values.dtype == pl.String,
-        is_time=values.dtype.is_temporal(),
+        dtype=values.dtype,
     )
 
 
 def _print_table(cells: Sequence[Cells], widths: Sequence[int] | None = None) -> None:
-    """A table; headings that are wider than their column stand in several lines above it."""
+    """Print a table; headings that are wider than their column get several lines."""
     if not cells:
         return
     widths = widths or [c.natural for c in cells]
-    right = [c.is_number for c in cells]
+    right = [c.dtype.is_numeric() for c in cells]
     heads = [c.heading_lines(width) for c, width in zip(cells, widths, strict=True)]
     height = max(map(len, heads))
     rows = list(zip(*([""] * (height - len(head)) + head for head in heads), strict=True))

@@ -1,4 +1,4 @@
-"""A report: its sections, and the forms in which people pass it on."""
+"""The class ``Report``: its sections, and its output formats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from harvest import ReportContext
 
 
-# written out, since a type checker cannot see through `converter=tuple`
+# a function of its own, because mypy cannot infer types from `converter=tuple`
 def _sections(values: Iterable[Section | LazySection]) -> tuple[Section | LazySection, ...]:
     return tuple(values)
 
@@ -39,14 +39,14 @@ def _when_shown(
 class Report:
     """A title, key numbers, a picture, paragraphs, and sections in the order of reading.
 
-    The first table is the main one: it is what a single ``.csv`` holds.  A ``LazySection`` is made
-    when it is asked for: writing one table makes no other.
-    tiles: three to five key numbers, or a function that gives them when they are shown.
-    picture: name of the plot that matters most: a page begins with it, ``.png`` holds it.  The
-        first plot unless given.
+    The first table is the main one, and what ``.csv`` holds.  A ``LazySection`` is made when it is
+    needed: writing one table makes no other.
+    tiles: three to five key numbers, or a function that returns them.
+    picture: name of the most important plot, with which a page begins and which ``.png`` holds;
+        the first plot unless given.
     name, facts: the report's name, and what it was made from.
-    location: of the dataset, where the evidence of findings lies.  These are set by
-        ``completed``, so in what ``Dataset.report`` gives.
+    location: location of the dataset with the evidence of findings.  ``Dataset.report`` sets
+        these three, through ``completed``.
     """
 
     title: str
@@ -81,7 +81,7 @@ class Report:
 
     @property
     def sections(self) -> tuple[Section, ...]:
-        """All its sections; raises ValueError where two have one name."""
+        """All sections; raises ValueError when two have the same name."""
         made = tuple(self._made(self._sections))
         _check_names(made)
         return made
@@ -100,13 +100,13 @@ class Report:
 
     @property
     def tiles(self) -> tuple[Tile, ...]:
-        """Its key numbers."""
+        """The key numbers."""
         with self._reading():
             return self._tiles()
 
     @property
     def picture(self) -> Plot | None:
-        """The plot that matters most; None where it has no plot."""
+        """The most important plot; None when the report has no plot."""
         first = None
         for section in self._first(self._picture):
             if isinstance(section, Plot):
@@ -116,36 +116,36 @@ class Report:
         return first
 
     def _first(self, name: str) -> Iterator[Section]:
-        """Its sections, those first that are called this or may hold what is."""
+        """Yield all sections, beginning with those that have this name."""
         return self._made(sorted(self._sections, key=lambda section: section.name != name))
 
     @property
     def verdict(self) -> Verdict | None:
-        """What rules concluded from what it shows; None where no rule names it."""
+        """Findings of the rules on this report; None when no rule names it."""
         return self._context.verdict if self._context else None
 
     @property
     def main_table(self) -> Table | None:
-        """Its first table."""
+        """The first table."""
         return next((s for s in self._made(self._sections) if isinstance(s, Table)), None)
 
     def whole(self) -> Report:
-        """Itself, after all that it shows was made: its dataset is read no more."""
+        """Make everything that the report shows, so that its dataset is not read again."""
         _ = self.sections, self.verdict, self.tiles
         return self
 
     @property
     def tables(self) -> list[Table]:
-        """Its tables, the main one first."""
+        """The tables, the main one first."""
         return [s for s in self.sections if isinstance(s, Table)]
 
     @property
     def plots(self) -> list[Plot]:
-        """Its plots."""
+        """The plots."""
         return [s for s in self.sections if isinstance(s, Plot)]
 
     def completed(self, context: ReportContext) -> Report:
-        """The report with what its dataset knows of it; what that lacks is a note at the end."""
+        """Add the facts of the dataset, and as a note at the end what the dataset lacks."""
         gaps = Notes("not-in-the-dataset", context.gaps, title="Not in the dataset")
         return attrs.evolve(
             self,
@@ -157,7 +157,7 @@ class Report:
         )
 
     def only(self, name: str) -> Report:
-        """The report with one section alone; raises UsageError when it has none of this name."""
+        """Return the report with one section; raises UsageError when no section has this name."""
         for section in self._first(name):
             if section.name == name:
                 return attrs.evolve(self, sections=(section,), context=None, tiles=())
@@ -167,30 +167,30 @@ class Report:
         )
 
     def write(self, target: str | Path) -> list[Path]:
-        """Write it to a file whose ending says how, or all of it to a directory.
+        """Write a file in the format of its suffix, or all formats into a directory.
 
-        Gives the files written.  Raises UsageError for an unknown ending, HarvestError where a
+        Returns the files written.  Raises UsageError for an unknown suffix, HarvestError when a
         needed library is not installed.
         """
         return write(self, target)
 
     def text(self, width: int = 80) -> str:
-        """As the terminal shows it."""
+        """Return the report as a terminal shows it."""
         return to_text(self, width)
 
     def html(self, *, interactive: bool = True) -> str:
-        """One page that needs nothing else; raises HarvestError without the extra ``report``.
+        """Return a self-contained page; raises HarvestError without the extra ``report``.
 
-        interactive: whether scripts may run where it is shown; without, all plots are pictures.
+        interactive: whether the page may run scripts; otherwise all plots are pictures.
         """
         return to_html(self, interactive=interactive)
 
     def latex(self) -> str:
-        """Its tables for a document that uses the package booktabs."""
+        """Return the tables for a LaTeX document that uses the package booktabs."""
         return to_latex(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Its content as plain values, for JSON."""
+        """Return the content as plain values, for JSON."""
         return to_dict(self)
 
 

@@ -1,4 +1,4 @@
-"""Tables as files of data: CSV, Parquet and JSON Lines."""
+"""Write tables as files of data: CSV, Parquet and JSON Lines."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ WRITERS: Final[dict[str, Callable[[pl.DataFrame, Path], None]]] = {
     ".parquet": lambda t, path: t.write_parquet(path, compression="zstd", statistics=True),
     ".jsonl": _write_jsonl,
 }
-"""Functions that write a table to a file, by the file's ending."""
+"""Functions that write a table to a file, by the file's suffix."""

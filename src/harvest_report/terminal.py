@@ -1,4 +1,4 @@
-"""A report, and findings, on a terminal, within its width."""
+"""Print reports and findings on a terminal, within its width."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def to_text(report: Report, width: int = 80) -> str:
-    """The report as plain text, lines no longer than ``width``."""
+    """Return the report as plain text with lines of at most ``width`` characters."""
     buffer = io.StringIO()
     console = Console(file=buffer, width=width, color_system=None, legacy_windows=False)
     show(report, console)
@@ -31,7 +31,7 @@ def to_text(report: Report, width: int = 80) -> str:
 
 
 def show(report: Report, console: Console) -> None:
-    """Print the report: key numbers, findings, tables in full, and how to get its plots."""
+    """Print the key numbers, findings and tables of a report, and how to get its plots."""
     console.print(Text(printable_line(report.title), style="bold underline"))
     if report.tiles:
         console.print()
@@ -86,9 +86,9 @@ def _plots(plots: list[Plot], console: Console) -> None:
 
 
 def show_verdict(verdict: Verdict, console: Console, asked: str) -> None:
-    """Print findings, the worst first: of each the headline, the detail and the advice.
+    """Print the headline, detail and advice of all findings, the worst first.
 
-    asked: the command that gives them, to which ``--show`` is added.
+    asked: the command that prints them; the hints add ``--show`` to it.
     """
     _filled(verdict.summary(), console, "bold")
     for number, found in enumerate(verdict.found, start=1):
@@ -110,7 +110,7 @@ def show_verdict(verdict: Verdict, console: Console, asked: str) -> None:
 
 
 def show_finding(number: int, found: Found, console: Console, dataset: str) -> None:
-    """Print one finding in full, with the first rows of its evidence and where they are from."""
+    """Print one finding in full, with the first rows of its evidence and the command for all."""
     _headline(number, found, console)
     for name, text in (
         ("", found.finding.detail),
@@ -126,12 +126,12 @@ def show_finding(number: int, found: Found, console: Console, dataset: str) -> N
     title = f"Evidence: {count_in_words(rows, 'row')} of {found.evidence.view}{more}"
     _table(Table("evidence", first, title=title), console)
     console.print()
-    # not broken, to be copied
+    # one line, so that it can be copied
     console.print(Text(printable_line(found.evidence.command(dataset))), soft_wrap=True)
 
 
 def show_gaps(verdict: Verdict, console: Console) -> None:
-    """Print why checks lack data, wholly or in part."""
+    """Print why checks lack all or some of their data."""
     _filled(verdict.summary(), console, "bold")
     for gap in verdict.gaps():
         console.print()
@@ -144,7 +144,7 @@ def _headline(number: int, found: Found, console: Console) -> None:
 
 
 def _filled(line: str, console: Console, style: str = "", *, indent: str = "") -> None:
-    """Print a line broken to the console's width."""
+    """Print a line, wrapped to the console's width."""
     console.print(
         Text(
             textwrap.fill(

@@ -1,4 +1,4 @@
-"""Labels of axes: numbers with all their digits, dates with their years, none over another."""
+"""Label axes: numbers with all digits, dates with their years, without overlaps."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def date_formatter() -> Formatter:
-    """Dates whose first label, and each at which a year or a day begins, says which.
+    """Return a formatter that names the day and year at the first date and where they change.
 
-    matplotlib's own says the year of the last alone, which at the end of a year is another.
+    matplotlib's own names only the year of the last date, which may differ from the others.
     """
     dates = need("matplotlib.dates", "drawing a plot")
     ticker = need("matplotlib.ticker", "drawing a plot")
@@ -33,8 +33,8 @@ def date_formatter() -> Formatter:
 
 
 def dates_in_words(moments: Sequence[datetime]) -> list[str]:
-    """A label for each tick: as fine as the ticks lie apart, with the day and the year below it
-    at the first and wherever another begins.
+    """Label ticks by the distance between them, with the day and the year below the label at the
+    first tick and where they change.
     """
     gaps = [(b - a).total_seconds() for a, b in itertools.pairwise(moments)]
     gap = min(gaps, default=0.0)
@@ -62,14 +62,11 @@ def dates_in_words(moments: Sequence[datetime]) -> list[str]:
 
 
 SMALLEST = 5.0
-"""Points of the smallest label of an axis."""
+"""Font size in points of the smallest label of an axis."""
 
 
 def format_ticks(figure: Any) -> None:
-    """Dates say their year where it begins, and no number is written as a formula (10 to a power).
-
-    Either is what matplotlib's own formatters do otherwise.
-    """
+    """Replace matplotlib's formatters of dates, and those that write powers of 10 as formulas."""
     from matplotlib import dates, ticker  # of the extra
 
     for axes in figure.axes:
@@ -82,15 +79,14 @@ def format_ticks(figure: Any) -> None:
 
 
 def _number(value: float, _: int | None = None) -> str:
-    """A number of an axis with all its digits: 1,000,000."""
+    """Format a number with all its digits: 1,000,000."""
     return f"{value:,.10f}".rstrip("0").rstrip(".") if 1e-6 < abs(value) < 1e15 else f"{value:g}"
 
 
 def part_labels(figure: Any) -> None:
-    """Labels of an axis never lie over each other: names are turned or drawn smaller, of numbers
-    and dates fewer are shown.
+    """Separate labels that overlap: turn or shrink names, and show fewer numbers and dates.
 
-    They are measured before the picture is laid out, which costs as much as drawing it.
+    Labels are measured before the layout, which takes as long as drawing.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # of the extra
 
@@ -98,7 +94,7 @@ def part_labels(figure: Any) -> None:
     renderer = canvas.get_renderer()
     for axes in figure.axes:
         for axis, across in ((axes.xaxis, True), (axes.yaxis, False)):
-            axis.get_majorticklabels()  # places them
+            axis.get_majorticklabels()  # has the side effect that labels get their places
             low, high = sorted(axis.get_view_interval())
             ticks = [
                 tick
@@ -113,7 +109,7 @@ def part_labels(figure: Any) -> None:
 
 
 def _crowd(labels: Sequence[Any], renderer: Any, *, across: bool) -> int:
-    """Of how many neighbours one label has room: 1 where none lies on another."""
+    """Return n such that every n-th label fits; 1 when no labels overlap."""
     if any(label.get_rotation() for label in labels):
         return 1
     boxes = [label.get_window_extent(renderer) for label in labels]

@@ -1,4 +1,4 @@
-"""Bytes in the tables of a report: one unit a column, that of its typical values."""
+"""Choose units for columns of bytes in a report's tables: one per column, by typical values."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _SIZES: Final[dict[str, int]] = {unit: 1024**power for power, unit in enumerate(
 _DECLARED: Final = {"B": 1, **_SIZES} | {
     unit: 1000**power for power, unit in enumerate(("kB", "MB", "GB", "TB", "PB", "EB"), start=1)
 }
-"""Units of bytes that columns may be declared in."""
+"""Bytes of the units that columns may declare."""
 
 ZERO: Final = 0.005
-"""What is less has no digit but zeros among two decimals."""
+"""Smaller numbers show only zeros in two decimals."""
 LONGEST: Final = 10_000_000
-"""A column of which there is more in the common unit of a table has a unit of its own."""
+"""A column with larger numbers in the table's common unit has a unit of its own."""
 
 
 def in_fitting_units(table: Table) -> Table:
-    """The table with columns of bytes, and of bytes per second, as they are shown.
+    """Return the table with fitting units for its columns of bytes and of bytes per second.
 
-    Columns that have a unit in common have it, so that their numbers can be compared; columns of
-    which one is far smaller than the other have units of their own.
+    Columns share a unit where they can, so that their numbers can be compared.  A column with
+    far smaller or larger values has a unit of its own.
     """
     found = {column.name: _bytes(column) for column in table.columns}
     units: dict[str, str] = {}
@@ -53,7 +53,7 @@ def in_fitting_units(table: Table) -> Table:
 
 
 def _bytes(column: Column) -> tuple[float, str] | None:
-    """Of a column of bytes: how many bytes a value of 1 is, and what they are counted per."""
+    """Return the bytes of a value of 1 and ``""`` or ``/s``; None for no column of bytes."""
     unit, slash, per = (column.unit or "").partition("/")
     if unit not in _DECLARED or per not in ("", "s"):
         return None
@@ -61,19 +61,19 @@ def _bytes(column: Column) -> tuple[float, str] | None:
 
 
 def _amounts(table: Table, name: str, size: float) -> list[float]:
-    """The amounts of a column that are not zero, in bytes and without signs."""
+    """Return the absolute amounts of a column in bytes, sorted, without zeros."""
     values = table.rows[name].drop_nulls().cast(float).drop_nans().abs()
     return sorted(value * size for value in values if value and value != float("inf"))
 
 
 def _best(amounts: Sequence[float]) -> str:
-    """The unit in which most of the amounts can be read; of several the largest, of none bytes."""
+    """Return the unit in which most amounts are easy to read, the largest of several."""
     units = reversed(BINARY_UNITS) if amounts else BINARY_UNITS
     return min(units, key=lambda unit: sum(_cost(a / _SIZES[unit]) for a in amounts))
 
 
 def _cost(number: float) -> float:
-    """How hard a number with two decimals is to read: zero in all its digits, or too many."""
+    """Rate how hard a number with two decimals is to read: all zeros, or too many digits."""
     if number < ZERO:
         return 3.0
     steps = ((1e6, 4.0), (1e5, 2.0), (1e4, 0.5), (1e3, 0.25), (0.1, 0.0), (0.0, 0.5))
@@ -81,7 +81,7 @@ def _cost(number: float) -> float:
 
 
 def _suits(unit: str, amounts: Sequence[float]) -> bool:
-    """Whether an amount that is typical of a column can be read in a unit; sorted ones."""
+    """Whether the typical one of sorted amounts is easy to read in a unit."""
     size: int = _SIZES[unit]
     if not amounts:
         return True

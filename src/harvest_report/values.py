@@ -1,4 +1,4 @@
-"""Values as people read them: the texts of a column's cells."""
+"""Format the values of a column as texts for people."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 __all__ = ["MISSING", "exact", "form_of", "texts_of"]
 
 MISSING: Final = "–"
-"""Shown where a value is missing."""
+"""Text of a missing value."""
 
 SHORT_SPAN_S: Final = 3600
-"""Times that all lie within so many seconds are shown with their milliseconds."""
+"""Times that are all within so many seconds are shown with milliseconds."""
 
 
 def texts_of(values: Sequence[Any], form: str | None = None, *, scale: float = 1) -> list[str]:
-    """The cells of a column: one line each, control characters made visible.
+    """Format the cells of a column, one line each, with visible control characters.
 
-    form: as of :class:`harvest.Column`; unless given, one that suits all these values.
-    scale: what numbers are divided by first.
-    A number that is rounded to zero says so: ``<0.01``; one in words has a unit that fits it.
+    form: a format of :class:`harvest.Column`; by default one that suits all the values.
+    scale: divisor of numbers.
+    A number that rounds to zero is shown as ``<0.01``; one in words has a unit that fits it.
     """
     if form is None:
         form = default_format(v if scale == 1 or v is None else v / scale for v in values)
@@ -40,9 +40,9 @@ def texts_of(values: Sequence[Any], form: str | None = None, *, scale: float = 1
 
 
 def form_of(column: Column, dtype: pl.DataType) -> tuple[str | None, str | None]:
-    """In which format rows show a column's values, and its unit where the cells do not name it.
+    """Return the format (for ``texts_of``) of a column, and the unit that its heading must name.
 
-    The format is one for ``texts_of``; bytes and seconds that declare none are put in words.
+    Bytes and seconds without a declared format are formatted in words, with the unit in the cell.
     """
     if dtype.is_temporal():
         return column.format, None
@@ -54,7 +54,7 @@ def form_of(column: Column, dtype: pl.DataType) -> tuple[str | None, str | None]
 
 
 def cell(value: Any, form: str) -> str:
-    """A value by a format of :class:`harvest.Column`, in one line."""
+    """Format a value by a format of :class:`harvest.Column`, in one line."""
     if value is None:
         return MISSING
     if isinstance(value, bool):
@@ -73,7 +73,7 @@ def cell(value: Any, form: str) -> str:
 
 
 def exact(value: Any) -> str:
-    """A value with all its digits, as CSV has it: times in ISO's notation, seconds as a number."""
+    """Format a value with all digits, as CSV does: times in ISO 8601, durations in seconds."""
     if value is None:
         return MISSING
     if isinstance(value, bool):
@@ -100,7 +100,7 @@ def _unknown(value: Any) -> str:
 
 
 def _rounded(value: Any, form: str, scale: float) -> str:
-    """A number; what rounds to zero and is not zero says so."""
+    """Format a number; one that rounds to zero and is not zero becomes ``<0.01``."""
     if value is None or not isinstance(value, (int, float, Decimal)) or isinstance(value, bool):
         return cell(value, form)
     text = cell(value if scale == 1 else float(value) / scale, form)
@@ -116,7 +116,7 @@ def _rounded(value: Any, form: str, scale: float) -> str:
 
 
 def default_format(values: Iterable[Any]) -> str:
-    """The format that suits all these values, which are of one type; None is left out."""
+    """Return a format that suits all values, which have one type; ignores None."""
     known = [v for v in values if v is not None]
     first = known[0] if known else None
     if isinstance(first, bool):
@@ -133,7 +133,7 @@ def default_format(values: Iterable[Any]) -> str:
 
 
 def _decimals(sizes: Sequence[float]) -> str:
-    """As many decimals as four digits of the largest number need, and two for those above 10."""
+    """Choose decimals for four digits of the largest number, and at least two if needed."""
     finite = [size for size in sizes if math.isfinite(size)]
     largest = max(finite, default=0.0)
     if largest and not 1e-6 < largest < 1e15:
@@ -141,12 +141,12 @@ def _decimals(sizes: Sequence[float]) -> str:
     places = max(2, 3 - math.floor(math.log10(largest))) if largest else 0
     texts = [f"{size:.{places}f}".rstrip("0") for size in finite]
     if any(size and not text.strip("0.") for size, text in zip(finite, texts, strict=True)):
-        return f",.{places}f"  # less than this is said of what is rounded to zero
+        return f",.{places}f"  # numbers that round to zero are shown as "<0.01"
     return f",.{max((len(text.partition('.')[2]) for text in texts), default=0)}f"
 
 
 def _times(times: Sequence[datetime]) -> str:
-    """To the day, the second or (where they lie close together) the millisecond."""
+    """Choose days, seconds or, for times close together, milliseconds."""
     if not any(t.hour or t.minute or t.second or t.microsecond for t in times):
         return "%Y-%m-%d"
     close = (max(times) - min(times)).total_seconds() < SHORT_SPAN_S
@@ -156,7 +156,7 @@ def _times(times: Sequence[datetime]) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """Slurm's notation, to the nearest second: 1-02:03:04, 2:03:04, 0:00:07."""
+    """Format seconds as Slurm does, to the nearest second: 1-02:03:04, 2:03:04, 0:00:07."""
     minutes, second = divmod(round(abs(seconds)), 60)
     hours, minute = divmod(minutes, 60)
     days, hour = divmod(hours, 24)

@@ -1,4 +1,4 @@
-"""Writing a report to a file whose ending says how, or all of it to a directory."""
+"""Write a report to a file in the format of its suffix, or in all formats to a directory."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 
 def write(report: Report, target: str | Path) -> list[Path]:
-    """Write a report and give the files written; each replaces an old one atomically.
+    """Write a report and return the files written; each atomically replaces an old file.
 
-    - ``.html``: one page that opens without a network; ``.txt``: as the terminal shows it;
+    - ``.html``: a page that opens without a network; ``.txt``: the text of a terminal;
       ``.json``, ``.tex``: all tables and notes.
-    - ``.csv``: the main table, which is the first; ``.png``, ``.svg``: its picture.  For
-      another section take ``report.only(name)`` first.
-    - a directory, or a name that ends with ``/`` or has no ending: all of these, with one CSV
+    - ``.csv``: the main (first) table; ``.png``, ``.svg``: the picture.  For another section call
+      ``report.only(name)`` first.
+    - a directory, or a name that ends with ``/`` or has no suffix: all of these, with one CSV
       file per table and two pictures per plot.
 
-    Raises UsageError when nothing is written because the target does not suit.
+    Raises UsageError, and writes nothing, when the target is unsuitable.
     """
     path = Path(target).expanduser()
     suffix = path.suffix.lower()
@@ -53,7 +53,7 @@ def _directory(report: Report, folder: Path) -> list[Path]:
         raise UsageError("this is a file", where=str(folder), remedy="name a directory")
     if not folder.absolute().parent.is_dir():
         raise UsageError("no such directory", where=str(folder.parent), remedy="make it first")
-    # all is rendered before the first file is written: a failure leaves nothing half done
+    # render everything before writing the first file, so that a failure leaves nothing half done
     files = {
         folder / f"report{suffix}": _WRITERS[suffix](report, folder)
         for suffix in (".html", ".txt", ".tex", ".json")
@@ -70,15 +70,15 @@ def _directory(report: Report, folder: Path) -> list[Path]:
 
 
 def to_csv(table: Table) -> str:
-    """The table with the names of its columns and all digits of its values.
+    """Return a table as CSV with the names of its columns and all digits of its values.
 
-    Cells that a spreadsheet would run as formulas are defused by an apostrophe.
+    Cells that a spreadsheet would run as formulas get an apostrophe in front.
     """
     return csv_columns(table.data).write_csv(datetime_format=CSV_TIME)
 
 
 def to_dict(report: Report) -> dict[str, Any]:
-    """Name, title, paragraphs, what it was made from, and the sections in their order."""
+    """Return name, title, paragraphs, facts and sections of a report as plain values."""
     return {
         "report": report.name,
         "title": report.title,

@@ -1,4 +1,4 @@
-"""What sources of large files have in common: lines, CSV, pairs, JSON, values, streams.
+"""Helpers for sources that read large files: lines, CSV, pairs, JSON, values, streams.
 
-Each module has an example in its docstring; nothing is imported before it is asked for.
+Each module shows an example in its docstring, and is imported only where it is used.
 """

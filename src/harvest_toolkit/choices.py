@@ -1,4 +1,4 @@
-"""Names that a user gives, of those that there are; one that is not among them is refused."""
+"""Choose by names that a user gives, and refuse an unknown or ambiguous name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ __all__ = [
     "choice_of_runs",
     "choices",
     "named_directory",
-    "run_choices",
     "with_settings",
 ]
 
@@ -21,9 +20,9 @@ SHOWN: Final = 10
 
 
 class ChoiceNeeded(UsageError):
-    """Some of several names are to be chosen.
+    """Raised where a user must choose some of several names.
 
-    settings: of the view or report, each of which takes a name; names: all that there are.
+    settings: the settings that each take a name; names: all names to choose from.
     """
 
     def __init__(
@@ -40,43 +39,39 @@ class ChoiceNeeded(UsageError):
 
 
 def named_directory(directories: Iterable[str], wanted: str) -> str:
-    """The directory of a run that a setting names, by its path or the last parts of it.
+    """Return the directory of the run that ``wanted`` names, by its path or the end of it.
 
-    Raises UsageError when none or several bear the name.
+    Raises UsageError when no run or several runs have the name.
     """
     runs, name = sorted(directories), str(wanted).rstrip("/")
     chosen = [run for run in runs if run == name or run.endswith(f"/{name}")]
     if not chosen:
         raise UsageError(
-            f"the dataset holds no run {name!r}", remedy=run_choices("choose one of", runs)
+            f"the dataset holds no run {name!r}", remedy=choices("choose one of", _names(runs))
         )
     if len(chosen) > 1:
         raise UsageError(
-            f"{len(chosen)} runs are named {name!r}", remedy=run_choices("choose", chosen)
+            f"{len(chosen)} runs are named {name!r}", remedy=choices("choose", _names(chosen))
         )
     return chosen[0]
-
-
-def run_choices(what: str, runs: Sequence[str]) -> str:
-    """The names of the directories to choose one from; whole paths where names agree."""
-    return choices(what, _names(runs))
 
 
 def choice_of_runs(
     message: str, what: str, runs: Sequence[str], settings: Iterable[str]
 ) -> UsageError:
-    """The error where settings are to name some of these directories; what: how, in words."""
-    remedy = run_choices(what, runs)
-    return ChoiceNeeded(message, remedy=remedy, settings=settings, names=_names(runs))
+    """Return the error that asks for directories in ``settings``; what: how to choose, in words."""
+    names = _names(runs)
+    return ChoiceNeeded(message, remedy=choices(what, names), settings=settings, names=names)
 
 
 def _names(runs: Sequence[str]) -> Sequence[str]:
+    """Return the last names of directories, or their paths where two names are equal."""
     names = [run.rpartition("/")[2] or run for run in runs]
     return runs if len(set(names)) < len(names) else names
 
 
 def choices(what: str, names: Sequence[str]) -> str:
-    """The names to choose one from, or the first of them."""
+    """List the names to choose from, at most the first ten."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"{what}: {', '.join(names[:SHOWN])}{more}" if names else "the dataset holds none"
 
@@ -85,9 +80,9 @@ _BETWEEN: Final = re.compile(r",(?=\w+=)")
 
 
 def with_settings(text: str, where: str | None = None) -> tuple[str, dict[str, str]]:
-    """The name of a view or report, and its settings: ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE``.
+    """Split ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE`` into the name and its settings.
 
-    Raises UsageError for another text; where: what gave it.
+    Raises UsageError for any other text; where: the origin of the text.
 
     >>> with_settings("slurm.usage:by=user,account,month=last")
     ('slurm.usage', {'by': 'user,account', 'month': 'last'})

@@ -1,13 +1,13 @@
-"""Local times as instants, those included that a clock shows twice because it is set back.
+"""Convert local times to UTC, with those that occur twice when the clock is set back.
 
-Such a time occurs twice.  Often other times of the same row, or the order of a log, leave one
-occurrence alone; then it is decided.  What stays undecided is given as of the first occurrence and
-named in a column of its own, so that no duration is made of it::
+Often the other times of the row, or the order of a log, decide which occurrence is meant.  An
+undecided time is taken as its first occurrence and named in a column of its own, so that no
+duration is computed from it::
 
     shown = Shown.of(local, "Europe/Berlin")
     decided = decide({"start": start, "end": end}, orders=[("start", "end", None)])
 
-Only the rows that the clock shows twice cost more than the conversion itself.
+Only rows with a time that occurs twice cost more than the conversion itself.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ __all__ = [
 ]  # fmt: skip
 
 ROUNDED_US: Final = 60_000_000
-"""By how much a length may differ from its two times, which may be written to the minute."""
+"""How far a length may differ from its two times, which may be rounded to minutes."""
 
 DISORDER_US: Final = 300_000_000
-"""How far a line of a log may lie before the lines above it: several processes write one log."""
+"""How far a log line may be earlier than the lines above it: several processes write one log."""
 
 
 @attrs.frozen(eq=False)
 class Shown:
-    """Local times as instants.
+    """Local times in UTC.
 
-    first: in UTC, of the first occurrence; null where there is none, or the clock skipped it.
-    rows: numbers of the rows whose time the clock shows twice; later: by how many microseconds
-        the second occurrence of each is later.
+    first: the first occurrence; null where the time is missing, or the clock skipped it.
+    rows: numbers of the rows whose time occurs twice; later: microseconds from the first to the
+        second occurrence in each of these rows.
     """
 
     first: pl.Series
@@ -53,7 +53,7 @@ class Shown:
 
     @classmethod
     def of(cls, local: pl.Series, zone: str) -> Shown:
-        """Read times without a zone (us) as those of a clock in ``zone``."""
+        """Convert times without a zone (us), as a clock in ``zone`` shows them."""
         placed = local.dt.replace_time_zone(zone, ambiguous="null", non_existent="null")
         utc = placed.dt.convert_time_zone("UTC")
         nothing = np.zeros(0, np.int64)
@@ -72,7 +72,7 @@ class Shown:
         return cls(utc, rows.to_numpy().astype(np.int64), later)
 
     def moved(self, rows: Ints, later: Ints) -> pl.Series:
-        """The instants, of some rows later by so many microseconds."""
+        """Return ``first`` with some rows moved by microseconds."""
         if not len(rows):
             return self.first
         micros = self.first.gather(rows).dt.epoch("us") + pl.Series(later)
@@ -81,11 +81,11 @@ class Shown:
 
 @attrs.frozen(eq=False)
 class Length:
-    """What a row says of the time between two of its times.
+    """The recorded duration between two times of a row.
 
-    seconds: of each row, NaN where it says nothing.
-    least: whether it may have been longer, as where pauses were not counted; it is taken to have
-        been just as long where that is possible.
+    seconds: duration in each row, NaN when not recorded.
+    least: whether the real duration may be longer, for example because pauses are not counted;
+        an exact fit is preferred where one is possible.
     """
 
     start: str
@@ -98,7 +98,7 @@ class Length:
 class Decided:
     """Times after the decision.
 
-    times: instants by name; undecided: by name, the rows that may be of either occurrence.
+    times: UTC times by name; undecided: by name, the rows where either occurrence is possible.
     """
 
     times: Mapping[str, pl.Series]
@@ -110,15 +110,15 @@ def decide(
     orders: Iterable[tuple[str, str, Flags | None]],
     lengths: Sequence[Length] = (),
 ) -> Decided:
-    """Decide the times of rows by each other.
+    """Decide the times of each row by the other times of the row.
 
-    orders: times of which the first is not after the second, in these rows; None for all.  Where
-        no occurrences keep it, it does not hold in that row, and is not used there.
-    lengths: see ``Length``; where one fits no occurrence, nothing is decided in that row.
+    orders: pairs of times of which the first is not after the second, with a mask of the rows, or
+        None for all rows.  An order that no choice of occurrences keeps is ignored in that row.
+    lengths: see ``Length``; where a length fits no choice, nothing is decided in that row.
     """
     rows = np.unique(np.concatenate([shown.rows for shown in times.values()]))
     first, later, there = _occurrences(times, rows)
-    # every choice of a occurrence for each time: a line per choice, a column per row
+    # all choices of an occurrence for each time: a line per choice, a column per row
     choices = [
         {name: first[name] + later[name] * of for name, of in zip(times, occurrences, strict=True)}
         for occurrences in product((0, 1), repeat=len(times))
@@ -144,7 +144,7 @@ def decide(
 
 
 def _occurrences(times: Mapping[str, Shown], rows: Ints) -> tuple[Any, Any, Any]:
-    """Of some rows, by name: the first occurrence (us), how much later the second, whether any."""
+    """Return by name, for some rows: first occurrence (us), delay of the second, known or not."""
     first, later, there = {}, {}, {}
     for name, shown in times.items():
         some = shown.first.gather(rows)
@@ -158,7 +158,7 @@ def _occurrences(times: Mapping[str, Shown], rows: Ints) -> tuple[Any, Any, Any]
 def _fitting(
     length: Length, rows: Ints, choices: Sequence[Any], there: Any, possible: Flags
 ) -> Flags:
-    """Which of the possible choices of a row fit its length."""
+    """Return which of the possible choices of each row fit its length."""
     start, end = length.start, length.end
     if start not in there or end not in there:
         return possible
@@ -172,16 +172,15 @@ def _fitting(
 
 
 def decide_in_order(shown: Shown) -> Decided:
-    """Decide the times of a log whose lines follow each other; their name is ``time``.
+    """Decide the times of a log by the order of its lines; the result's name is ``time``.
 
-    Where other lines show that it is not in order, or no choice brings it into one, nothing is
-    decided.
+    Nothing is decided when no choice brings the lines into order.
     """
     known = np.flatnonzero(shown.first.is_not_null().to_numpy())
     first = shown.first.gather(known).dt.epoch("us").to_numpy()
     last = first.copy()
     last[np.searchsorted(known, shown.rows)] += shown.later
-    # the earliest that each line can be by those above it, and the latest by those below it
+    # the earliest time of each line by the lines above it, and the latest by those below it
     low, high = _pushed(first, last), -_pushed(-last[::-1], -first[::-1])[::-1]
     if (low > last).any() or (high < first).any():
         low, high = first, last
@@ -191,7 +190,7 @@ def decide_in_order(shown: Shown) -> Decided:
 
 
 def _pushed(least: Ints, most: Ints) -> Ints:
-    """Of values that may be ``least`` or ``most``: the smallest that are in order, else more."""
+    """Choose the smallest of ``least`` and ``most`` that are in order; beyond ``most`` if none."""
     found = least
     while True:
         reached = np.maximum.accumulate(found) - DISORDER_US
@@ -202,7 +201,7 @@ def _pushed(least: Ints, most: Ints) -> Ints:
 
 
 def named(undecided: Mapping[str, Ints], count: int) -> pl.Series:
-    """The column ``undecided_times`` of so many rows: names of columns, null where all is clear."""
+    """Make the column ``undecided_times`` of ``count`` rows: names of columns, null if none."""
     column = pl.repeat(None, count, dtype=pl.String, eager=True).alias("undecided_times")
     for name, rows in undecided.items():
         if len(rows):
@@ -212,12 +211,12 @@ def named(undecided: Mapping[str, Ints], count: int) -> pl.Series:
 
 
 def named_in(column: Any) -> int:
-    """How many times are named in an Arrow column that ``named`` made."""
+    """Count the times named in an Arrow column that ``named`` made."""
     return pc.sum(pc.add(pc.count_substring(column, " "), 1)).as_py() or 0
 
 
 def undecided_note(count: int, zone: str) -> str:
-    """What to say of so many undecided times."""
+    """Return the note on ``count`` undecided times."""
     return (
         f"{count_in_words(count, 'local time')} occurred twice in {zone} when the clocks went "
         "back, and nothing decides which is meant; the first occurrence was taken, and durations "

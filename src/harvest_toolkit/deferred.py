@@ -1,8 +1,7 @@
-"""A lazy frame whose rows a function computes when they are asked for.
+"""Lazy frames whose rows a function computes when the frame is collected.
 
-Millions of traced operations must not be held together, whatever engine the caller collects
-with.  So such views do their work in a function that runs the streaming engine itself; nothing is
-read until the frame is collected.
+A view over millions of traced operations must run in bounded memory, whichever engine the caller
+collects with.  Its function runs the streaming engine itself, and reads nothing before that.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ __all__ = ["deferred"]
 def deferred(
     compute: Callable[[], pl.DataFrame], schema: Mapping[str, pl.DataType]
 ) -> pl.LazyFrame:
-    """The frame that ``compute`` gives, which has exactly the columns of ``schema``.
+    """Make a lazy frame of what ``compute`` returns, with exactly the columns of ``schema``.
 
     A whole number that its column cannot hold is null: see :func:`.frames.fitted`.
     """
@@ -31,7 +30,7 @@ def deferred(
         n_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
-        del batch_size  # a hint; the result is small beside what it is made from
+        del batch_size  # a hint; the result is small compared with its input
         frame = fitted(compute(), schema)
         if predicate is not None:
             frame = frame.filter(predicate)
@@ -39,5 +38,5 @@ def deferred(
             frame = frame.head(n_rows)
         yield frame if with_columns is None else frame.select(with_columns)
 
-    # kept while a query runs, so that queries collected together compute it once
+    # cached for one query, so that frames collected together compute it once
     return register_io_source(source, schema=dict(schema)).cache()

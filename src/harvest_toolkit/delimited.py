@@ -1,9 +1,9 @@
-"""Comma-separated values with quotes (RFC 4180): blocks of whole records, and their columns.
+"""Read CSV with quotes (RFC 4180) as blocks of whole records, and these as columns.
 
-Memory is bounded by the block.  A record ends at a newline outside quotes.  Where quotes come in
-pairs and stand where a writer puts them, that is found for a whole block together; a block with a
-misplaced quote is cut record by record, and a record whose quotes do not fit costs its first line
-only: reading goes on with the next line::
+Memory is bounded by the block.  A record ends at a newline outside quotes.  Where all quotes of a
+block are paired and well placed, numpy finds the ends of all its records together.  Otherwise the
+block is cut record by record; a record with a misplaced quote costs only its first line, and
+reading goes on with the next line::
 
     names = column_names(header_line(path))
     for table, block in tables(path, names):
@@ -28,28 +28,28 @@ import pyarrow.csv
 from harvest import SourceError
 from harvest.toolkit.texts import not_utf8
 
-from .lines import BOM, RAW_BYTES, LongLine, skip_line
+from .lines import BOM, RAW_BYTES, InvalidLine, LongLine, skip_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "BLOCK_BYTES", "CUT", "MISPLACED", "RECORD_LIMIT", "Block", "Damage", "blocks", "columns",
+    "BLOCK_BYTES", "CUT", "MISPLACED", "RECORD_LIMIT", "Block", "blocks", "columns",
     "count_fields", "tables",
 ]  # fmt: skip
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
-"""How much is read at a time."""
+"""Bytes read at a time."""
 
 RECORD_LIMIT: Final = 256 * 1024 * 1024
-"""The longest record; a longer one is taken for a quoted field that is never closed."""
+"""Bytes of the longest record; a longer one counts as a quoted field that is never closed."""
 
 MISPLACED: Final = "a quote is misplaced or never closed"
 CUT: Final = "no newline at its end: the record was cut off or is still being written"
 
 _QUOTE, _COMMA, _LF, _CR = b'",\n\r'
 
-# possessive quantifiers: a record is matched or refused in one pass, without backtracking
+# possessive quantifiers match or refuse a record in one pass, without backtracking
 _FIELD: Final = rb'(?:"(?:[^"]++|"")*+"|[^",\n]*+)'
 _RECORD: Final = re.compile(_FIELD + rb"(?:," + _FIELD + rb")*+\r?\n")
 _UNFINISHED: Final = re.compile(
@@ -61,7 +61,7 @@ _ONE_FIELD: Final = re.compile(_FIELD + rb"(?:,|\Z)")
 
 
 def count_fields(record: bytes) -> int:
-    """How many fields a record has, given without its newline."""
+    """Count the fields of a record, given without its newline."""
     if b'"' not in record:
         return record.count(b",") + 1
     count = position = 0
@@ -70,33 +70,23 @@ def count_fields(record: bytes) -> int:
     return count + (match is not None)
 
 
-@attrs.frozen
-class Damage:
-    """A line that cannot be read: its number, its bytes and what is wrong."""
-
-    number: int
-    raw: bytes
-    reason: str
-
-
 @attrs.frozen(eq=False)
 class Block:
-    """Whole records, each with its newline, one after another.
+    """A block of whole records, each with its newline.
 
-    data: their bytes.
-    starts, stops: where each begins and ends (newline included) in ``data``.
-    numbers: which record of the file each is, a header being 0; or the number of the line that
-        it begins in, from 1.
-    damages: what lies among them and cannot be read.
-    blank: blank lines among them, which have no number.
-    read_bytes: how much of the file was read for it.
+    data: the bytes of all records.
+    starts, stops: where each record begins and ends (newline included) in ``data``.
+    numbers: the number of each record in the file, 0 for a header; or of its first line, from 1.
+    damages: the unreadable lines between the records.
+    blank: count of blank lines, which have no number.
+    read_bytes: bytes of the file that were read for this block.
     """
 
     data: bytes
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
     numbers: NDArray[np.int64]
-    damages: tuple[Damage, ...] = ()
+    damages: tuple[InvalidLine, ...] = ()
     blank: int = 0
     read_bytes: int = 0
 
@@ -104,11 +94,11 @@ class Block:
         return len(self.starts)
 
     def raw(self, index: int) -> bytes:
-        """The bytes of a record, without its newline."""
+        """Return the bytes of a record, without its newline."""
         return self.data[self.starts[index] : self.stops[index]].rstrip(b"\r\n")
 
     def only(self, keep: NDArray[np.bool_]) -> Block:
-        """The block with just the records that ``keep`` is true for, side by side."""
+        """Return a block with only the records where ``keep`` is true, without gaps."""
         starts, stops = self.starts[keep], self.stops[keep]
         pairs = zip(starts.tolist(), stops.tolist(), strict=True)
         ends = np.cumsum(stops - starts)
@@ -121,18 +111,10 @@ class Block:
         )
 
     def split_first(self) -> tuple[bytes, Block]:
-        """The first record, damaged or not, which is a file's header; and the block without it."""
+        """Return the first record (a file's header), damaged or not, and the block without it."""
         if self.damages and not (len(self) and self.numbers[0] < self.damages[0].number):
             return self.damages[0].raw, attrs.evolve(self, damages=self.damages[1:])
-        cut = self.stops[0]
-        rest = attrs.evolve(
-            self,
-            data=self.data[cut:],
-            starts=self.starts[1:] - cut,
-            stops=self.stops[1:] - cut,
-            numbers=self.numbers[1:],
-        )
-        return self.raw(0), rest
+        return self.raw(0), self.only(np.arange(len(self)) > 0)
 
 
 def blocks(
@@ -144,15 +126,15 @@ def blocks(
     count_lines: bool = False,
     require_final_newline: bool = True,
 ) -> Iterator[Block]:
-    """The records of a CSV file, the header among them; an empty file gives nothing.
+    """Yield all records of a CSV file, its header included; an empty file yields nothing.
 
-    block_bytes: how much is read at a time; ``BLOCK_BYTES`` unless given.
-    record_limit: bytes that are held of a record whose end is not found.  Its first line is then a
-        Damage, and reading goes on behind that.
-    header: whether the first record is one, with the number 0; without, it is a row, with 1.
-    count_lines: whether ``numbers`` are those of lines, from 1, and not of records.
-    require_final_newline: whether a last record without a newline is a Damage: a program that
-        writes as it goes may have been stopped within it.
+    block_bytes: bytes read at a time; ``BLOCK_BYTES`` unless given.
+    record_limit: bytes held of a record whose end is not found.  Then its first line is one of
+        ``damages``, and reading goes on behind that line.
+    header: whether the first record is a header, with the number 0; otherwise it is row 1.
+    count_lines: whether ``numbers`` count lines, from 1, instead of records.
+    require_final_newline: whether a last record without a newline is one of ``damages``, because
+        its program may have been stopped while it wrote.
     """
     size = block_bytes or BLOCK_BYTES
     begin = stream.read(max(size, len(BOM)))
@@ -174,12 +156,12 @@ def blocks(
         elif len(rest) > record_limit:
             skipped, ended, behind = skip_line(stream, size)
             line = LongLine(rest[:RAW_BYTES], len(rest) + skipped, record_limit, ended)
-            damage = Damage(number, line.raw, line.reason)
+            damage = InvalidLine(number, line.raw, line.reason)
             read += skipped + 1 + len(behind)
             yield attrs.evolve(_EMPTY, damages=(damage,), read_bytes=read)
             rest, number, read = behind, number + 1, 0
         else:
-            # one record outgrows the block
+            # one record is longer than the block
             want = max(size, min(len(rest), record_limit + 1 - len(rest)))
         if not piece:
             return
@@ -187,9 +169,9 @@ def blocks(
 
 @attrs.frozen(eq=False)
 class _Spans:
-    """Where the records in a piece of a file are; rest: what is unfinished behind them.
+    """Places of the records in a piece of a file; rest: the unfinished record behind them.
 
-    damages: where each line begins and ends that is not a record, and why.
+    damages: start, stop and reason of each unreadable line.
     """
 
     starts: NDArray[np.int64]
@@ -212,7 +194,7 @@ def _split(data: bytes, final: bool, force: bool) -> _Spans:
 
 
 def _ends(buffer: NDArray[np.uint8]) -> NDArray[np.int64] | None:
-    """Where records end (behind their newlines); None when a quote is misplaced."""
+    """Return the places behind the newlines of records; None when a quote is misplaced."""
     newlines = np.flatnonzero(buffer == _LF)
     quotes = np.flatnonzero(buffer == _QUOTE)
     if len(quotes):
@@ -243,7 +225,7 @@ def _split_slowly(data: bytes, position: int, final: bool, force: bool) -> _Span
             break
         newline = data.find(b"\n", position)
         if newline < 0 and not final:
-            break  # a line whose end is not read yet
+            break  # the end of this line is not read yet
         stop = newline + 1 if newline >= 0 else len(data)
         damages.append((position, stop, MISPLACED if newline >= 0 else CUT))
         position = stop
@@ -251,7 +233,7 @@ def _split_slowly(data: bytes, position: int, final: bool, force: bool) -> _Span
 
 
 def _number_lines(data: bytes, spans: _Spans, first: int, count_lines: bool) -> tuple[Block, int]:
-    """The block of these spans, without blank lines, and the number of what follows it."""
+    """Make a block of spans, without blank lines; also return the number that follows it."""
     starts, stops = spans.starts, spans.stops
     lengths = stops - starts
     buffer = np.frombuffer(data, np.uint8)
@@ -272,7 +254,7 @@ def _number_lines(data: bytes, spans: _Spans, first: int, count_lines: bool) -> 
         own = first + np.searchsorted(starts, places) + np.arange(len(places))
         following = first + len(starts) + len(places)
     hurt = tuple(
-        Damage(number, data[start:stop].rstrip(b"\r\n"), reason)
+        InvalidLine(number, data[start:stop].rstrip(b"\r\n"), reason)
         for number, (start, stop, reason) in zip(own.tolist(), spans.damages, strict=True)
     )
     block = Block(data, starts, stops, numbers, hurt, int(blank.sum()))
@@ -288,11 +270,11 @@ _EMPTY: Final = Block(b"", _NONE, _NONE, _NONE)
 def tables(
     path: Path, names: Sequence[str], *, header: bool = True, **options: Any
 ) -> Iterator[tuple[pa.Table, Block]]:
-    """The records below the header of a file, as columns of texts, block by block.
+    """Yield the records below a file's header as columns of texts, block by block.
 
-    names: of the columns, as ``column_names`` gives them for the header.
-    header: whether the file has one; without, its first record is a row.
-    options: those of ``blocks``.
+    names: names of the columns, as ``column_names`` returns them for the header.
+    header: whether the file has a header; otherwise its first record is a row.
+    options: further options of ``blocks``.
     """
     with path.open("rb") as stream:
         for number, block in enumerate(blocks(stream, header=header, **options)):
@@ -301,19 +283,19 @@ def tables(
 
 
 def columns(block: Block, names: Sequence[str], *, where: str = "") -> tuple[pa.Table, Block]:
-    """The records of a block as columns of texts, and the block of these records alone.
+    """Return the records of a block as columns of texts, and the block of just these records.
 
-    names: of the columns, in order; one without a name (``""``) is left out.
-    where: the file, for an error.
+    names: names of the columns, in order; a column named ``""`` is left out.
+    where: the file, named in an error.
 
-    An empty field is null.  Records that are not UTF-8, or have another number of fields than
-    there are names, become ``damages`` of the block that comes back.
+    An empty field is null.  Records that are not UTF-8, or whose number of fields is not the
+    number of names, become ``damages`` of the returned block.
     """
     table = _table(block, names)
     if table is None:
         faults = [_fault(block.raw(row), len(names)) for row in range(len(block))]
         own = tuple(
-            Damage(int(block.numbers[row]), block.raw(row), reason)
+            InvalidLine(int(block.numbers[row]), block.raw(row), reason)
             for row, reason in enumerate(faults)
             if reason is not None
         )
@@ -332,7 +314,7 @@ def columns(block: Block, names: Sequence[str], *, where: str = "") -> tuple[pa.
 
 
 def _table(block: Block, names: Sequence[str]) -> pa.Table | None:
-    """The block as columns of texts; None when some record has no place in them."""
+    """Return a block as columns of texts; None when some record does not fit them."""
     marks = [str(number) for number in range(len(names))]
     wanted = [(mark, name) for mark, name in zip(marks, names, strict=True) if name]
     if not len(block):
@@ -351,7 +333,7 @@ def _table(block: Block, names: Sequence[str]) -> pa.Table | None:
                 quoted_strings_can_be_null=True,
             ),
         )
-    except pa.ArrowInvalid:  # not UTF-8, or a wrong number of fields: each record is looked at
+    except pa.ArrowInvalid:  # not UTF-8, or a wrong number of fields: check each record
         return None
     if table.num_rows != len(block):
         return None

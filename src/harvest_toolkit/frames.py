@@ -1,7 +1,7 @@
-"""Columns of polars frames: sums and fractions of what is known, the map ``extra``, directories.
+"""Polars expressions: sums and fractions of known values, the map ``extra``, directories.
 
-A sum of 64-bit numbers that passes their end wraps in silence, and one infinite time makes a sum
-infinite.  So sums here are null where they do not fit, and values that cannot be are null before.
+A sum that exceeds 64 bits wraps silently, and one infinite time makes a sum infinite.  So these
+sums are null where they do not fit, and impossible values become null before the sum.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ __all__ = [
 ]  # fmt: skip
 
 LONGEST_S: Final = 9e9
-"""285 years.  A longer time does not fit 64 bits as nanoseconds, and is none that was measured."""
+"""285 years in seconds: longer times do not fit 64-bit nanoseconds, and were never measured."""
 
 CERTAINTY: Final = "certainty"
-"""The column of a view that holds what makes its numbers less than certain."""
+"""The column of a view with the reasons why its numbers are uncertain."""
 
 
 def possible(values: str | pl.Expr) -> pl.Expr:
-    """Counts or sizes; null below 0, which none can be.  In 128 bits: no arithmetic wraps."""
+    """Cast counts or sizes to 128 bits, where arithmetic does not wrap; null below 0."""
     found = _column(values)
     return pl.when(found >= 0).then(found.cast(pl.Int128))
 
 
 def whole_nanoseconds(seconds: str | pl.Expr) -> pl.Expr:
-    """Whole numbers, whose sum does not depend on their order.
+    """Convert seconds to whole nanoseconds, whose sum does not depend on their order.
 
-    Null for what is not a number, or infinite, or more than 285 years.
+    Null for NaN, infinity and more than 285 years.
     """
     found = _column(seconds)
     # only numbers that fit reach the cast
@@ -42,47 +42,47 @@ def whole_nanoseconds(seconds: str | pl.Expr) -> pl.Expr:
 
 
 def safe_sum(values: str | pl.Expr) -> pl.Expr:
-    """The sum of what is known, 0 of nothing; null where it is infinite or its type cannot hold it.
+    """Sum known values, 0 of none; null when the sum is infinite or its type cannot hold it.
 
-    What wraps is off by 2**64, floats by a few digits.
+    A sum that wrapped differs from the float sum by 2**64, any other by a few digits.
     """
     total, near = _column(values).sum(), _column(values).cast(pl.Float64).sum()
     return pl.when((total.cast(pl.Float64) - near).abs() < 2.0**62).then(total)
 
 
 def known_sum(values: str | pl.Expr) -> pl.Expr:
-    """The sum of what is known; null where nothing is, of no values too."""
+    """Sum known values; null when there is none."""
     found = _column(values)
     return pl.when(found.is_not_null().any()).then(safe_sum(found))
 
 
 def sum_or_none(values: str | pl.Expr) -> pl.Expr:
-    """The sum of what is known, 0 of no values; null where there are some and none is known."""
+    """Sum known values; 0 of no rows, null when there are rows and none is known."""
     found = _column(values)
     return pl.when((found.len() == 0) | found.is_not_null().any()).then(safe_sum(found))
 
 
 def complete_sum(values: str | pl.Expr) -> pl.Expr:
-    """The sum; null where one of the values is unknown, or there are none."""
+    """Sum values; null when one is unknown, and of no rows."""
     found = _column(values)
     return pl.when(found.len() > 0, found.is_not_null().all()).then(safe_sum(found))
 
 
 def count_if_known(flag: str | pl.Expr) -> pl.Expr:
-    """How many rows have a flag; null where it is known of none."""
+    """Count rows with a flag; null when the flag is unknown in all rows."""
     found = _column(flag)
     return pl.when(found.is_not_null().any()).then(found.sum().cast(pl.Int64))
 
 
 def fraction(part: str | pl.Expr, whole: str | pl.Expr) -> pl.Expr:
-    """What share of the whole a part is; null where the whole is 0 or one of them is unknown."""
+    """Divide a part by its whole; null where the whole is 0 or either is unknown."""
     return pl.when(_column(whole) > 0).then(_column(part) / _column(whole))
 
 
 def first_text(*cases: tuple[pl.Expr, str | pl.Expr]) -> pl.Expr:
-    """The text next to the first condition that is true, as a reason; null where none is.
+    """Return the text of the first true condition, as a reason; null where no condition is true.
 
-    An expression for a text must have one wherever its condition is true.
+    An expression given as a text must not be null where its condition is true.
     """
     return pl.coalesce(
         pl.when(condition).then(pl.lit(text) if isinstance(text, str) else text)
@@ -95,9 +95,9 @@ def _column(named: str | pl.Expr) -> pl.Expr:
 
 
 def extra_of(names: Sequence[str]) -> pl.Expr:
-    """Columns of texts as the one column ``extra``: null where there are none.
+    """Combine text columns into the map column ``extra``; null when ``names`` is empty.
 
-    A column that has no text in a row is not in that row's map.
+    A row's map leaves out the columns that are null in that row.
     """
     if not names:
         return pl.lit(None, TEXT_MAP).alias("extra")
@@ -108,15 +108,15 @@ def extra_of(names: Sequence[str]) -> pl.Expr:
 
 
 def directory_of(path: pl.Expr) -> pl.Expr:
-    """The directory of a path or URI; ``.`` where it has none."""
+    """Return the directory of a path or URI; ``.`` when it has none."""
     directory = path.cast(pl.String).str.extract(r"^(.*)/[^/]*$", 1)
     return pl.when(directory == "").then(pl.lit("/")).otherwise(directory).fill_null(".")
 
 
 def fitted(frame: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """The columns of a schema, in its types; a whole number that its type cannot hold is null.
+    """Select and cast the columns of a schema; a whole number that its type cannot hold is null.
 
-    Then ``certainty`` says ``too_large``, where the schema has that column.
+    A row with such a null gets ``too_large`` in ``certainty``, if the schema has that column.
     """
     wide = [name for name in schema if frame.schema[name] == pl.Int128]
     lost = [

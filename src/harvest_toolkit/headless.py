@@ -1,6 +1,6 @@
-"""CSV files without a header: the known orders of columns, tried against their first lines.
+"""Recognize CSV files without a header by trying known column orders on their first lines.
 
-Light, so that planning stays fast::
+Imports little, so that planning stays fast::
 
     JOBS = Order({"id": r"\\d+", "elapsed": r"\\d+:\\d\\d:\\d\\d|"}, telling=("elapsed",))
 
@@ -11,8 +11,8 @@ Light, so that planning stays fast::
     else:
         raise SourceError(f"no export{misfit(path, [JOBS])}", where=str(path))
 
-An order fits where nine of ten lines have its columns, each with a value that may stand there.  A
-first line in which nothing may stand where it stands is a header with other names: then none fits.
+An order fits when nine of ten lines have its columns with values of the expected form.  When no
+value of line 1 has the expected form, line 1 is a header with other names, and no order fits.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from .lines import BOM
 __all__ = ["Fit", "Order", "fitting", "misfit"]
 
 LINES: Final = 100
-"""So many are looked at."""
+"""Lines checked of each file."""
 SHARE: Final = 0.9
-"""Of these, so many must fit."""
+"""Share of these lines that must fit."""
 _NAME_THEM: Final = "write the names of its columns into a first line"
 
 _Row = tuple[int, list[str]]
@@ -48,11 +48,11 @@ _Row = tuple[int, list[str]]
 class Order:
     """A known order of columns.
 
-    columns: their names, each with the pattern of what may stand there (blanks around it apart);
-        an empty pattern stands for any text.  A name may be empty, as that of pandas' index.
-    telling: columns of which one at least must hold something in some line; where a pattern lets
-        fields be empty, lines without a telling value would fit too much.
-    name: what a file in this order is.
+    columns: patterns of the values by column name, without blanks around them; an empty pattern
+        matches any text.  A name may be empty, as that of pandas' index.
+    telling: columns of which at least one must hold a value in some line.  Where patterns allow
+        empty fields, lines without such a value would fit too many orders.
+    name: words for a file in this order.
     """
 
     columns: Mapping[str, str]
@@ -61,13 +61,13 @@ class Order:
 
     @property
     def words(self) -> str:
-        """Its columns, as a sentence names them."""
+        """Names of the columns, for a sentence."""
         return ", ".join(name or "(index)" for name in self.columns)
 
     def fault(self, row: Sequence[str], *, cut: bool = False) -> str:
-        """Why a row does not fit; empty where it does.
+        """Return why a row does not fit; empty when it fits.
 
-        cut: whether reading stopped within the row: then the fields before its last must fit.
+        cut: whether reading stopped within the row; then only the fields before its last must fit.
         """
         if cut and len(row) <= len(self.columns):
             row = row[:-1]
@@ -83,21 +83,21 @@ class Order:
         )
 
     def resembles(self, row: Sequence[str]) -> bool:
-        """Whether something in a row stands where it may: then it is not a header."""
+        """Whether some value of a row has the expected form, so that the row cannot be a header."""
         return any(
             value and shape and re.fullmatch(shape, value)
             for shape, value in zip(self.columns.values(), row, strict=False)
         )
 
-    def tells(self, rows: Sequence[Sequence[str]]) -> bool:
-        """Whether rows that fit hold something by which they are known."""
+    def is_known_by(self, rows: Sequence[Sequence[str]]) -> bool:
+        """Whether some fitting row has a value in a ``telling`` column."""
         places = [place for place, name in enumerate(self.columns) if name in self.telling]
         return not places or any(row[place] for row in rows for place in places if place < len(row))
 
 
 @attrs.frozen
 class Fit:
-    """An order that fits, and how many lines of those looked at do."""
+    """An order that fits, with the count of lines that fit and of lines checked."""
 
     order: Order
     lines: int
@@ -105,12 +105,12 @@ class Fit:
 
     @property
     def names(self) -> list[str]:
-        """The columns."""
+        """Names of the columns."""
         return list(self.order.columns)
 
     @property
     def reason(self) -> str:
-        """Words for a ``Detection``."""
+        """Reason for a ``Detection``."""
         return (
             f"rows without a header, in the order {self.order.words}: {self.lines:,} of "
             f"{count_in_words(self.looked_at, 'line')} looked at fit"
@@ -118,7 +118,7 @@ class Fit:
 
     @property
     def note(self) -> str:
-        """What must be said to who harvests it."""
+        """Note for the user who harvests the file."""
         return (
             f"it has no header: its columns were taken as {self.order.words}, the one known order "
             f"that its first lines fit ({self.lines:,} of {self.looked_at:,}); where that is "
@@ -127,13 +127,13 @@ class Fit:
 
 
 def fitting(path: Path, orders: Sequence[Order]) -> Fit | None:
-    """The order that the first lines of a file fit; None where that is none, or several."""
+    """Return the order that the first lines of a file fit; None when none or several fit."""
     found = list(_fits(*_first_rows(path), orders))
     return found[0] if len(found) == 1 else None
 
 
 def misfit(path: Path, orders: Sequence[Order]) -> str:
-    """Why no order is taken, as the end of a sentence; empty where line 1 is some header."""
+    """Return why no order was chosen, as the end of a sentence; empty when line 1 is a header."""
     rows, cut = _first_rows(path)
     if several := list(_fits(rows, cut, orders)):
         fits = " as well as ".join(fit.order.words for fit in several)
@@ -141,12 +141,12 @@ def misfit(path: Path, orders: Sequence[Order]) -> str:
     near = [order for order in orders if rows and order.resembles(rows[0][1])]
     if not near:
         return ""
-    # of equal ones the order with as many columns as line 1 has fields
+    # among equals, prefer the order with as many columns as line 1 has fields
     near.sort(key=lambda order: len(order.columns) != len(rows[0][1]))
     best = min(near, key=lambda order: sum(bool(order.fault(row, cut=cut)) for _, row in rows))
     odd = [(number, fault) for number, row in rows if (fault := best.fault(row, cut=cut))]
     if not odd:
-        return f", and nothing in its lines tells that they are {best.words}: {_NAME_THEM}"
+        return f", and nothing in its lines shows that they are {best.words}: {_NAME_THEM}"
     number, fault = odd[0]
     return (
         f", and taken as lines without a header, {len(rows) - len(odd):,} of {len(rows):,} looked "
@@ -157,14 +157,18 @@ def misfit(path: Path, orders: Sequence[Order]) -> str:
 def _fits(rows: Sequence[_Row], cut: bool, orders: Sequence[Order]) -> Iterator[Fit]:
     for order in orders if rows else ():
         good = [row[:-1] if cut else row for _, row in rows if not order.fault(row, cut=cut)]
-        if len(good) >= SHARE * len(rows) and order.resembles(rows[0][1]) and order.tells(good):
+        if (
+            len(good) >= SHARE * len(rows)
+            and order.resembles(rows[0][1])
+            and order.is_known_by(good)
+        ):
             yield Fit(order, len(good), len(rows))
 
 
 def _first_rows(path: Path) -> tuple[list[_Row], bool]:
-    """The first lines that are not blank, and whether the only one is cut off.
+    """Return the first lines that are not blank, and whether the only one is cut off.
 
-    One that is cut off where reading stopped is left out where there are others.
+    A line that is cut off where reading stopped is left out unless it is the only one.
     """
     with path.open("rb") as file:
         head = file.read(HEADER_BYTES)
@@ -179,5 +183,5 @@ def _first_rows(path: Path) -> tuple[list[_Row], bool]:
             if len(rows) > LINES:
                 return rows[:LINES], False
     except csv.Error:
-        return [], False  # which fits no order
+        return [], False  # no row fits no order
     return (rows[:-1], False) if more and len(rows) > 1 else (rows, more)

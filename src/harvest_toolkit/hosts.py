@@ -1,10 +1,10 @@
-"""Names of hosts: which are of one host, and the lists of them that Slurm writes."""
+"""Compare host names, and expand the host lists that Slurm writes."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 import polars as pl
@@ -12,17 +12,19 @@ import polars as pl
 __all__ = ["expand", "host_name", "same_host", "short", "short_name"]
 
 LIMIT: Final = 100_000
-"""Hosts that a list may stand for; no cluster has as many, and a damaged list may claim more."""
+"""Most hosts in a list: more than any cluster has, because a damaged list may claim millions."""
 
+_LIST: Final = re.compile(r"(?:[^\[\]]++|\[[^\[\]]*+\])*+")
+_ITEM: Final = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")
 _PART: Final = re.compile(r"([^,\[\]]*)\[([^\[\]]*)\]|([^,\[\]]+)")
 _BRACKETED: Final = re.compile(r"\[([^\[\]]*)\](?::\d*)?")
 _RANGE: Final = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 def host_name(text: str) -> str | None:
-    """A host as it is compared: in lower case, without port, brackets and trailing dot.
+    """Normalize a host name: lower case, without port, brackets and trailing dot.
 
-    Addresses are in their shortest spelling; None where the text names nothing.
+    Addresses get their shortest spelling; None when the text holds no name.
     """
     name = text.strip().lower().rstrip(".")
     bracketed = _BRACKETED.fullmatch(name)
@@ -34,25 +36,25 @@ def host_name(text: str) -> str | None:
 
 
 def short_name(text: str) -> str | None:
-    """A host's name without its domain, which one record may have and another not.
+    """Return a host's name without its domain, which some records lack.
 
-    An address has no domain, and is left whole.
+    An address has no domain and stays whole.
     """
     name = host_name(text)
     return name if name is None or _address(name) else name.partition(".")[0]
 
 
 def short(host: pl.Expr) -> pl.Expr:
-    """``short_name`` of a column: equal for all names that ``same_host`` may hold for one."""
+    """Apply ``short_name`` to a column; names that ``same_host`` may match have equal results."""
     return _mapped(host, short_name)
 
 
 def same_host(one: pl.Expr, other: pl.Expr) -> pl.Expr:
-    """Whether two names are of one host; null where one of them is null.
+    """Check whether two columns name the same host; null where either is null.
 
-    A name is one host with each fuller name that begins with it, as records of one system name a
-    host now with its domain, now without.  Two full names that differ are two hosts, and so are
-    two addresses: what they have in common is a network.
+    A name matches every longer name that begins with it and a dot, because records of one system
+    name a host with or without its domain.  Two different full names are two hosts, as are two
+    addresses: their common beginning is a network.
     """
     name, theirs = (_mapped(each, host_name) for each in (one, other))
     begins = theirs.str.starts_with(name + ".") | name.str.starts_with(theirs + ".")
@@ -60,7 +62,7 @@ def same_host(one: pl.Expr, other: pl.Expr) -> pl.Expr:
 
 
 def _mapped(column: pl.Expr, rule: Callable[[str], str | None]) -> pl.Expr:
-    """A rule for texts, applied once to each different text of a column."""
+    """Apply a rule once to each distinct text of a column."""
 
     def apply(texts: pl.Series) -> pl.Series:
         known = {text: rule(text) for text in texts.unique().drop_nulls()}
@@ -77,18 +79,15 @@ def _address(name: str) -> str | None:
 
 
 def expand(hosts: str) -> list[str]:
-    """The hosts of a list such as ``nid[001-003,007],login1`` (``scontrol show hostnames``).
+    """Expand a list such as ``nid[001-003,007],login1``, as ``scontrol show hostnames`` does.
 
-    Empty where the text is not such a list, or stands for more hosts than a cluster has.
+    Empty when the text is not such a list, or names more than 100,000 hosts.
     """
     found: list[str] = []
-    for item in _items(hosts):
-        parts = list(_PART.finditer(item))
-        if "".join(part[0] for part in parts) != item:
-            return []
+    for item in _ITEM.findall(hosts) if _LIST.fullmatch(hosts) else ():
         names = [""]
-        for part in parts:
-            endings = [part[3]] if part[3] is not None else _numbers(part[1], part[2])
+        for prefix, ranges, plain in _PART.findall(item):
+            endings = [plain] if plain else _numbers(prefix, ranges)
             if len(names) * len(endings) > LIMIT:
                 return []
             names = [name + ending for name in names for ending in endings]
@@ -96,19 +95,8 @@ def expand(hosts: str) -> list[str]:
     return found if len(found) <= LIMIT else []
 
 
-def _items(hosts: str) -> Iterator[str]:
-    """What stands between the commas that are outside of brackets."""
-    depth, begin = 0, 0
-    for place, character in enumerate(hosts):
-        depth += (character == "[") - (character == "]")
-        if character == "," and depth == 0:
-            yield hosts[begin:place]
-            begin = place + 1
-    yield hosts[begin:]
-
-
 def _numbers(prefix: str, ranges: str) -> list[str]:
-    """``nid`` and ``001-003,007``: each number with as many digits as the range begins with."""
+    """Expand ``nid`` and ``001-003,007``; numbers keep the digits of their range's first number."""
     found: list[str] = []
     for text in ranges.split(","):
         span = _RANGE.fullmatch(text)

@@ -1,13 +1,13 @@
-"""JSON cut into the elements of its documents, one at a time however large the input is.
+"""Cut JSON of any size into the elements of its documents, in bounded memory.
 
     for piece in JsonPieces(stream, "jobs", ("errors",), mark="job_id", noun="job"):
         if piece.kind == "element":
             job = orjson.loads(piece.raw)
 
-The input is one value or several, one behind another: documents, objects of whose arrays the
-elements are wanted; such elements alone, as ``jq -c '.jobs[]'`` prints them; arrays of either, as
-``jq .jobs`` and ``jq -s .`` do.  What is cut off ends where the next value begins at the start of
-a line.
+The input is one or several values, one behind another.  A value is a document (an object with an
+array of elements), a single element as ``jq -c '.jobs[]'`` prints it, or an array of either as
+``jq .jobs`` and ``jq -s .`` print it.  A value that is cut off ends where the next value begins
+at the start of a line.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ __all__ = ["JsonPieces", "Piece", "Unreadable"]
 BLOCK_BYTES: Final = 4 * 1024 * 1024
 
 LONGEST: Final = 64 * 1024 * 1024
-"""Bytes of an element, at most."""
+"""Bytes of the longest element."""
 
 _SHOWN: Final = 64 * 1024
 _BEFORE: Final = 200
-"""Bytes that are shown of what stands before a fault, or looked at there."""
+"""Bytes before a fault that are shown or looked at."""
 
 _TEXT: Final = rb'"(?:[^"\\\n]++|\\.|\n(?![{\[]))*+"'
 _REST: Final = rb'[{}\[\]]|"'
 _TOKEN: Final = re.compile(_TEXT + rb'|[^"{}\[\]]+|' + _REST, re.DOTALL)
-"""A text, what stands between texts and brackets, a bracket, the quote of an unfinished text."""
+"""A string, anything between strings and brackets, a bracket, or an unfinished string's quote."""
 
 _INSIDE: Final = re.compile(rb'(?:[^"{}\[\]]++|' + _TEXT + rb")++|" + _REST, re.DOTALL)
-"""The same where nothing is looked for: all up to the next bracket is one."""
+"""The same in depths without elements: everything up to the next bracket is one token."""
 
 _NEXT: Final = re.compile(rb"\n(?=[{\[])")
-_BLANK: Final = b" \t\r\n\x1e\xef\xbb\xbf"  # and what begins a record (RFC 7464), and a file
+_BLANK: Final = b" \t\r\n\x1e\xef\xbb\xbf"  # with the record separator (RFC 7464) and a BOM
 
 TOO_LONG: Final = f"longer than {LONGEST} bytes; what follows in the file is not read"
 NO_OBJECT: Final = "an element that is not an object"
@@ -47,15 +47,15 @@ ENDS_EARLY: Final = "it ends early: the next JSON begins on a line of its own"
 
 
 class Unreadable(ValueError):
-    """Raised by a stream of which nothing more can be read."""
+    """Raised by a stream that cannot be read any further."""
 
 
 @attrs.frozen
 class Piece:
     """A piece of the input.
 
-    kind: ``element``; the name of another array, for an element of that; ``none``, a value that has
-        no elements and is none; ``broken``, with the reason; ``end`` of a value.
+    kind: ``element``; the name of another array for an element of that array; ``none`` for a value
+        that neither is nor has an element; ``broken`` with a reason; ``end`` of a value.
     """
 
     kind: str
@@ -64,15 +64,16 @@ class Piece:
 
 
 class JsonPieces:
-    """The pieces of a stream, in their order.
+    """Iterator over the pieces of a stream, in order.
 
-    array: name of the array of a document whose elements, objects, are wanted; others: of those
-    whose elements are given next to them.  mark: a member that an element alone is known by.
-    noun: what an element is.  A stream may raise :class:`Unreadable`.
+    array: name of a document's array whose elements (objects) are wanted.
+    others: names of further arrays whose elements are also yielded.
+    mark: a member that marks a single element.  noun: words for an element.
+    The stream may raise :class:`Unreadable`.
     """
 
-    # depth: how many brackets are open; base: 1 inside of an array around all, else 0
-    # stray, top, unit: where text outside, the value, its element begins, if needed, else -1
+    # depth: count of open brackets; base: 1 inside an array around all values, else 0
+    # stray, top, unit: where text outside JSON, the value and its element begin; -1 for none
 
     def __init__(
         self, stream: IO[bytes], array: str, others: Iterable[str] = (), *, mark: str, noun: str
@@ -151,9 +152,9 @@ class JsonPieces:
             self.place = end
 
     def _begins_anew(self) -> bool:
-        """Whether a bracket begins a line with which what is open could not go on.
+        """Whether a bracket at the start of a line cannot continue the open value.
 
-        That is so after anything that has no comma behind it, and of JSON all in one line.
+        That holds after anything without a comma behind it, and for JSON in one line.
         """
         if not self.depth or self.buffer[max(0, self.place - 1) : self.place] != b"\n":
             return False
@@ -202,14 +203,14 @@ class JsonPieces:
             yield self._element(raw)
 
     def _element(self, raw: bytes) -> Piece:
-        """An element of an array of a document, or of one around all."""
+        """Make the piece of an element, or a broken piece of a value that is not an object."""
         kind = self.array or "element"
         if kind == "element" and raw[:1] != b"{":
             return Piece("broken", raw, NO_OBJECT)
         return Piece(kind, raw)
 
     def _text(self, text: bytes) -> Iterator[Piece]:
-        """A text in quotes, or what stands between them and brackets."""
+        """Handle a quoted string, or the text between strings and brackets."""
         level = self.depth - self.base
         if self.depth == 0:
             if self.stray < 0 and text.strip(_BLANK):
@@ -223,7 +224,7 @@ class JsonPieces:
             self.is_element |= text == self.mark
 
     def _cut(self, reason: str = "") -> Iterator[Piece]:
-        """What is open ends at this place."""
+        """End the open value at this place."""
         begin = self._needed()
         if self.depth:
             if begin == self.place:

@@ -1,7 +1,7 @@
-"""What several views ask of one dataset, found out once.
+"""Cache results that several views need of one dataset.
 
-A report and its rules need the same choice of a run, the same listing of scans.  Here
-it is kept as long as the dataset that it was found in:
+A report and its rules need the same choice of a run or the same listing of scans.  The cache lives
+as long as the dataset:
 
     def runs_of(dataset):
         return kept(dataset, "example.runs", lambda: look_for_runs(dataset))
@@ -21,10 +21,10 @@ T = TypeVar("T")
 
 
 def kept(dataset: DatasetReader, key: Hashable, find: Callable[[], T]) -> T:
-    """What ``find`` gives, called once for a dataset and a key; it is small, and not changed.
+    """Return the result of ``find``, which is called once for a dataset and a key.
 
-    key: begins with a name that no other caller uses; what ``find`` depends on follows.
-    Where ``find`` raises, nothing is kept.
+    key: begins with a name that no other caller uses, followed by all that ``find`` depends on.
+    The result must be small, and callers must not change it.  Exceptions are not cached.
     """
     known = _KNOWN.setdefault(dataset, {})
     if key not in known:

@@ -1,6 +1,6 @@
-"""The lines of a block as texts in one buffer, for columnar code: as spans, or as a column.
+"""Split a block into lines for columnar code: as spans of one buffer, or as a column.
 
-Lines that are not UTF-8, and one that the end of a file cuts off, are set aside::
+Lines that are not UTF-8, and a line that the end of a file cuts off, are set aside::
 
     for block in blocks(stream, line_limit=1 << 20):
         lines = split(block, number)
@@ -9,7 +9,7 @@ Lines that are not UTF-8, and one that the end of a file cuts off, are set aside
         texts = lines.column()  # the others, an Arrow column of strings
         number += lines.count
 
-``LineSource`` does this for files, and counts and rejects on the way.
+``LineSource`` does this for files, and also counts and rejects.
 """
 
 from __future__ import annotations
@@ -30,21 +30,20 @@ _LF, _CR = b"\n", ord("\r")
 
 
 class Faults(dict[int, str]):
-    """What is wrong with some texts, by their place among all; of several reasons, the first."""
+    """Reasons why texts are invalid, by their place; the first of several reasons stays."""
 
     def mark(self, bad: Flags, reason: str) -> None:
-        """Give all texts that ``bad`` is true for a reason."""
+        """Set a reason for all texts where ``bad`` is true."""
         for place in np.flatnonzero(bad).tolist():
             self.setdefault(place, reason)
 
 
 @attrs.frozen(eq=False)
 class Lines:
-    """Lines of a file, without their ends.
+    """Lines of a block, without their line ends.
 
-    spans: where they are in the block's bytes.  numbers: of each, from 1.
-    invalid: lines that cannot be read, in order; blank: how many empty lines there are, which are
-    in neither.
+    spans: the lines in the block's bytes.  numbers: their numbers in the file, from 1.
+    invalid: the unreadable lines, in order.  blank: count of empty lines, which are in neither.
     """
 
     spans: Spans
@@ -57,19 +56,19 @@ class Lines:
 
     @property
     def count(self) -> int:
-        """How many lines the block has, with those that cannot be read and empty ones."""
+        """Number of lines in the block, with unreadable and empty lines."""
         return len(self) + len(self.invalid) + self.blank
 
     def column(self) -> pa.Array:
-        """The lines as an Arrow column of strings."""
+        """Return the lines as an Arrow column of strings."""
         return strings(self.spans)
 
     def accept(
         self, table: pa.Table, faults: Faults, ctx: ReadContext, record_type: str | None = None
     ) -> pa.Table:
-        """The rows of lines without faults, with the column ``position``; the others are rejected.
+        """Return the rows of lines without faults, with ``position``; reject the other lines.
 
-        table: a row for each line.
+        table: one row for each line.
         """
         table = table.append_column("position", pa.array(self.numbers))
         if not faults:
@@ -83,11 +82,11 @@ class Lines:
 
 
 def split(block: bytes, first: int, *, require_final_newline: bool = True) -> Lines:
-    """The lines of a block; a carriage return before a newline belongs to the end of its line.
+    """Split a block into lines that end with a newline, or a carriage return and a newline.
 
     first: number of the block's first line; a byte order mark before line 1 is left out.
-    require_final_newline: whether a last line without a newline is invalid: a program that writes
-        as it goes may have been stopped within it.
+    require_final_newline: whether a last line without a newline is invalid, because its program
+        may have been stopped while it wrote.
     """
     body = block.removeprefix(BOM) if first == 1 else block
     data = padded(body)

@@ -1,6 +1,6 @@
-"""Sources of text files: in byte ranges, and what cannot be a line set aside.
+"""Base class of sources that read text files line by line, large files in byte ranges.
 
-A subclass says what the lines mean::
+A subclass makes rows of the lines::
 
     class LogSource(LineSource):
         name, record_types = "log", (LogLine,)
@@ -10,8 +10,8 @@ A subclass says what the lines mean::
                 texts = lines.column()
                 yield LogLine, pa.table({"text": texts, "position": lines.numbers})
 
-Files may be plain or compressed by gzip or zstd.  A large plain one is read in several partitions,
-whose lines have the numbers of the file.
+Files may be plain or compressed by gzip or zstd.  A large plain file has several partitions;
+lines are numbered through the whole file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["LineConfig", "LineSource"]
 
 @attrs.frozen(kw_only=True)
 class LineConfig:
-    """The setting that all sources of lines have; a source's own are added to it."""
+    """The setting that all line sources share; a source adds its own settings."""
 
     partition_bytes: int = setting(
         "a plain file larger than this is read in parts of about this size, in parallel",
@@ -45,27 +45,27 @@ class LineConfig:
 
 
 class LineSource(Source):
-    """A source of text files; ``read`` is left to the subclass, and goes through ``lines``.
+    """A source of text files; a subclass implements ``read``, and calls ``lines`` there.
 
-    Config: derived from ``LineConfig``.
-    line_limit: bytes of the longest line; a longer one is a reject.
-    require_final_newline: whether a last line without a newline is a reject: a program that writes
-        as it goes may have been stopped within it.
+    Config: a class derived from ``LineConfig``.
+    line_limit: bytes of the longest line; a longer line is rejected.
+    require_final_newline: whether a last line without a newline is rejected, because its program
+        may have been stopped while it wrote.
     """
 
     Config: ClassVar[type] = LineConfig
     line_limit: ClassVar[int] = BLOCK_BYTES
     require_final_newline: ClassVar[bool] = True
     _counted: tuple[str, int, int] = ("", 0, 0)
-    """A file, a place in it, and how many lines lie before that."""
+    """A file, a place in it, and the count of lines before that place."""
 
     def plan(self) -> Iterable[Partition]:
-        """The files of the location; of a large plain one, ranges of whole lines."""
+        """Return the files of the location, large plain ones in ranges of whole lines."""
         for whole in super().plan():
             yield from self._ranges(whole)
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
-        """The partitions of some files, unless a source derived from this one plans otherwise."""
+        """Return the partitions of some files; None when a subclass has a plan of its own."""
         if type(self).plan is not LineSource.plan:
             return None
         return (
@@ -76,7 +76,7 @@ class LineSource(Source):
         try:
             starts = self._starts(whole)
         except OSError:
-            starts = ()  # reading it reports why
+            starts = ()  # reading the file reports the error
         if not starts:
             yield whole
         for start, stop in pairwise([*starts, whole.size_bytes]):
@@ -89,7 +89,7 @@ class LineSource(Source):
             )
 
     def _starts(self, whole: Partition) -> Sequence[int]:
-        """Where the ranges of a file begin; none for one that is read as a whole."""
+        """Return where the ranges of a file begin; none when the file is read as a whole."""
         if whole.size_bytes <= self.config.partition_bytes:
             return ()
         with whole.path.open("rb") as file:
@@ -98,7 +98,7 @@ class LineSource(Source):
         return line_starts(whole.path, self.config.partition_bytes, self.line_limit)
 
     def prepare(self, partition: Partition) -> Partition:
-        """A range of a file with the number of lines before it."""
+        """Add to a range of a file the number of lines before it."""
         if not partition.start:
             return partition
         path, place, before = self._counted
@@ -109,15 +109,15 @@ class LineSource(Source):
         return attrs.evolve(partition, options={**partition.options, "lines_before": before})
 
     def lines(self, partition: Partition, ctx: ReadContext) -> Iterator[Lines]:
-        """The lines of a partition, some megabytes at a time.
+        """Yield the lines of a partition, some megabytes at a time.
 
-        All lines are counted as read.  Those that are too long, not UTF-8, or cut off by the end of
-        the file are rejected; empty ones are counted as filtered.
+        Counts all lines as read and empty lines as filtered.  Rejects lines that are too long, not
+        UTF-8, or cut off by the end of the file.
         """
         if partition.start and "lines_before" not in partition.options:
             partition = self.prepare(partition)
         number = partition.options.get("lines_before", 0) + 1
-        ctx.read(0)  # an empty file has been read, too
+        ctx.read(0)  # an empty file also counts as read
         place = (partition.path, partition.start, partition.stop)
         with open_stream(*place, once=True) as stream:
             for block in blocks(stream, line_limit=self.line_limit):

@@ -1,8 +1,8 @@
-"""Lines of large texts, in blocks of whole lines; of small ones, one by one.
+"""Read lines of large files in blocks of whole lines, or of small files one by one.
 
-A block is a few megabytes, so that columnar code does the work and memory stays bounded; a line
-that is cut off by a block is carried over to the next one.  Lines are counted from 1, and a byte
-order mark at the beginning does not belong to the first::
+A block has a few megabytes, so that columnar code does the work in bounded memory; a line cut off
+by a block is carried over to the next block.  Lines count from 1, and a byte order mark at the
+beginning does not belong to line 1::
 
     number = 1
     for block in blocks(stream, line_limit=1 << 20):
@@ -32,28 +32,28 @@ __all__ = [
 ]  # fmt: skip
 
 BLOCK_BYTES: Final = 8 * 1024 * 1024
-"""Bytes that are read at a time."""
+"""Bytes read at a time."""
 
 BOM: Final = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8."""
 
 RAW_BYTES: Final = 64 * 1024
-"""Bytes that are given of a line that is too long, as many as a reject keeps."""
+"""Bytes returned of a line that is too long: as many as a reject keeps."""
 
 
 class Readable(Protocol):
-    """What bytes are read from: a file, or a stream of ``streams``."""
+    """Anything that bytes are read from: a file, or a stream of ``streams``."""
 
     def read(self, size: int, /) -> bytes:
-        """Up to so many bytes; none at the end."""
+        """Return up to ``size`` bytes; none at the end."""
 
 
 @attrs.frozen
 class LongLine:
     """A line that is longer than ``limit`` bytes.
 
-    raw: its first 64 KiB.  size_bytes: of the whole line, without its newline.
-    ended: whether it has a newline; the last line of a text may lack it.
+    raw: its first 64 KiB.  size_bytes: size of the whole line without its newline.
+    ended: whether the line has a newline, which the last line of a file may lack.
     """
 
     raw: bytes
@@ -63,7 +63,7 @@ class LongLine:
 
     @property
     def reason(self) -> str:
-        """Why it is rejected."""
+        """Reason of the reject."""
         return f"a line of {self.size_bytes} bytes, more than {self.limit}"
 
 
@@ -76,13 +76,14 @@ def blocks(
 def blocks(
     stream: Readable, *, block_bytes: int | None = None, line_limit: int | None = None
 ) -> Iterator[bytes | LongLine]:
-    """All lines of a stream in order, many at a time, each with its newline.
+    """Yield all lines of a stream in order, in blocks of many lines with their newlines.
 
-    The last line may lack a newline; its block then ends without one.
+    Where the last line lacks a newline, its block ends without one.
 
-    block_bytes: how much is read at a time, ``BLOCK_BYTES`` unless given; at most ``line_limit``.
-    line_limit: bytes of the longest line, its newline not counted, that comes in a block; a longer
-        one comes by itself as a ``LongLine``, and never more than this is held of it.  None: any.
+    block_bytes: bytes read at a time, ``BLOCK_BYTES`` unless given; at most ``line_limit``.
+    line_limit: bytes of the longest line in a block, without its newline.  A longer line is
+        yielded alone as a ``LongLine``, and memory holds at most this many bytes of it.  None: no
+        limit.
     """
     size = block_bytes or BLOCK_BYTES
     if line_limit is not None:
@@ -114,9 +115,9 @@ def blocks(
 
 
 def skip_line(stream: Readable, block_bytes: int = BLOCK_BYTES) -> tuple[int, bool, bytes]:
-    """Read to the end of the line in which a stream stands, holding no more than a block of it.
+    """Read to the end of the current line of a stream, holding at most one block.
 
-    Gives how many bytes of the line were left, whether it has a newline, and what was read behind.
+    Returns the count of skipped bytes, whether the line has a newline, and the bytes read behind.
     """
     skipped = 0
     while piece := stream.read(block_bytes):
@@ -128,7 +129,7 @@ def skip_line(stream: Readable, block_bytes: int = BLOCK_BYTES) -> tuple[int, bo
 
 
 class InvalidLine(NamedTuple):
-    """A line that is not UTF-8: its number, its bytes, and which of them is wrong."""
+    """A line that cannot be read: its number, its bytes, and the reason."""
 
     number: int
     raw: bytes
@@ -139,7 +140,7 @@ class InvalidLine(NamedTuple):
 class DecodedLines:
     """The lines of a block as texts, without their newlines.
 
-    numbers, texts: of the lines that are UTF-8.  invalid: the others.  count: all of them.
+    numbers, texts: the lines that are UTF-8.  invalid: the other lines.
     """
 
     numbers: Sequence[int]
@@ -148,12 +149,12 @@ class DecodedLines:
 
     @property
     def count(self) -> int:
-        """How many lines the block has."""
+        """Number of lines in the block."""
         return len(self.texts) + len(self.invalid)
 
 
 def decode(block: bytes, first: int) -> DecodedLines:
-    """The lines of a block as texts.
+    """Decode the lines of a block.
 
     first: number of the block's first line; a byte order mark before line 1 is left out.  A
     carriage return before a newline stays at the end of its text.
@@ -177,10 +178,10 @@ def decode(block: bytes, first: int) -> DecodedLines:
 
 
 class Line(NamedTuple):
-    """One line of a text.
+    """One line of a file.
 
-    number: from 1.  raw: its first bytes, without the newline.  size_bytes: of the whole line.
-    ended: whether it has a newline; the last line of a text may lack it.
+    number: counts from 1.  raw: the first bytes, without the newline.
+    size_bytes: size of the whole line.  ended: whether it has a newline.
     """
 
     number: int
@@ -188,14 +189,9 @@ class Line(NamedTuple):
     size_bytes: int
     ended: bool
 
-    @property
-    def whole(self) -> bool:
-        """Whether ``raw`` is all of the line."""
-        return len(self.raw) == self.size_bytes
-
 
 def numbered(path: Path, line_limit: int) -> Iterator[Line]:
-    """The lines of a file one by one; of each, at most ``line_limit`` bytes."""
+    """Yield the lines of a file one by one, each with at most ``line_limit`` of its bytes."""
     with path.open("rb") as stream:
         if stream.peek(len(BOM)).startswith(BOM):
             stream.seek(len(BOM))
@@ -211,10 +207,10 @@ def numbered(path: Path, line_limit: int) -> Iterator[Line]:
 
 
 def line_starts(path: Path, range_bytes: int, line_limit: int) -> list[int]:
-    """Where byte ranges of a file begin that can be read each for itself, first to last.
+    """Return the starts of byte ranges of a file that can be read independently, in order.
 
-    range_bytes: about how long a range is.  Each begins at a line; a range whose first line is
-    longer than ``line_limit`` is joined with the one before it.
+    range_bytes: approximate length of a range.  Each range begins at a line; a range whose first
+    line is longer than ``line_limit`` joins the range before it.
     """
     starts = [0]
     with path.open("rb", buffering=0) as file:
@@ -228,7 +224,7 @@ def line_starts(path: Path, range_bytes: int, line_limit: int) -> list[int]:
 
 
 def count_lines(path: Path, start: int, stop: int) -> int:
-    """How many newlines a byte range of a file has."""
+    """Count the newlines in a byte range of a file."""
     found = 0
     with path.open("rb", buffering=0) as file:
         file.seek(start)

@@ -1,4 +1,4 @@
-"""Files and pipes, opened in the same way: what comes through a pipe is read as it comes.
+"""Open files and pipes in the same way; data of a pipe are read as they arrive.
 
     class LogSource(Source):
         reads_live = True
@@ -11,9 +11,9 @@
                 while block := stream.read(1 << 20):
                     ...
 
-``read`` gives what is there: of a pipe less than was asked for where nothing more comes at the
-moment, and nothing at its end alone.  It may be opened again and gone back in, for which what came
-is kept in a file without a name; from ``forward`` on it is not.
+``read`` returns the available data: of a pipe possibly less than asked for, but empty only at the
+end.  A pipe may be opened again and rewound until ``forward`` is called: until then its data are
+kept in a temporary file without a name.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ from harvest import SourceError, interrupt
 __all__ = ["forward", "open_input", "unpacked"]
 
 _IDLE_S: Final = 0.2
-"""What came is given when nothing follows for so long,"""
+"""Seconds of silence after which ``read`` returns the data that arrived."""
 
 _LONGEST_S: Final = 1.0
-"""or after so long in any case."""
+"""Seconds after which ``read`` returns the data that arrived, in any case."""
 
 _HEAD_BYTES: Final = 4 << 20
-"""What is kept of a pipe in memory; more in a file."""
+"""Bytes of a pipe that are kept in memory; more go to a file."""
 
 _DESCRIPTOR: Final = re.compile(r"/dev/fd/(\d+)", re.ASCII)
 
 _GZIP: Final = b"\x1f\x8b"
 
 _open: dict[tuple[int, int], _Live] = {}
-"""Pipes that may be opened again, by what they are."""
+"""Pipes that may be opened again, by device and inode."""
 
 
 def open_input(path: Path, *, unpack: bool = False) -> IO[bytes]:
-    """A file at its beginning, or a pipe at what came through it first.
+    """Open a file or pipe at its first byte.
 
-    unpack: whether to give what gzip has packed unpacked; of a pipe it comes in blocks then.
-    Reading raises SourceError where nothing comes through a pipe.
+    unpack: whether to unpack gzip data; of a pipe they then arrive in blocks.
+    Reading raises SourceError when a pipe ends without data.
     """
     status = path.stat()
     if stat.S_ISREG(status.st_mode):
@@ -94,17 +94,17 @@ def unpacked(path: Path, origin: str) -> Iterator[IO[bytes]]:
 
 
 def forward(stream: IO[bytes]) -> None:
-    """Nothing before the place where a stream is will be read again."""
+    """Declare that nothing before the stream's current place will be read again."""
     if isinstance(stream, _Live):
         stream.forward()
 
 
 class _Live(io.RawIOBase):
-    """A pipe that is read as it comes."""
+    """A pipe whose data are read as they arrive."""
 
     def __init__(self, path: Path, place: tuple[int, int]):
         link = _DESCRIPTOR.fullmatch(str(path.readlink())) if path.is_symlink() else None
-        # opened by its path, a pipe of another user is refused
+        # opening the path of another user's pipe fails, but its descriptor can be duplicated
         self._descriptor = (
             os.dup(int(link[1])) if link else os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         )
@@ -132,7 +132,7 @@ class _Live(io.RawIOBase):
         return self._at
 
     def forward(self) -> None:
-        """Let go of what was read before, when that is read."""
+        """Drop the kept data once they have been read."""
         _open.pop(self._place, None)
 
     def readinto(self, buffer: Any, /) -> int:
@@ -157,9 +157,9 @@ class _Live(io.RawIOBase):
         return got
 
     def _receive(self, view: memoryview, got: int) -> int:
-        """Fill a buffer with what comes, until it is full or nothing more comes at the moment.
+        """Fill a buffer with arriving data, until it is full or no more arrive for the moment.
 
-        got: bytes in it before, and what is given then are those in it at the end.
+        got: bytes already in the buffer; returns the count of bytes in it at the end.
         """
         until = time.monotonic() + _LONGEST_S if got else 0.0
         while got < len(view) and not self._ended:
@@ -181,7 +181,7 @@ class _Live(io.RawIOBase):
         return got
 
     def close(self) -> None:
-        """Close it where it was given forward; before, it may be opened again."""
+        """Close the pipe after ``forward``; before that, it may be opened again."""
         if self._place in _open or self.closed:
             return
         os.close(self._descriptor)

@@ -1,13 +1,13 @@
-"""Texts of the form ``key=value key2=value2`` as columns, without a loop over texts.
+"""Parse texts such as ``key=value key2=value2`` into columns, without a loop over texts.
 
-Pairs stand between blanks.  A value that begins with a quote (``"`` or ``'``) ends with the same
-quote before a blank or the end of the text, and may hold blanks; its quotes are left out.  Any
-other value goes to the next blank, and may be empty.  Nothing is escaped::
+Blanks separate pairs.  A value that begins with a quote (``"`` or ``'``) ends with the same quote
+before a blank or the end of the text; it may hold blanks, and its quotes are left out.  Any other
+value ends at the next blank, and may be empty.  Nothing is escaped::
 
     KNOWN = {"user": ("user", TEXT), "Exit_status": ("exit_status", INTEGER)}
     table, faults = pairs(texts, KNOWN)
 
-``fields`` cuts texts at separators, such as a head off the pairs behind it.
+``fields`` splits texts at separators, for example a prefix from the pairs behind it.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ __all__ = ["fields", "pairs"]
 _BLANK, _EQUALS = b" ="
 _QUOTES: Final = b"\"'"
 _PIECE: Final = 1 << 20
-"""Bytes of texts in which words are found at a time: what that needs stays in a cache."""
+"""Bytes of text split at a time, so that intermediate arrays stay in the processor's cache."""
 _MARKED: Final = 1 << 24
-"""Numbers for which a mark each may be held; more are sorted."""
+"""Largest array of marks with which duplicates are found; more numbers are sorted."""
 
 _UNCLOSED: Final = "a quote is never closed"
 _NO_PAIR: Final = "is not key=value"
 
 
 def fields(texts: Spans, separator: bytes, count: int) -> tuple[list[Spans], Flags]:
-    """Texts cut into so many fields, and where there are as many.
+    """Split texts into ``count`` fields; also return the mask of texts that have as many.
 
-    The last field may hold separators itself.  Where there are fewer, all are empty.
+    The last field may contain separators.  Where a text has fewer fields, all are empty.
     """
     marks = places(texts.data, separator)
     first = np.searchsorted(marks, texts.start)
@@ -57,12 +57,12 @@ def fields(texts: Spans, separator: bytes, count: int) -> tuple[list[Spans], Fla
 
 
 def pairs(texts: Spans, known: Mapping[str, tuple[str, Kind]]) -> tuple[pa.Table, Faults]:
-    """A row for each text.
+    """Parse each text into one row.
 
-    known: by key, the column that its values go to, and what they are.  All other pairs go to the
-        column ``extra``, in their order.
-    Gives the columns, null where a text lacks the key, and what is wrong with texts that are not
-    pairs, have a key twice, or a value of another kind; their rows mean nothing.
+    known: by key, the column and the kind of its values.  All other pairs go to the map column
+        ``extra``, in order.
+    Returns the columns, null where a text lacks the key, and the faults of texts that are not
+    pairs, repeat a key, or have a value of another kind.  The rows of such texts have no meaning.
     """
     count, faults = len(texts.start), Faults()
     words = _words(texts, faults)
@@ -85,7 +85,7 @@ def pairs(texts: Spans, known: Mapping[str, tuple[str, Kind]]) -> tuple[pa.Table
 def _columns(
     words: _Words, code: Ints, known: Mapping[str, tuple[str, Kind]], texts: Spans, faults: Faults
 ) -> dict[str, pa.Array]:
-    """The columns of known keys; code: of each word, the number of its key, -1 for others."""
+    """Make the columns of known keys; code: for each word the number of its key, -1 for others."""
     keys, (names, kinds) = list(known), zip(*known.values(), strict=True) if known else ((), ())
     distinct = list(dict.fromkeys(kinds))
     kind_of = np.array([*map(distinct.index, kinds), -1], np.int16)[code]
@@ -93,7 +93,7 @@ def _columns(
     cells = np.full((len(known), count), -1)
     columns: dict[str, pa.Array] = dict.fromkeys(names)
     for which, kind in enumerate(distinct):
-        # all values of a kind are read together, and then put into their columns
+        # parse all values of a kind together, then put them into their columns
         mine = np.flatnonzero(kind_of == which)
         spans = Spans(texts.data, words.value[mine], words.end[mine])
         values, good = kind.read(spans, np.ones(len(mine), bool))
@@ -111,9 +111,9 @@ def _columns(
 
 @attrs.frozen(eq=False)
 class _Words:
-    """What stands between blanks, in order.
+    """The words between blanks, in order.
 
-    text: which text each is of.  equals: where its first ``=`` is, or ``start`` where it has none.
+    text: the number of each word's text.  equals: place of its first ``=``, or ``start`` without.
     value, end: where the value begins and ends.
     """
 
@@ -136,13 +136,13 @@ def _words(texts: Spans, faults: Faults) -> _Words:
         words = _words_of(Spans(texts.data, texts.start[some], texts.end[some]), first)
         words = _without_quotes(words, texts.data, faults)
         found.append((words.text, words.start, words.equals, words.value, words.end))
-    # in 32 bits, which are enough for places in a buffer, and half of the memory
+    # 32 bits are enough for places in a buffer, and need half of the memory
     parts = zip(*found, strict=True)
     return _Words(*(np.concatenate(part, dtype=np.int32, casting="same_kind") for part in parts))
 
 
 def _words_of(texts: Spans, number: int) -> _Words:
-    """The words of some texts, quotes and all; number: of the first text."""
+    """Split texts into words, with their quotes; number: number of the first text."""
     data, count = texts.data, len(texts.start)
     # a word begins behind a blank, or behind the byte before its text
     low, high = int(texts.start[0]) - 1, int(texts.end[-1]) + 1
@@ -157,7 +157,7 @@ def _words_of(texts: Spans, number: int) -> _Words:
     start = marks[begin] + 1
     first = np.searchsorted(start, texts.start)
     text = np.repeat(np.arange(-1, count), np.diff(first, prepend=0, append=len(start)))
-    # it ends at the next blank, where the next text begins, or with its text
+    # a word ends at the next blank, at the next text, or with its own text
     stop = start - 1
     stop[first] += data[texts.start - 1] != _BLANK
     end = np.minimum(np.append(stop, len(data))[1:], np.append(texts.end, 0)[text])
@@ -170,7 +170,7 @@ def _words_of(texts: Spans, number: int) -> _Words:
 
 
 def _without_quotes(words: _Words, data: Bytes, faults: Faults) -> _Words:
-    """The words, changed: values that stand in quotes are whole, and without these quotes."""
+    """Join words that one pair of quotes encloses, and drop these quotes; changes ``words``."""
     value, end = words.value, words.end
     first = data[value]
     quoted = np.flatnonzero((first == _QUOTES[0]) | (first == _QUOTES[1]))
@@ -190,9 +190,9 @@ def _without_quotes(words: _Words, data: Bytes, faults: Faults) -> _Words:
 
 
 def _quotations(words: _Words, waiting: Ints, data: Bytes, faults: Faults) -> tuple[Ints, Ints]:
-    """Which words begin a quotation of several, and which end it.
+    """Return the words that begin and end a quotation of several words.
 
-    waiting: the words that begin with a quote that they do not end with.
+    waiting: the words whose value begins with a quote that it does not end with.
     """
     if not len(waiting):
         return waiting, waiting
@@ -206,7 +206,7 @@ def _quotations(words: _Words, waiting: Ints, data: Bytes, faults: Faults) -> tu
     begun, ended = [], []
     reached = np.full(text.max() + 1, -1)
     while len(waiting):
-        # the first open quote of each text; what it holds cannot open another one
+        # the first open quote of each text; words inside it cannot open another one
         opened = waiting[np.append(True, np.diff(text[waiting]) != 0)]
         stops = [close[np.searchsorted(close, opened, "right")] for close in closing]
         stop = np.where(quote[opened] == _QUOTES[0], *stops)
@@ -221,7 +221,7 @@ def _quotations(words: _Words, waiting: Ints, data: Bytes, faults: Faults) -> tu
 
 
 def _maps(words: _Words, keys: pa.Array, rest: Ints, texts: Spans) -> pa.Array:
-    """The pairs of the words in ``rest`` as maps, null for texts that have none."""
+    """Return the pairs of the words in ``rest`` as maps; null for texts without any."""
     count = np.bincount(words.text[rest], minlength=len(texts.start))
     offsets = np.append(0, np.cumsum(count)).astype(np.int32)
     values = strings(Spans(texts.data, words.value[rest], words.end[rest]))
@@ -231,7 +231,7 @@ def _maps(words: _Words, keys: pa.Array, rest: Ints, texts: Spans) -> pa.Array:
 
 
 def _again(numbers: Ints, limit: int) -> list[int]:
-    """The places of numbers below a limit that are there before, in order."""
+    """Return the places of repeated numbers, in order; all numbers are below ``limit``."""
     if limit <= _MARKED:
         marked = np.zeros(limit, bool)
         marked[numbers] = True

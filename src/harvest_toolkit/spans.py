@@ -1,9 +1,8 @@
-"""Numbers and times straight from bytes, for many texts together, with numpy.
+"""Parse numbers and times of many texts together, from bytes with numpy.
 
-Texts lie in one buffer; a ``Spans`` says where each begins and ends.  Eight bytes of each are
-fetched as one 64-bit word, whose digits are checked and added up together.  Every function gives
-values and where they hold; a text of another form is left to the caller, who reads it slowly or
-rejects it::
+Texts are in one buffer; ``Spans`` holds where each begins and ends.  Eight bytes of a text are one
+64-bit word, whose digits are checked and summed together.  Every function returns values and a
+mask of the valid ones; the caller reads the other texts slowly or rejects them::
 
     texts = spans(column)
     values, good = unsigned(texts.data, texts.start, texts.end)
@@ -35,15 +34,15 @@ Ints: TypeAlias = "npt.NDArray[np.signedinteger]"
 Flags: TypeAlias = "npt.NDArray[np.bool_]"
 
 PAD: Final = 32
-"""Zeros before the first text and behind the last one of a buffer."""
+"""Zero bytes before the first text and behind the last text of a buffer."""
 
 _PIECE: Final = 256 * 1024
-"""Bytes that are searched at a time: what is found out about each stays in a processor's cache."""
+"""Bytes searched at a time, so that intermediate arrays stay in the processor's cache."""
 
 _ONES: Final = 0x0101010101010101
 _ZEROS: Final = np.uint64(ord("0") * _ONES)
 _HIGH: Final = np.uint64(0x80 * _ONES)
-_OVER: Final = np.uint64(0x76 * _ONES)  # added to a digit above 9 it sets the high bit
+_OVER: Final = np.uint64(0x76 * _ONES)  # adding it to a value above 9 sets the high bit
 _LOW: Final = np.uint64(0xFF)
 # masks of the last n bytes of a little-endian word, for n from 0 to 8
 _LAST: Final = np.array([2**64 - 2 ** (8 * (8 - n)) for n in range(9)], np.uint64)
@@ -59,7 +58,7 @@ _MONTH_DAYS: Final = np.diff(_MONTHS.astype(np.int64))
 class Spans:
     """Texts in one buffer.
 
-    data: bytes, with ``PAD`` of them before the first and behind the last text.
+    data: bytes, with ``PAD`` zeros before the first text and behind the last one.
     start, end: where each text begins and ends.
     """
 
@@ -69,27 +68,27 @@ class Spans:
 
     @property
     def length(self) -> Ints:
-        """Bytes of each text."""
+        """Length of each text in bytes."""
         return self.end - self.start
 
     def raw(self, index: int) -> bytes:
-        """The bytes of one text."""
+        """Return the bytes of one text."""
         return self.data[self.start[index] : self.end[index]].tobytes()
 
     def only(self, keep: Flags) -> Spans:
-        """These texts, empty where ``keep`` is false."""
+        """Return the texts, with an empty one wherever ``keep`` is false."""
         return Spans(self.data, self.start, np.where(keep, self.end, self.start))
 
 
 def padded(data: bytes | memoryview) -> Bytes:
-    """A copy of some bytes with ``PAD`` zeros at both ends."""
+    """Copy bytes, with ``PAD`` zeros at both ends."""
     room = np.zeros(len(data) + 2 * PAD, np.uint8)
     room[PAD : PAD + len(data)] = np.frombuffer(data, np.uint8)
     return room
 
 
 def spans(column: Any) -> Spans:
-    """The texts of an Arrow string column; a null is empty."""
+    """Return the texts of an Arrow string column; a null is empty."""
     count = len(column)
     _, offsets, data = column.buffers()
     if not count or data is None:
@@ -102,7 +101,7 @@ def spans(column: Any) -> Spans:
 
 
 def places(data: Bytes, signs: bytes) -> Ints:
-    """Where a byte is one of some signs, in order."""
+    """Return the places of all bytes that are in ``signs``, in order."""
     found = []
     for start in range(0, len(data), _PIECE):
         piece = data[start : start + _PIECE]
@@ -114,12 +113,12 @@ def places(data: Bytes, signs: bytes) -> Ints:
 
 
 def strings(texts: Spans, there: Flags | None = None) -> pa.Array:
-    """Texts as an Arrow column of strings; they must be UTF-8, and lie in the order of the buffer.
+    """Make an Arrow string column of texts, which must be UTF-8 and in the order of the buffer.
 
-    there: where there is one; null elsewhere.
+    there: where it is false, the string is null.
     """
     count = len(texts.start)
-    # each text is followed by what lies between it and the next one
+    # strings 0, 2, 4, ... are the texts; 1, 3, ... the bytes between them
     offsets = np.empty(2 * count + 1, np.int32)
     offsets[0:-1:2], offsets[1::2], offsets[-1] = texts.start, texts.end, texts.end[-1:].sum()
     pieces = pa.StringArray.from_buffers(2 * count, pa.py_buffer(offsets), pa.py_buffer(texts.data))
@@ -128,15 +127,15 @@ def strings(texts: Spans, there: Flags | None = None) -> pa.Array:
 
 
 def word_at(data: Bytes, place: Ints) -> Words:
-    """The eight bytes from each place on, as a number whose lowest byte is the first."""
+    """Return the eight bytes at each place as a little-endian number."""
     words: Words = np.ndarray((len(data) - 7,), "<u8", data.data, strides=(1,))[place]
     return words
 
 
 def unsigned(data: Bytes, start: Ints, end: Ints) -> tuple[Ints, Flags]:
-    """Whole numbers of 1 to 18 digits between two places, and where there is one.
+    """Parse whole numbers of 1 to 18 digits; return values and where they are valid.
 
-    Digits alone: no sign, no blanks.  Elsewhere the value means nothing.
+    Only digits are valid: no sign, no blanks.  An invalid value has no meaning.
     """
     length = end - start
     value, good = _last_digits(data, end, np.clip(length, 0, 8))
@@ -152,14 +151,14 @@ def unsigned(data: Bytes, start: Ints, end: Ints) -> tuple[Ints, Flags]:
 
 
 def _last_digits(data: Bytes, end: Ints, count: Ints) -> tuple[Ints, Flags]:
-    """Numbers of the last ``count`` (0 to 8) bytes before ``end``, and where these are digits."""
-    # digits become their values, and the bytes before them 0
+    """Parse the last ``count`` (0 to 8) bytes before ``end``; also return which are all digits."""
+    # digits become their values, and the bytes before them become 0
     word = (word_at(data, end - 8) ^ _ZEROS) & _LAST[count]
     return _sum(word), ((word + _OVER) | word) & _HIGH == 0
 
 
 def _sum(digits: Words) -> Ints:
-    """The number that eight digits make, the first in the lowest byte."""
+    """Return the number of eight digit values, the first in the lowest byte."""
     pairs = digits * np.uint64(10) + (digits >> np.uint64(8))
     ones = np.uint64(0x000000FF000000FF)
     odd = (pairs & ones) * np.uint64(0x000F424000000064)
@@ -168,10 +167,10 @@ def _sum(digits: Words) -> Ints:
 
 
 def _number(words: Words) -> tuple[Ints, Ints]:
-    """The number that the digits at the beginning of eight bytes make, and how many they are."""
+    """Return the number that the leading digits of eight bytes make, and their count."""
     words = words ^ _ZEROS
     count = bytes_before(((words + _OVER) | words) & _HIGH)
-    # the last digit becomes the highest byte, and those before the first are zeros
+    # shift the last digit into the highest byte; zeros come before the first digit
     words <<= ((8 - count) * 8).astype(np.uint64)
     value = _sum(words)
     value[count == 0] = 0
@@ -179,17 +178,17 @@ def _number(words: Words) -> tuple[Ints, Ints]:
 
 
 def leading_digits(data: Bytes, place: Ints) -> tuple[Ints, Ints]:
-    """Numbers that begin at places and end where their digits do, and how many digits they have.
+    """Parse the digits from each place on; return the numbers and their counts of digits.
 
-    0 digits, or more than 18, have no value.
+    A number of 0 or more than 18 digits has no valid value.
     """
     return digits_in(lambda done, some: word_at(data, place[some] + done))
 
 
 def digits_in(words: Callable[[int, Any], Words]) -> tuple[Ints, Ints]:
-    """Numbers that texts begin with, and how many digits they have, as of ``leading_digits``.
+    """Parse the leading digits of texts, as ``leading_digits`` does.
 
-    words: gives eight bytes of some texts, behind so many of each.
+    words: returns eight bytes of each selected text, from the given offset on.
     """
     value, count = _number(words(0, slice(None)))
     for done in (8, 16):
@@ -204,16 +203,17 @@ def digits_in(words: Callable[[int, Any], Words]) -> tuple[Ints, Ints]:
 
 
 def bytes_before(marks: Words) -> Ints:
-    """How many of eight bytes stand before the first whose high bit is set; 8 without any."""
+    """Count the bytes before the first byte whose high bit is set; 8 when there is none."""
     lowest = marks & (~marks + np.uint64(1))
     count: Ints = (np.bitwise_count(lowest - np.uint64(1)) >> 3).astype(np.int64)
     return count
 
 
 def digit_pairs(words: Words, form: bytes) -> tuple[list[Ints], Flags]:
-    """Numbers of two digits among eight bytes of a form such as ``dd:dd:dd``.
+    """Parse the two-digit numbers in eight bytes of a form such as ``dd:dd:dd``.
 
-    form: eight bytes; a zero byte may be anything.  Gives each number, and where the form holds.
+    form: eight bytes, of which a zero byte matches anything.  Returns each number, and the mask
+    of words that have the form.
     """
     digits = sum(0xFF << 8 * at for at, byte in enumerate(form) if byte == ord("d"))
     asked = sum(0xFF << 8 * at for at, byte in enumerate(form) if byte)
@@ -226,7 +226,7 @@ def digit_pairs(words: Words, form: bytes) -> tuple[list[Ints], Flags]:
 
 
 def date_days(data: Bytes, place: Ints) -> tuple[Ints, Flags]:
-    """Days since 1970 of ``YYYY-MM-DD`` at places, and where there is such a date.
+    """Parse ``YYYY-MM-DD`` at places; return days since 1970 and the mask of valid dates.
 
     Years are 1900 to 2099.
     """
@@ -237,7 +237,7 @@ def date_days(data: Bytes, place: Ints) -> tuple[Ints, Flags]:
 
 
 def days_since_1970(year: Ints, month: Ints, day: Ints) -> tuple[Ints, Flags]:
-    """Days since 1970 of dates, and where there is such a date; years are 1900 to 2099."""
+    """Return days since 1970 and the mask of valid dates; years are 1900 to 2099."""
     months = year * 12 + month - _FIRST_MONTH
     good = (month >= 1) & (month <= 12) & (months >= 0) & (months < len(_MONTH_DAYS))
     good &= (day >= 1) & (day <= _MONTH_DAYS.take(months, mode="clip"))
@@ -245,14 +245,14 @@ def days_since_1970(year: Ints, month: Ints, day: Ints) -> tuple[Ints, Flags]:
 
 
 def clock_seconds(data: Bytes, place: Ints) -> tuple[Ints, Flags]:
-    """Seconds of ``HH:MM:SS`` at places, up to 23:59:59, and where there is such a time."""
+    """Parse ``HH:MM:SS`` up to 23:59:59 at places; return seconds and the mask of valid times."""
     (hours, minutes, seconds), good = digit_pairs(word_at(data, place), b"dd:dd:dd")
     good &= (hours < 24) & (minutes < 60) & (seconds < 60)
     return hours * 3600 + minutes * 60 + seconds, good
 
 
 def long_clock_seconds(texts: Spans) -> tuple[Ints, Flags]:
-    """Seconds of ``HH:MM:SS`` with 1 to 9 digits of hours, and where there is such a duration."""
+    """Parse ``HH:MM:SS`` with 1 to 9 digits of hours; return seconds and the mask of valid ones."""
     tail = texts.end - 6
     hours, good = unsigned(texts.data, texts.start, tail)
     (minutes, seconds), fine = digit_pairs(word_at(texts.data, texts.end - 8), b"\0\0:dd:dd")
@@ -261,10 +261,10 @@ def long_clock_seconds(texts: Spans) -> tuple[Ints, Flags]:
 
 
 def epoch_microseconds(texts: Spans) -> tuple[Ints, Flags]:
-    """Microseconds since 1970 of ``1713553304.3746524``, to the nearest, and where there is one.
+    """Parse ``1713553304.3746524``; return rounded microseconds since 1970 and the valid ones.
 
-    The form is ten digits (2001 to 2286), a point, and 1 to 9 digits.  A half is rounded to even.
-    Read as decimal, since a float64 near today is exact to a quarter of a microsecond only.
+    The form is ten digits (2001 to 2286), a point, and 1 to 9 digits.  Halves round to even.
+    Parsed as decimal, because a float64 near today is exact to a quarter of a microsecond only.
     """
     point = texts.start + 10
     digits = texts.end - point - 1

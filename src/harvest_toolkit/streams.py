@@ -1,7 +1,7 @@
-"""The bytes of a file: a range of a plain one, or all of one that gzip or zstd compressed.
+"""Read a byte range of a plain file, or a whole gzip or zstd file.
 
-What ends a stream before its time (a file cut short, damage) is kept in ``trouble``; all bytes
-before that are given::
+A stream that ends too early (file cut short, damaged data) gives all bytes before that place, and
+keeps the reason in ``trouble``::
 
     with open_stream(path) as stream:
         for block in blocks(stream):
@@ -16,7 +16,7 @@ import abc
 import io
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, Self, cast
 
@@ -26,24 +26,18 @@ from .live import forward, open_input
 
 __all__ = ["Stream", "compression", "open_stream"]
 
-_PIECE: Final = 256 * 1024
-"""Compressed bytes read at a time."""
-
-_SMALL_PIECE: Final = 4 * 1024
-"""Compressed bytes of zstd unpacked at a time; they hold 128 MiB at the very most."""
-
-_MOST: Final = 1 << 20
-"""Unpacked bytes of gzip given at a time."""
+_PIECES: Final = {"gzip": 64 * 1024, "zstd": 4 * 1024}
+"""Compressed bytes unpacked at a time; they unpack to at most 64 MiB and 128 MiB."""
 
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 
 
 class Stream(abc.ABC):
-    """The bytes of a file, which are read once; it closes with its context.
+    """The bytes of a file, read once; leaving its context closes the file.
 
-    consumed: bytes of the file that were used since this was last set to 0.
-    trouble: why the stream ended too early, None where it did not.
+    consumed: bytes of the file read since this attribute was last set to 0.
+    trouble: why the stream ended too early; None when it did not.
     """
 
     def __init__(self, path: Path, once: bool):
@@ -55,12 +49,8 @@ class Stream(abc.ABC):
         self.trouble: str | None = None
 
     @abc.abstractmethod
-    def fill(self, buffer: memoryview) -> int:
-        """Put bytes into the buffer; how many, 0 at the end."""
-
-    @abc.abstractmethod
     def read(self, size: int, /) -> bytes:
-        """Up to so many bytes; none at the end."""
+        """Return up to ``size`` bytes; none at the end."""
 
     def close(self) -> None:
         """Close the file."""
@@ -74,7 +64,7 @@ class Stream(abc.ABC):
 
 
 def compression(head: bytes) -> str | None:
-    """How a file that begins so is compressed: gzip, zstd, or not at all."""
+    """Return ``gzip``, ``zstd`` or None by the first bytes of a file."""
     if head.startswith(_GZIP):
         return "gzip"
     return "zstd" if head.startswith(_ZSTD) else None
@@ -83,30 +73,24 @@ def compression(head: bytes) -> str | None:
 def open_stream(
     path: Path, start: int | None = None, stop: int | None = None, *, once: bool = False
 ) -> Stream:
-    """The bytes of a file; start, stop: a range of a plain one.
+    """Open a file; start, stop: the byte range of a plain one.
 
-    once: whether it is opened for the last time, so that of a pipe nothing need be kept.
+    once: whether this opens it for the last time, so that nothing of a pipe need be kept.
     """
     with open_input(path) as file:
         kind = compression(file.read(4))
     if kind is None:
         return _Range(path, once, start or 0, stop)
-    return _Unpacked(path, once, _gzip_members if kind == "gzip" else _zstd_frames)
+    return _Unpacked(path, once, kind)
 
 
 class _Range(Stream):
-    """Bytes of a plain file from ``start`` up to ``stop``."""
+    """A byte range of a plain file, from ``start`` up to ``stop``."""
 
     def __init__(self, path: Path, once: bool, start: int, stop: int | None):
         super().__init__(path, once)
         self._file.seek(start)
         self._left = sys.maxsize if stop is None else stop - start
-
-    def fill(self, buffer: memoryview) -> int:
-        count = self._file.readinto(buffer[: self._left]) or 0
-        self._left -= count
-        self.consumed += count
-        return count
 
     def read(self, size: int, /) -> bytes:
         found = self._file.read(min(size, self._left))
@@ -118,87 +102,51 @@ class _Range(Stream):
 class _Unpacked(Stream):
     """A compressed file, unpacked piece by piece."""
 
-    def __init__(self, path: Path, once: bool, pieces: Callable[[Any], Any]):
+    def __init__(self, path: Path, once: bool, kind: str):
         super().__init__(path, once)
-        self._pieces = pieces(self)
-        self._piece = b""
-        self._used = 0
+        self._kind = kind
+        self._pieces = self._unpacked()
+        self._rest = b""
 
-    def packed(self, size: int) -> bytes:
-        """The next compressed bytes."""
-        found = self._file.read(size)
+    def read(self, size: int, /) -> bytes:
+        held, length = [self._rest], len(self._rest)
+        while length < size and (piece := next(self._pieces, None)) is not None:
+            held.append(piece)
+            length += len(piece)
+        data = b"".join(held)
+        self._rest = data[size:]
+        return data[:size]
+
+    def _packed(self) -> bytes:
+        """Read the next compressed bytes."""
+        found = self._file.read(_PIECES[self._kind])
         self.consumed += len(found)
         return found
 
-    def read(self, size: int, /) -> bytes:
-        found = []
-        while size and (piece := self._next(size)):
-            found.append(piece)
-            size -= len(piece)
-        return b"".join(found)
-
-    def fill(self, buffer: memoryview) -> int:
-        found = self._next(len(buffer))
-        buffer[: len(found)] = found
-        return len(found)
-
-    def _next(self, size: int) -> bytes:
-        """Some unpacked bytes, none at the end."""
-        while self._used == len(self._piece):
-            piece = next(self._pieces, None)
-            if piece is None:
-                return b""
-            self._piece, self._used = piece, 0
-        found = self._piece[self._used : self._used + size]
-        self._used += len(found)
-        return found
-
-
-def _gzip_members(file: _Unpacked) -> Any:
-    """The bytes of all members of a gzip file, as gzip itself gives them."""
-    packed = file.packed(_PIECE)
-    while packed:
-        member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        while not member.eof:
-            if not packed:
-                packed = file.packed(_PIECE)
-                if not packed:
-                    file.trouble = "the gzip stream is cut short"
+    def _unpacked(self) -> Iterator[bytes]:
+        """Yield the bytes of all members of a gzip file, or of all frames of a zstd file."""
+        packed = self._packed()
+        while packed:
+            member: Any = (
+                zlib.decompressobj(zlib.MAX_WBITS | 16)
+                if self._kind == "gzip"
+                else zstandard.ZstdDecompressor().decompressobj()
+            )
+            while not member.eof:
+                if not packed and not (packed := self._packed()):
+                    self.trouble = f"the {self._kind} stream is cut short"
                     return
-            try:
-                yield member.decompress(packed, _MOST)
-            except zlib.error as error:
-                file.trouble = f"the gzip stream is damaged ({error})"
-                return
-            packed = member.unconsumed_tail
-        packed = (member.unused_data or file.packed(_PIECE)).lstrip(b"\0")
-        while len(packed) < len(_GZIP):  # zeros may pad a tape's last block
-            more = file.packed(_PIECE)
-            if not more:
-                break
-            packed = (packed + more).lstrip(b"\0")
-        if packed and not packed.startswith(_GZIP):
-            file.trouble = "bytes that are not gzip follow the gzip stream"
-            return
-
-
-def _zstd_frames(file: _Unpacked) -> Any:
-    """The bytes of all frames of a zstd file."""
-    packed = file.packed(_SMALL_PIECE)
-    while packed:
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        while not frame.eof:
-            if not packed:
-                packed = file.packed(_SMALL_PIECE)
-                if not packed:
-                    file.trouble = "the zstd stream is cut short"
+                try:
+                    yield member.decompress(packed)
+                except (zlib.error, zstandard.ZstdError) as error:
+                    self.trouble = f"the {self._kind} stream is damaged ({error})"
                     return
-            try:
-                unpacked = frame.decompress(packed)
-            except zstandard.ZstdError as error:
-                file.trouble = f"the zstd stream is damaged ({error})"
-                return
-            packed = b""
-            if unpacked:
-                yield unpacked
-        packed = frame.unused_data or file.packed(_SMALL_PIECE)
+                packed = b""
+            packed = member.unused_data or self._packed()
+            if self._kind == "gzip":
+                packed = packed.lstrip(b"\0")  # zeros may pad a tape's last block
+                while len(packed) < len(_GZIP) and (more := self._packed()):
+                    packed = (packed + more).lstrip(b"\0")
+                if packed and not packed.startswith(_GZIP):
+                    self.trouble = "bytes that are not gzip follow the gzip stream"
+                    return

@@ -1,10 +1,10 @@
-"""Kinds of values that texts are read as, for whole columns: text, numbers, durations, times.
+"""Parse whole columns of texts as one kind of value: text, number, duration, time.
 
-A kind makes an Arrow column of spans, and says where there is a value of its kind::
+A kind makes an Arrow column of spans, with a mask of the valid values::
 
     column, good = INTEGER.read(texts, there)
 
-``pairs`` takes them by key; ``LocalTimes`` reads times that carry no zone.
+``pairs`` takes kinds by key; ``LocalTimes`` parses times without a zone.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ SIZE_UNITS: Final = {
     for place, prefix in enumerate(("", "k", "m", "g", "t", "p"))
     for unit in ("", "b", "w")
 }
-"""Unit of a size, in lower case -> by how many bits its number is shifted; a word has 8 bytes."""
+"""Bits to shift a number by its unit, in lower case; a word has 8 bytes."""
 _LAST_SECOND: Final = 253_402_300_799
-"""Of the year 9999."""
+"""The last second of the year 9999, since 1970."""
 
 
 @attrs.frozen
 class Kind:
     """A kind of values.
 
-    what: words for it (``a whole number``), for the reason of a reject.
-    read: makes a column of texts, given where there is one, null elsewhere; and where it is good,
-        which it is without a text too.
+    what: words for it (``a whole number``) in the reason of a reject.
+    read: parses texts, with a mask of where a text exists, into a column that is null elsewhere;
+        also returns the mask of valid values, which is true where no text exists.
     """
 
     what: str
@@ -80,7 +80,7 @@ def _epochs(texts: Spans) -> tuple[Ints, Flags]:
 def _sizes(texts: Spans) -> tuple[Ints, Flags]:
     value, digits = leading_digits(texts.data, texts.start)
     rest = texts.length - digits
-    # the unit in lower case, as far as it belongs to the text
+    # the unit in lower case, without bytes behind the text
     unit = (word_at(texts.data, texts.start + digits) | _LOWER) & _FIRST[np.clip(rest, 0, 2)]
     shift = np.full(len(value), -1)
     for name, bits in SIZE_UNITS.items():
@@ -102,7 +102,7 @@ def _durations(texts: Spans) -> tuple[Ints, Flags]:
 def _kind(
     what: str, read: Callable[[Spans], tuple[Ints, Flags]], kind: pa.DataType | None = None
 ) -> Kind:
-    """A kind whose values are whole numbers; kind: of their column, where it is another."""
+    """Make a kind that parses whole numbers; kind: another type of its column."""
 
     def column(texts: Spans, there: Flags) -> tuple[pa.Array, Flags]:
         value, good = read(texts)
@@ -117,22 +117,23 @@ INTEGER: Final = _kind("a whole number", _signed)
 """Up to 18 digits, with or without a minus sign."""
 EPOCH: Final = _kind("a time in seconds since 1970", _epochs, _UTC)
 CLOCK: Final = _kind("a duration such as 36:00:00", _durations, pa.float64())
-"""Hours of any number of digits, minutes and seconds, or seconds alone, as float seconds."""
+"""``HH:MM:SS`` with any number of hours, or a number of seconds, as float seconds."""
 SIZE: Final = _kind("a size such as 1024kb", _sizes)
-"""A whole number and its unit in upper or lower case, as bytes: k, m, g, t, p in powers of 1024
-before b for bytes or w for words of 8 bytes; without b or w, bytes."""
+"""A whole number with its unit in upper or lower case, in bytes.
+
+k, m, g, t and p are powers of 1024, followed by b (bytes, the default) or w (words of 8 bytes)."""
 
 
 @attrs.define
 class LocalTimes:
-    """Times without a zone, which are those of a clock in some zone.
+    """Parser of local times, which carry no zone.
 
-    form: how they are written, as of ``strptime``.
-    zone: IANA name; None for UTC, which is then noted, for nobody declared it.
-    setting: with which a user declares the zone.
+    form: format of the times, as for ``strptime``.
+    zone: IANA name of the clock's zone; None reads UTC and notes that the zone is undeclared.
+    setting: the setting with which a user declares the zone.
 
-    A time that the clock skipped is a fault; of one that it showed twice, the first occurrence is
-    given.  What else a row says of its times may decide it: see ``clocks``.
+    A time that the clock skipped is a fault.  A time that the clock showed twice is read as its
+    first occurrence; see ``clocks`` for how other times of a row decide it.
     """
 
     form: str
@@ -142,7 +143,7 @@ class LocalTimes:
     _twice: int = attrs.field(default=0, init=False)
 
     def read(self, texts: Spans, faults: Faults) -> pa.Array:
-        """The times in UTC; where there is none, null and a fault."""
+        """Parse times into UTC; an invalid time is null and a fault."""
         zone = self.zone or "UTC"
         local = pl.Series(strings(texts)).str.to_datetime(self.form, time_unit="us", strict=False)
         shown = Shown.of(local, zone)
@@ -154,7 +155,7 @@ class LocalTimes:
         return first.to_physical().to_arrow().view(_UTC)
 
     def note(self, ctx: ReadContext, partition: Partition) -> None:
-        """Remark on what had to be assumed; of an undeclared zone once for a file."""
+        """Note what was assumed; an undeclared zone is noted once per file."""
         if self._undeclared and not partition.start:
             ctx.note(
                 f"times carry no zone and were read as UTC; set {self.setting} to the zone of "

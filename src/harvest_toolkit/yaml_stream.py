@@ -1,10 +1,10 @@
-"""YAML as the JSON of the same documents, as it comes, each on a line of its own.
+"""Convert a stream of YAML documents to JSON as it arrives, one document per line.
 
     for piece in JsonPieces(YamlStream(stream, where="jobs.yaml"), "jobs", mark="id", noun="job"):
         ...
 
-PyYAML's events are turned into text; no value is built, no tag calls anything, and an alias is
-refused.  Plain values are null, true, false and numbers where YAML 1.1 and 1.2 agree on that.
+PyYAML's events become text: no value is built, no tag is executed, and aliases are refused.  A
+plain value is null, true, false or a number where YAML 1.1 and 1.2 agree; else it is a string.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _TYPED: Final = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "
 
 
 class YamlStream(io.RawIOBase):
-    """A stream of YAML read as one of JSON.  Reading raises Unreadable where it is not YAML.
+    """A stream of YAML that is read as JSON.  Reading raises Unreadable when it is not YAML.
 
-    Memory holds one text of the input, and what is read together.  where: named in errors.
+    Memory holds one scalar of the input, and the bytes read together.  where: named in errors.
     """
 
     def __init__(self, stream: IO[bytes], where: str):
@@ -41,14 +41,14 @@ class YamlStream(io.RawIOBase):
         self._trouble: Unreadable | None = None
 
     def read(self, size: int = -1) -> bytes:
-        """As many bytes as there are up to that, none at the end."""
+        """Return up to ``size`` bytes; none at the end."""
         held, length = [self._rest], len(self._rest)
         try:
             while length < size and (piece := next(self._pieces, None)) is not None:
                 held.append(piece)
                 length += len(piece)
         except Unreadable as error:
-            self._trouble = error  # raised once all before it was given
+            self._trouble = error  # raised once all data before it are returned
         data = b"".join(held)
         self._rest = data[size:]
         if not data and self._trouble:
@@ -88,18 +88,18 @@ def _json_of(stream: IO[bytes], where: str) -> Iterator[bytes]:
 
 @attrs.define
 class _Open:
-    """What is open: whether it is a mapping, and how many keys and values it has so far."""
+    """An open node: whether it is a mapping, and its count of keys and values so far."""
 
     mapping: bool | None = None
     count: int = 0
 
     @property
     def at_key(self) -> bool:
-        """Whether the one that was counted last is a key."""
+        """Whether the last counted item is a key."""
         return bool(self.mapping) and self.count % 2 == 1
 
     def before_next(self) -> bytes:
-        """What is in JSON before the next, which is counted."""
+        """Count the next item, and return the JSON separator before it."""
         self.count += 1
         if self.mapping is None:
             return b"\n"

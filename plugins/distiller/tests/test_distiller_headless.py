@@ -59,7 +59,7 @@ def test_a_directory_reads_such_exports_and_counts_strangers(tmp_path):
     [
         ("1,2,259\n3,4,260\n", "0 of 2 looked at fit the order id, slurm_id, elapsed (line 1: "),
         ("scan,job,time\n1,2,00:04:19\n", "id, slurm_id, elapsed"),  # names of other columns
-        ("1,2,\n3,4,\n", "nothing in its lines tells"),
+        ("1,2,\n3,4,\n", "nothing in its lines shows"),
         ("1,2,00:04:19\n1,2\n1,2,-1\n", "1 of 3 looked at fit"),
     ],
 )

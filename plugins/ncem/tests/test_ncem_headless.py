@@ -80,7 +80,7 @@ def test_a_directory_reads_such_a_table_and_counts_strangers(tmp_path):
         ("1,2,00:00:10\n", r"line 1: datetime is '00:00:10'"),
         ("a,b,c\n1,2,2023-10-13 09:45:10\n", r"one of the experiment's$"),
         (f"1,{TIMES[0]},{TIMES[1]}\n", r"line 1: scan_number is '2023-10-16"),
-        ("1,,,,\n2,,,,\n", "nothing in its lines tells"),
+        ("1,,,,\n2,,,,\n", "nothing in its lines shows"),
     ],
 )
 def test_lines_of_something_else_are_refused(tmp_path, text, why):

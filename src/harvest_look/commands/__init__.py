@@ -1,1 +1,1 @@
-"""Commands as users see them; what each does is in a module of its own."""
+"""Options and help of the commands; other modules implement them."""

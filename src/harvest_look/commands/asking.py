@@ -1,4 +1,4 @@
-"""The commands that query a dataset: its views, reports, findings, and SQL."""
+"""Commands that query a dataset: its views, reports, findings, and SQL."""
 
 from __future__ import annotations
 
@@ -8,72 +8,54 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from harvest import UsageError
 from harvest.commands import remark
 from harvest.commands.options import DatasetPath, Exact, Json, Wide, key_values
 from harvest.plugins import manager
 
 from . import completion
-from .completion import JsonRows, setting_option
+from .completion import JsonRows, Text, Texts, argument, option
 
 if TYPE_CHECKING:
     from harvest import Dataset, View
 
 AskedDataset = Annotated[
     Path | None,
-    typer.Argument(metavar="DATASET", help="The path that a sink wrote to.", readable=False),
+    argument("DATASET", "The path that a sink wrote to.", readable=False),
 ]
 
 
 def view(
     name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="A view. Without it, all are listed.",
-            autocompletion=completion.views,
-        ),
+        Text, argument("NAME", "A view. Without it, all are listed.", completion.views)
     ] = None,
     dataset: AskedDataset = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write .parquet, .jsonl, .csv or .txt (readable text).",
-        ),
+        option("-o --output FILE", "Write .parquet, .jsonl, .csv or .txt (readable text)."),
     ] = None,
     settings: Annotated[
-        list[str] | None,
-        setting_option("A setting of the view. Repeatable.", completion.own_settings),
+        Texts,
+        option("--set KEY=VALUE", "A setting of the view. Repeatable.", completion.own_settings),
     ] = None,
     where: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SQL",
-            help="Only rows that match, for example \"state = 'lost' and nbytes > 1e9\", "
+        Text,
+        option(
+            "--where SQL",
+            "Only rows that match, for example \"state = 'lost' and nbytes > 1e9\", "
             "\"start_time < '2025-01-31'\", \"start_time > now() - interval '7 days'\".",
         ),
     ] = None,
     sort: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMNS", help="Order of rows, for example 'wasted desc, user'."),
+        Text, option("--sort COLUMNS", "Order of rows, for example 'wasted desc, user'.")
     ] = None,
     columns: Annotated[
-        str | None, typer.Option(metavar="COLUMNS", help="Only these columns, in this order.")
+        Text, option("--columns COLUMNS", "Only these columns, in this order.")
     ] = None,
     rows: Annotated[
         int | None,
-        typer.Option(
-            "-n",
-            "--rows",
-            "--limit",
-            min=1,
-            metavar="N",
-            help="Number of rows. [default: 20 on screen, all otherwise]",
+        option(
+            "-n --rows --limit N", "Number of rows. [default: 20 on screen, all otherwise]", min=1
         ),
     ] = None,
     exact: Exact = False,
@@ -94,7 +76,7 @@ def view(
     given = key_values(settings)
 
     def ask(opened: Dataset) -> tuple[Any, int, list[str]]:
-        """The rows that are printed, how many there are, and what to say where none are."""
+        """Return the rows to print, their number, and remarks when there are none."""
         asked = opened.view(name, **given)
         chosen = choice.of(asked)
         if output is not None:
@@ -123,33 +105,23 @@ def view(
 
 def report(
     name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="A report. Without it, all are listed.",
-            autocompletion=completion.reports,
-        ),
+        Text, argument("NAME", "A report. Without it, all are listed.", completion.reports)
     ] = None,
     dataset: AskedDataset = None,
     output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE|DIR",
-            help="Write .html, .csv (the main table), .tex, .json, .txt, .png or .svg, or all "
+        Text,
+        option(
+            "-o --output FILE|DIR",
+            "Write .html, .csv (the main table), .tex, .json, .txt, .png or .svg, or all "
             "of these to a directory.",
         ),
     ] = None,
     settings: Annotated[
-        list[str] | None,
-        setting_option("A setting of the report. Repeatable.", completion.own_settings),
+        Texts,
+        option("--set KEY=VALUE", "A setting of the report. Repeatable.", completion.own_settings),
     ] = None,
-    only: Annotated[
-        str | None,
-        typer.Option("--only", metavar="SECTION", help="Only this table or plot, by name."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    only: Annotated[Text, option("--only SECTION", "Only this table or plot, by name.")] = None,
+    json: Annotated[bool, option("--json", "Print the report as JSON.")] = False,
 ) -> int:
     """List the reports, or show or write one."""
     if name is None:
@@ -162,7 +134,7 @@ def report(
     console = tools.Console(highlight=False)
 
     def ask(opened: Dataset) -> tuple[list[Path], Any]:
-        """The files written, and what is shown; made whole, since a commit may come in between."""
+        """Return the files written, and the output, complete in case of a concurrent commit."""
         made = opened.report(name, **given)
         if only is not None:
             made = made.only(only)
@@ -191,33 +163,28 @@ def report(
 def findings(
     dataset: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="DATASET",
-            help="The path that a sink wrote to. Without it, all rules are listed.",
+        argument(
+            "DATASET",
+            "The path that a sink wrote to. Without it, all rules are listed.",
             readable=False,
         ),
     ] = None,
     rules: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--rule",
-            metavar="NAME",
-            help="Check only this rule. Repeatable.",
-            autocompletion=completion.rules,
-        ),
+        Texts, option("--rule NAME", "Check only this rule. Repeatable.", completion.rules)
     ] = None,
     settings: Annotated[
-        list[str] | None,
-        setting_option(
+        Texts,
+        option(
+            "--set KEY=VALUE",
             "A threshold (RULE.NAME=NUMBER) or a setting of views (run=R1). Repeatable.",
             completion.finding_settings,
         ),
     ] = None,
     show: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|RULE|gaps",
-            help="Show a finding in full, with its evidence; gaps: the checks that lack data.",
+        Text,
+        option(
+            "--show N|RULE|gaps",
+            "Show a finding in full, with its evidence; gaps: the checks that lack data.",
         ),
     ] = None,
     json: Json = False,
@@ -269,19 +236,16 @@ def findings(
 
 def query(
     dataset: DatasetPath,
-    sql: Annotated[
-        str, typer.Argument(metavar="SQL", help="SQL, or - to read it from standard input.")
-    ],
+    sql: Annotated[str, argument("SQL", "SQL, or - to read it from standard input.")],
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write .csv, .parquet or .jsonl."),
+        Path | None, option("-o --output FILE", "Write .csv, .parquet or .jsonl.")
     ] = None,
     settings: Annotated[
-        list[str] | None,
-        setting_option(
+        Texts,
+        option(
+            "--set VIEW.KEY=VALUE",
             "A setting of a view in the query. Repeatable.",
             completion.query_settings,
-            metavar="VIEW.KEY=VALUE",
         ),
     ] = None,
     exact: Exact = False,
@@ -340,7 +304,7 @@ def _require_one(output: Path | None, *, json: bool) -> None:
 
 
 def _by_name(settings: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """``NAME.KEY`` and its value by name, then by key."""
+    """Group settings ``NAME.KEY`` by name, then by key."""
     found: dict[str, dict[str, Any]] = {}
     for whole, value in settings.items():
         name, _, key = whole.rpartition(".")
@@ -349,7 +313,7 @@ def _by_name(settings: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 
 
 def _text(spec: View) -> Callable[[Any], Iterable[str]] | None:
-    """What makes a text of each row of a view; None where the view declares none."""
+    """Return the view's function that renders rows as texts, if it declares one."""
     if spec.text is None:
         return None
     return lambda frame: manager().load_part(spec, spec.text, f"the text of {spec.name!r}")(frame)

@@ -1,27 +1,22 @@
-"""The commands that look before a run, as users see them."""
+"""Commands that inspect inputs before a run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from harvest.commands import complete
 from harvest.commands.options import Exact, Json, Settings, Wide
 from harvest.toolkit.completion import words
 
 from . import completion
-from .completion import JsonRows
+from .completion import JsonRows, Text, argument, option
 
 
 def look(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A directory, or a file.")],
+    path: Annotated[Path, argument("PATH", "A directory, or a file.")],
     run: Annotated[
-        Path | None,
-        typer.Option(
-            "--run", metavar="OUT", help="Harvest all of it into a Parquet dataset at OUT."
-        ),
+        Path | None, option("--run OUT", "Harvest all of it into a Parquet dataset at OUT.")
     ] = None,
     json: Json = False,
 ) -> int:
@@ -36,8 +31,7 @@ def look(
 
 def detect(
     paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="PATH", help="Files, directories or pipes; - is standard input."),
+        list[Path], argument("PATH", "Files, directories or pipes; - is standard input.")
     ],
     json: Json = False,
 ) -> int:
@@ -53,18 +47,13 @@ def detect(
 def preview(
     source: Annotated[
         str,
-        typer.Option(
-            "-s",
-            "--source",
-            metavar="NAME:LOCATION",
-            help="What to read; NAME:- is standard input. NAME may be a FILE.py.",
-            autocompletion=complete.sources,
+        option(
+            "-s --source NAME:LOCATION",
+            "What to read; NAME:- is standard input. NAME may be a FILE.py.",
+            complete.sources,
         ),
     ],
-    rows: Annotated[
-        int,
-        typer.Option("-n", "--rows", "--limit", min=1, metavar="N", help="Rows per record type."),
-    ] = 5,
+    rows: Annotated[int, option("-n --rows --limit N", "Rows per record type.", min=1)] = 5,
     settings: Settings = None,
     exact: Exact = False,
     wide: Wide = False,
@@ -78,22 +67,20 @@ def preview(
 
 def schema(
     name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="A record type or a view. Without it, all are listed.",
-            autocompletion=completion.schemas,
+        Text,
+        argument(
+            "NAME", "A record type or a view. Without it, all are listed.", completion.schemas
         ),
     ] = None,
     format: Annotated[  # noqa: A002 - the option's name
         str,
-        typer.Option(
-            metavar="FORM",
-            help="table, json-schema, arrow or markdown.",
-            autocompletion=words("table", "json-schema", "arrow", "markdown"),
+        option(
+            "--format FORM",
+            "table, json-schema, arrow or markdown.",
+            words("table", "json-schema", "arrow", "markdown"),
         ),
     ] = "table",
-    json: Annotated[bool, typer.Option("--json", help="The same as --format json-schema.")] = False,
+    json: Annotated[bool, option("--json", "The same as --format json-schema.")] = False,
 ) -> int:
     """List record types and views, or show the columns of one.
 

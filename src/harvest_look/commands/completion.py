@@ -1,4 +1,4 @@
-"""What the shell may complete for these commands, and options that several of them have."""
+"""Shell completion for these commands, and options that several of them have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harvest.plugins import manager
 
 
 def _names(kind: str) -> Callable[[str], Items]:
-    """What completes names of views, reports and so on, each with its line of documentation."""
+    """Make a function that completes names of views, reports and so on, with their docs."""
     return lambda incomplete: named(incomplete, getattr(manager(), kind))
 
 
@@ -21,19 +21,19 @@ views, reports, rules, exporters = map(_names, ("views", "reports", "rules", "ex
 
 
 def schemas(incomplete: str) -> Items:
-    """Names of record types and of views."""
+    """Complete names of record types and views."""
     return named(incomplete, manager().record_types()) + views(incomplete)
 
 
 def query_settings(incomplete: str) -> Items:
-    """``VIEW.KEY=`` of every view that has settings."""
+    """Complete ``VIEW.KEY=`` of every view with settings."""
     views = manager().views
     of_views = {f"{n}.{key}": s for n, v in views.items() for key, s in v.settings.items()}
     return keys(incomplete, of_views.items())
 
 
 def finding_settings(incomplete: str) -> Items:
-    """``KEY=`` of the views that rules look at, and ``RULE.THRESHOLD=`` of every rule."""
+    """Complete ``KEY=`` of views that rules read, and ``RULE.THRESHOLD=`` of every rule."""
     found = manager()
     limits = {
         f"{rule.name}.{name}": Setting(limit.doc)
@@ -46,34 +46,45 @@ def finding_settings(incomplete: str) -> Items:
 
 
 def own_settings(ctx: typer.Context, incomplete: str) -> Items:
-    """``KEY=`` of the view or report that the command line names before, then the values."""
+    """Complete ``KEY=`` and values of the view or report named on the command line."""
     found = manager()
     declared: Mapping[str, Any] = found.reports if ctx.info_name == "report" else found.views
-    # an option without its value yet leaves the words before it unread
+    # typer leaves earlier words unparsed while an option lacks its value
     words = [str(ctx.params.get("name")), *ctx.args]
     spec = next((declared[word] for word in words if word in declared), None)
     return keys(incomplete, spec.settings.items()) if spec is not None else []
 
 
 def export_settings(ctx: typer.Context, incomplete: str) -> Items:
-    """``KEY=`` of the exporter that the command line names before, then the values."""
+    """Complete ``KEY=`` and values of the exporter named on the command line."""
     spec = manager().exporters.get(str(ctx.params.get("form")))
     return keys(incomplete, spec.settings.items()) if spec is not None else []
 
 
 def with_settings(incomplete: str) -> Items:
-    """Names of sources, sinks, engines, views, reports, rules and exporters."""
+    """Complete names of sources, sinks, engines, views, reports, rules and exporters."""
     found = manager()
     kinds = (found.sources, found.sinks, found.engines, found.views, found.reports, found.rules,
              found.exporters)  # fmt: skip
     return list(dict.fromkeys(item for kind in kinds for item in named(incomplete, kind)))
 
 
-JsonRows = Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")]
-
-
-def setting_option(
-    meaning: str, completion: Callable[..., Any], *, metavar: str = "KEY=VALUE"
+def option(
+    names: str, meaning: str, complete: Callable[..., Any] | None = None, **more: Any
 ) -> Any:
-    """The option ``--set``, given once or more."""
-    return typer.Option("--set", metavar=metavar, help=meaning, autocompletion=completion)
+    """Return a typer option; names: its flags and metavar as help shows them (``-o FILE``)."""
+    flags = [word for word in names.split() if word.startswith("-")]
+    metavar = names.removeprefix(" ".join(flags)).strip() or None
+    return typer.Option(*flags, metavar=metavar, help=meaning, autocompletion=complete, **more)
+
+
+def argument(
+    metavar: str, meaning: str, complete: Callable[..., Any] | None = None, **more: Any
+) -> Any:
+    """Return a typer argument."""
+    return typer.Argument(metavar=metavar, help=meaning, autocompletion=complete, **more)
+
+
+Text = str | None
+Texts = list[str] | None
+JsonRows = Annotated[bool, option("--json", "Print one JSON object per row.")]

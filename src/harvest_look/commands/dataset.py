@@ -1,10 +1,8 @@
-"""The commands that show, export and restore whole datasets, and show what plugins offer."""
+"""Commands that show, export and restore whole datasets, and show plugins."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
-
-import typer
 
 import harvest
 from harvest import UsageError
@@ -20,7 +18,7 @@ from harvest.commands.options import (
 from harvest.plugins import manager
 
 from . import completion
-from .completion import setting_option
+from .completion import Text, Texts, argument, option
 
 
 def show(dataset: DatasetPath, json: Json = False) -> int:
@@ -34,58 +32,43 @@ def export(
     dataset: DatasetPath,
     target: Annotated[
         str,
-        typer.Argument(
-            metavar="TARGET",
-            help="Where to write: a new directory, a file, or the URI of a database.",
-        ),
+        argument("TARGET", "Where to write: a new directory, a file, or the URI of a database."),
     ],
     form: Annotated[
-        str | None,
-        typer.Option(
-            "--as",
-            metavar="NAME",
-            help="The exporter; `harvest plugins list --kind exporter` lists them. [default: by "
+        Text,
+        option(
+            "--as NAME",
+            "The exporter; `harvest plugins list --kind exporter` lists them. [default: by "
             "TARGET (FILE.duckdb, postgresql://HOST/NAME), else ro-crate, a research object]",
-            autocompletion=completion.exporters,
+            completion.exporters,
         ),
     ] = None,
     settings: Annotated[
-        list[str] | None,
-        setting_option("A setting of the exporter. Repeatable.", completion.export_settings),
+        Texts,
+        option(
+            "--set KEY=VALUE", "A setting of the exporter. Repeatable.", completion.export_settings
+        ),
     ] = None,
     license_: Annotated[
-        str | None,
-        typer.Option(
-            "--license",
-            metavar="ID",
-            help="The licence: an SPDX identifier such as CC-BY-4.0, or a URL.",
-        ),
+        Text, option("--license ID", "The licence: an SPDX identifier such as CC-BY-4.0, or a URL.")
     ] = None,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the dataset.")] = None,
+    title: Annotated[Text, option("--title TEXT", "Title of the dataset.")] = None,
     description: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Description of the dataset.")
+        Text, option("--description TEXT", "Description of the dataset.")
     ] = None,
     authors: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--author",
-            metavar="NAME[, ORCID]",
-            help="An author. The first ran the harvest. Repeatable.",
-        ),
+        Texts, option("--author NAME[, ORCID]", "An author. The first ran the harvest. Repeatable.")
     ] = None,
     publisher: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The organisation that publishes it.")
+        Text, option("--publisher TEXT", "The organisation that publishes it.")
     ] = None,
-    schema: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The database schema to write to.")
-    ] = None,
+    schema: Annotated[Text, option("--schema NAME", "The database schema to write to.")] = None,
     views: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--view",
-            metavar="NAME[:KEY=VALUE]",
-            help="A view to export as a table, with settings; or all, or none. Repeatable.",
-            autocompletion=completion.views,
+        Texts,
+        option(
+            "--view NAME[:KEY=VALUE]",
+            "A view to export as a table, with settings; or all, or none. Repeatable.",
+            completion.views,
         ),
     ] = None,
 ) -> int:
@@ -99,7 +82,7 @@ def export(
     form = form or _meant_by(target) or "ro-crate"
     known = manager().exporter(form).settings
     given: dict[str, Any] = dict(key_values(settings))
-    for option, name, value in (
+    for flag, name, value in (
         ("--license", "license", license_),
         ("--title", "title", title),
         ("--description", "description", description),
@@ -112,10 +95,10 @@ def export(
             continue
         if name in given:
             raise UsageError(
-                f"{option} and --set {name}=... are both given", remedy="give one of them"
+                f"{flag} and --set {name}=... are both given", remedy="give one of them"
             )
         if name not in known:
-            raise UsageError(f"--as {form} has no {option}", remedy="leave it out")
+            raise UsageError(f"--as {form} has no {flag}", remedy="leave it out")
         given[name] = value
     files = answer(dataset, lambda opened: opened.export(form, target, **given))
     print(files.text or f"{how_many(len(files), 'file')} written to {target}")
@@ -123,7 +106,7 @@ def export(
 
 
 def _meant_by(target: str) -> str | None:
-    """The exporter that a target means by how it begins or ends; None where none does."""
+    """Return the exporter whose prefix or suffix a target has, if any."""
     for name, spec in manager().exporters.items():
         for text in spec.targets:
             if target.startswith(text) if text.endswith("://") else target.endswith(text):
@@ -133,15 +116,13 @@ def _meant_by(target: str) -> str | None:
 
 def runs(
     dataset: DatasetPath,
-    run: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="Show the full record of this run.")
-    ] = None,
+    run: Annotated[Text, argument("RUN", "Show the full record of this run.")] = None,
     keep_runs: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "--keep-runs N",
+            "Keep N earlier states from now on. Older ones are removed immediately.",
             min=0,
-            metavar="N",
-            help="Keep N earlier states from now on. Older ones are removed immediately.",
         ),
     ] = None,
     wait: Wait = 0.0,
@@ -171,10 +152,10 @@ def available(json: Json = False) -> int:
 def show_plugin(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME",
-            help="A source, sink, engine, view, report, rule or exporter, or a FILE.py with some.",
-            autocompletion=completion.with_settings,
+        argument(
+            "NAME",
+            "A source, sink, engine, view, report, rule or exporter, or a FILE.py with some.",
+            completion.with_settings,
         ),
     ],
     json: Json = False,
@@ -190,7 +171,7 @@ def show_plugin(
 
 def rollback(
     dataset: DatasetPath,
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run whose result to restore.")],
+    run: Annotated[str, argument("RUN", "The run whose result to restore.")],
     wait: Wait = 0.0,
 ) -> int:
     """Restore a dataset to the state that an earlier run left.
@@ -209,24 +190,15 @@ def rollback(
 
 def rejects(
     dataset: DatasetPath,
-    rows: Annotated[
-        int, typer.Option("-n", "--rows", min=1, metavar="N", help="Number of rejects to show.")
-    ] = 20,
-    replay: Annotated[
-        bool,
-        typer.Option("--replay", help="Read the inputs with rejects again."),
-    ] = False,
-    source: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only rejects of this source.")
-    ] = None,
+    rows: Annotated[int, option("-n --rows N", "Number of rejects to show.", min=1)] = 20,
+    replay: Annotated[bool, option("--replay", "Read the inputs with rejects again.")] = False,
+    source: Annotated[Text, option("--source NAME", "Only rejects of this source.")] = None,
     reason: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Only rejects whose reason contains this.")
+        Text, option("--reason TEXT", "Only rejects whose reason contains this.")
     ] = None,
     settings: SettingsAgain = None,
     wait: Wait = 0.0,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print all rejects, one JSON object per line.")
-    ] = False,
+    json: Annotated[bool, option("--json", "Print all rejects, one JSON object per line.")] = False,
 ) -> int:
     """Show input that could not be read, and why; or read it again.
 
