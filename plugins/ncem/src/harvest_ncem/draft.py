@@ -74,10 +74,12 @@ def draft(dataset: DatasetReader) -> str:
         "[study]",
         'name = "draft"',
     ]
+    of_distiller = _by_distiller(dataset).select("scan_size").unique().collect()["scan_size"]
+    known_sizes = sorted(of_distiller.to_list(), key=_positions)
     for method in ("streaming", "file_transfer"):
         found = stretches([scan for scan in scans if scan.method == method])
         sizes = sizes_of(found)
-        guesses = _guesses(found, sizes, _sizes_of_distiller(dataset))
+        guesses = _guesses(found, sizes, known_sizes)
         for stretch, size, guess in zip(found, sizes, guesses, strict=True):
             lines += ["", *_range(stretch, method, size, guess)]
     return "\n".join(lines) + "\n"
@@ -125,12 +127,6 @@ def _guesses(
         return [None] * len(found)
     order = sorted(range(len(found)), key=lambda n: took[n] or 0.0)
     return [sizes[order.index(n)] for n in range(len(found))]
-
-
-def _sizes_of_distiller(dataset: DatasetReader) -> list[str]:
-    """Return the sizes of Distiller's jobs, the smallest first."""
-    found = _by_distiller(dataset).select("scan_size").unique().collect()["scan_size"].to_list()
-    return sorted(found, key=_positions)
 
 
 def _positions(size: str) -> int:

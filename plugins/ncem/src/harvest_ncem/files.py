@@ -19,7 +19,7 @@ from harvest.toolkit.texts import printable
 from .config import NcemConfig
 from .names import LOOK_BYTES, FileName, parse_name
 from .records import DataFile, ReceiverStatus
-from .times import parse_times
+from .times import parse_times, zone_notes
 
 LARGEST_STATUS = 1024 * 1024
 """Maximum bytes of a receiver status, which usually has about 150."""
@@ -91,14 +91,10 @@ def _with_times(
     rows: pl.DataFrame, raws: list[bytes], config: NcemConfig, ctx: ReadContext
 ) -> pl.DataFrame:
     """Parse the times of rows into ``recorded_time``; reject rows with an invalid time."""
-    parsed = parse_times(rows["text"], config.timezone)
-    for note in parsed.zones.notes(config.timezone):
+    rows, zones = parse_times(rows, config.timezone)
+    for note in zone_notes(zones, config.timezone):
         ctx.note(note)
-    rows = rows.with_columns(
-        parsed.times.alias("recorded_time"),
-        parsed.undecided.alias("undecided"),
-        parsed.reasons.alias("reason"),
-    ).with_row_index()
+    rows = rows.rename({"time": "recorded_time"}).with_row_index()
     bad = rows.filter(pl.col("reason").is_not_null())
     for index, origin, reason, text in bad.select("index", "origin", "reason", "text").iter_rows():
         ctx.reject(

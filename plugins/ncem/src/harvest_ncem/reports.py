@@ -190,9 +190,7 @@ def _fences(limits: pl.DataFrame) -> Table:
             Column("low_fence_s", "from", doc="the low fence"),
             Column("high_fence_s", "to", doc="the high fence"),
             Column(
-                *("clock_step_s", "clock"),
-                format="g",
-                doc="the step in which the coarser clock counts",
+                "clock_step_s", "clock", None, "g", "the step in which the coarser clock counts"
             ),
         ),
         of=OUTLIER_COLUMNS,

@@ -42,6 +42,8 @@ T = TypeVar("T")
 
 Method: TypeAlias = Literal["streaming", "file_transfer"]
 METHODS: tuple[Method, ...] = ("streaming", "file_transfer")
+Missing: TypeAlias = Literal["exclude", "include"]
+MISSING: tuple[Missing, ...] = ("exclude", "include")
 
 _SIZE = re.compile(r"(\d+)(?:\s*[x_×]\s*(\d+))?")
 
@@ -105,7 +107,7 @@ class Study:
     pixels: tuple[int, int] = (576, 576)
     bytes_per_pixel: int = 2
     max_elapsed_s: float | None = None
-    missing_elapsed: Literal["exclude", "include"] = "exclude"
+    missing_elapsed: Missing = "exclude"
     jobs: JobFilter = JobFilter()
     clock_threshold_s: float = 2.0
     path: str | None = None
@@ -207,7 +209,7 @@ def _study(top: _Table, path: str) -> Study:
         pixels=pixels,
         bytes_per_pixel=bytes_per_pixel,
         max_elapsed_s=transfer.take("max_elapsed", _duration, None),
-        missing_elapsed=transfer.take("missing_elapsed", _missing, "exclude"),
+        missing_elapsed=transfer.take("missing_elapsed", _among(MISSING), "exclude"),
         jobs=JobFilter(
             name_contains=transfer.take("name_contains", _text, None),
             qos_contains=transfer.take("qos_contains", _text, None),
@@ -262,7 +264,7 @@ def _ranges(values: object) -> tuple[Range, ...]:
             raise _WrongKeyError(f"range {number}.scans: {first} comes after {last}")
         made = Range(
             size=table.need("size", size_name),
-            method=table.need("method", _method),
+            method=table.need("method", _among(METHODS)),
             first=first,
             last=last,
         )
@@ -315,13 +317,10 @@ def _positive_number(value: object) -> float:
     return float(value)
 
 
-def _method(value: Any) -> Method:
-    if value not in METHODS:
-        raise ValueError(f"{value!r} is not one of {', '.join(METHODS)}")
-    return cast("Method", value)
+def _among(words: tuple[T, ...]) -> Callable[[Any], T]:
+    def check(value: Any) -> T:
+        if value not in words:
+            raise ValueError(f"{value!r} is not one of {', '.join(map(str, words))}")
+        return cast("T", value)
 
-
-def _missing(value: Any) -> Literal["exclude", "include"]:
-    if value not in ("exclude", "include"):
-        raise ValueError(f"{value!r} is neither exclude nor include")
-    return cast("Literal['exclude', 'include']", value)
+    return check

@@ -91,13 +91,10 @@ def _number_gaps(there: pl.LazyFrame) -> pl.LazyFrame:
 
 def _numbers(study: Study) -> pl.LazyFrame:
     """List the scan numbers of the study, by range."""
-    ranges = {
-        "first": [r.first for r in study.ranges],
-        "last": [r.last for r in study.ranges],
-        "method": [r.method for r in study.ranges],
-    }
+    ranges = [(r.first, r.last, r.method) for r in study.ranges]
+    schema = {"first": pl.Int64, "last": pl.Int64, "method": pl.String}
     return (
-        pl.LazyFrame(ranges, schema={"first": pl.Int64, "last": pl.Int64, "method": pl.String})
+        pl.LazyFrame(ranges, schema, orient="row")
         .with_columns(pl.int_ranges("first", pl.col("last") + 1).alias("scan_number"))
         .explode("scan_number")
         .filter(pl.col("scan_number") != 0)

@@ -78,18 +78,11 @@ def _per_range(found: pl.LazyFrame, ranges: list[Range]) -> pl.LazyFrame:
         counted.min().alias("min_s"),
         counted.max().alias("max_s"),
     )
-    all_scans = [Range(size="", method="file_transfer", first=-1, last=-1)]
-    places = pl.LazyFrame(
-        {
-            "size": [r.size for r in ranges or all_scans],
-            "first_scan": [r.first for r in ranges or all_scans],
-            "last_scan": [r.last for r in ranges or all_scans],
-        }
-    ).with_columns(
-        pl.col("size").replace("", None), pl.col("first_scan", "last_scan").replace(-1, None)
-    )
+    places = [(r.size, r.first, r.last) for r in ranges] or [(None, None, None)]
+    schema = {"size": pl.String, "first_scan": pl.Int64, "last_scan": pl.Int64}
     return (
-        places.join(statistics, on="first_scan", how="left", nulls_equal=True)
+        pl.LazyFrame(places, schema, orient="row")
+        .join(statistics, on="first_scan", how="left", nulls_equal=True)
         .with_columns(pl.col("n", "n_excluded").fill_null(0))
         .sort("first_scan")
     )
