@@ -18,7 +18,7 @@ from harvest import DatasetReader, UsageError
 from harvest_toolkit.frames import count_if_known, fraction, possible, sum_or_none
 
 from ..aggregation.groupings import NO_DIRECTORY, parse_size, read_names, text_of
-from ..aggregation.listing import BUDGET, IDENTITY, Listing, candidate, first_paths, passes_for
+from ..aggregation.listing import BUDGET, CANDIDATE, IDENTITY, Listing, first_paths, passes_for
 from . import common
 from .common import INT, TEXT, collected, frame_of, listing, objects_with, of_scan, types_of
 
@@ -63,7 +63,7 @@ def _objects(
     """
     columns = [name for name in shown if name != "user"]
     rows = rows.filter(NO_DIRECTORY, pl.col(column).is_not_null()).select(
-        *dict.fromkeys((*columns, *IDENTITY)), candidate().alias("may repeat")
+        *dict.fromkeys((*columns, *IDENTITY)), CANDIDATE.alias("may repeat")
     )
     order = [column, *IDENTITY, "path", "origin", "position"]
     down = [descending, *[False] * (len(order) - 1)]
