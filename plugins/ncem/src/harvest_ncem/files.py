@@ -72,7 +72,6 @@ def read_statuses(
 def _status_row(
     status: dict[str, Any], name: FileName, origin: str, config: NcemConfig
 ) -> dict[str, Any]:
-    """Build a row of ``_STATUS_SCHEMA``."""
     other = [(key, value) for key, value in status.items() if key not in STATUS_KEYS]
     return {
         "text": status["time"],
@@ -196,7 +195,6 @@ def read_files(
 def _file_row(
     found: os.stat_result, name: FileName, path: str, config: NcemConfig
 ) -> tuple[Any, ...]:
-    """Build a row of ``_FILE_SCHEMA``."""
     shift = config.site_offset("nersc" if name.kind == "h5" else "ncem")
     micros = found.st_mtime_ns // 1_000
     times = (micros + shift, micros, shift / 1e6)

@@ -74,7 +74,6 @@ def recognise(path: Path) -> Table | None:
 
 
 def _table(columns: list[str]) -> Table | None:
-    """Build the table with these columns; None if it is not one of the experiment's."""
     if "scan_number" not in columns or len(set(columns)) != len(columns):
         return None
     # the experiment's tables have no such columns, and the reader uses both names itself

@@ -157,7 +157,6 @@ def _intro(table: pl.DataFrame, rows: pl.DataFrame) -> list[str]:
 
 
 def _tiles(table: pl.DataFrame, rows: pl.DataFrame) -> Iterator[Tile]:
-    """Build tiles: the speed-up of each size, and the number of included durations."""
     shown = table.filter(pl.col("outliers") == "removed", pl.col("method") == "streaming")
     factors = shown.drop_nulls("speed_up").select("size", "speed_up").head(TILES)
     for size, value in factors.iter_rows():
@@ -170,7 +169,6 @@ def _tiles(table: pl.DataFrame, rows: pl.DataFrame) -> Iterator[Tile]:
 
 
 def _warnings(limits: pl.DataFrame) -> list[str]:
-    """Return a paragraph for each size and method whose data do not suit the outlier rule."""
     found = limits.filter(pl.col("warning").is_not_null())
     return [
         f"Warning: {LABELS[method]} at {size}: {warning}."
@@ -308,7 +306,6 @@ def _bars(
 
 
 def _histograms(size: str, rows: pl.DataFrame) -> Plot:
-    """Plot histograms of both methods side by side, each on its own scale."""
     groups = [(m, rows.filter(pl.col("method") == m)) for m in METHODS]
     groups = [(method, found) for method, found in groups if found.height]
 

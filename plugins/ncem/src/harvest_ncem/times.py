@@ -86,7 +86,6 @@ def _with_parts(texts: pl.Series) -> pl.DataFrame:
 
 
 def _reason(zone: str) -> pl.Expr:
-    """Return why a text is invalid; null if it is valid."""
     no_local = pl.col("local").is_null()
     skipped = f"a local time that does not exist in {zone}, where the clocks skipped it"
     return first_text(

@@ -140,7 +140,6 @@ class ClusterTasks:
             self._stop()
 
     def _stop(self) -> None:
-        """Cancel the submitted tasks."""
         if self.topic is not None and self.client.status == "running":
             self.client.unsubscribe_topic(self.topic)
         if self.given and self.client.status == "running":

@@ -212,7 +212,6 @@ def _candidates(
 def _best(
     layouts: Sequence[Layout], lines: Sequence[bytes], where: str, config: GpfsConfig
 ) -> Layout:
-    """Return the layout that reads most lines; raise SourceError if none reads any line."""
     best, most, reason = layouts[0], 0, ""
     for layout in layouts:
         count = 0

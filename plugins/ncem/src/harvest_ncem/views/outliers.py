@@ -161,7 +161,6 @@ def fences(marked: pl.DataFrame) -> pl.DataFrame:
 
 
 def _warning() -> pl.Expr:
-    """Return a warning; null if the rule suits the data."""
     spread, several = pl.col("spread_s"), pl.col("n") > 1
     share = (pl.col("n_outliers") * 100 / pl.col("n")).round(1)
     return first_text(

@@ -93,7 +93,6 @@ def statuses(dataset: DatasetReader) -> pl.LazyFrame:
 
 
 def _without_copies(dataset: DatasetReader) -> pl.LazyFrame:
-    """Reduce to one row per scan number, receiver and UUID."""
     same = ["scan_number", "receiver", "second"]
     rows = dataset["ncem.receiver_status"].select(
         *("scan_number", "receiver", "uuid", "time", "progress"),
