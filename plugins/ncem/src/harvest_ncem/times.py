@@ -64,24 +64,14 @@ def zone_notes(counts: Counter[str], zone: str) -> Iterator[str]:
 
 def _with_parts(texts: pl.Series) -> pl.DataFrame:
     """Split texts into columns, with ``local`` (date and time of day) and ``shift`` (minutes)."""
-    part = pl.col("text").str.extract_groups(MOMENT).struct
     # drop digits beyond microseconds, the resolution of the records
-    micros = pl.col("fraction").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64)
+    micros = pl.col("fraction").fill_null("").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64)
     seconds = (pl.col("date") + "T" + pl.col("clock")).str.to_datetime(
         "%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False
     )
-    return (
-        pl.DataFrame({"text": texts.cast(pl.String)})
-        .with_columns(
-            part.field("1").alias("date"),
-            part.field("2").alias("clock"),
-            part.field("3").fill_null("").alias("fraction"),
-            part.field("4").alias("offset"),
-            part.field("5").alias("second"),
-        )
-        .with_columns(
-            local=seconds + pl.duration(microseconds=micros), shift=_minutes(pl.col("offset"))
-        )
+    parts = texts.cast(pl.String).str.extract_groups(MOMENT).struct.unnest()
+    return parts.with_columns(
+        local=seconds + pl.duration(microseconds=micros), shift=_minutes(pl.col("offset"))
     )
 
 
