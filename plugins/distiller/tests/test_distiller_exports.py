@@ -250,14 +250,3 @@ def test_real_samples(shared_data):
         "write_times.head.csv",
     ):
         assert DistillerSource.detect(folder / name) is None
-
-
-def test_a_note_with_line_ends_is_one_cell(tmp_path):
-    """Given a quoted cell of three lines, then it is kept, and the row behind has its line."""
-    table = tmp_path / "128_128.csv"
-    table.write_text('id,slurm_id,elapsed,note\n1,2,00:00:03,"a\n,""b""\nc"\n4,5,00:00:06,d\n')
-    rows = read(table).rows("distiller.job")
-    assert [(r["scan_id"], dict(r["extra"])["note"], r["position"]) for r in rows] == [
-        (1, 'a\n,"b"\nc', 2),
-        (4, "d", 5),
-    ]

@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from harvest import Record, UInt64, UsageError, field, record, record_type
@@ -222,31 +219,3 @@ def test_a_foreign_parquet_file_in_the_way_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), tmp_path / "demo.move" / "mine.parquet")
     with pytest.raises(UsageError, match="not of a harvest dataset"):
         ParquetSink(str(tmp_path)).check()
-
-
-ROWS = st.builds(
-    Move,
-    time=st.none() | st.datetimes(timezones=st.just(UTC)),
-    number=st.integers(0, 2**64 - 1),
-    duration_s=st.none() | st.floats(),
-    pieces=st.none()
-    | st.lists(st.builds(Piece, key=st.text("ab\x00é"), size_bytes=st.none() | st.just(1))),
-    labels=st.none() | st.dictionaries(st.text("ab\n"), st.text("😀\\"), max_size=2),
-    raw=st.none() | st.binary(max_size=4),
-    extra=st.none() | st.dictionaries(st.text("ab"), st.text("cd"), max_size=2),
-    origin=st.sampled_from(["/in/a", "/in/ü"]),
-    position=st.integers(1, 2**63 - 1),
-)
-
-
-@pytest.mark.slow
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(batches=st.lists(st.lists(ROWS, max_size=6), min_size=1, max_size=4))
-def test_any_rows_read_back(tmp_path_factory: Any, batches: list[list[Move]]) -> None:
-    driver = SinkDriver(ParquetSink(str(tmp_path_factory.mktemp("out"))))
-    tables = [table_of(MOVE, rows) for rows in batches]
-    driver.commit({"a": [(MOVE, table) for table in tables]})
-    expected = pl.concat([frame_of(MOVE, table) for table in tables])
-    assert_frame_equal(driver.scan(MOVE).collect(), expected)
