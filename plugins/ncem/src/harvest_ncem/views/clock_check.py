@@ -2,7 +2,7 @@
 
 All receivers are notified of a scan at the same moment, so differences between their times are
 differences between their clocks. The reference is the median of the receivers' times of the scan.
-It excludes times in a wrong zone (see ``scans.with_zones``), unless there are no others.
+It excludes times in a wrong zone (see ``scans.with_zones``), unless all do.
 """
 
 from __future__ import annotations
@@ -30,22 +30,20 @@ def build(
     if threshold is not None:
         limit = duration("threshold", threshold, "2s")
     take = ["scan_number", "take"]
+    time = pl.col("time").dt.epoch("us")
     since, trusted = pl.col("since"), pl.col("trusted")
     reference = pl.coalesce(since.filter(trusted).median().over(take), since.median().over(take))
     reports = (
         statuses(dataset)
-        .with_columns(pl.col("time").dt.epoch("us").alias("us"))
-        .with_columns(
-            # whole microseconds since the earliest time: exact, unlike epochs as floats
-            (pl.col("us") - pl.col("us").min().over(take)).alias("since")
-        )
+        # whole microseconds since the earliest time: exact, unlike epochs as floats
+        .with_columns(since=time - time.min().over(take))
         .with_columns(
             # a median of integers is an integer or a half, which a float represents exactly
-            (since - reference).alias("offset_us"),
-            pl.len().over(take).cast(pl.Int64).alias("receivers"),
+            offset_us=since - reference,
+            receivers=pl.len().over(take).cast(pl.Int64),
         )
+        .with_columns(offset_s=_seconds_of_halves(pl.col("offset_us")))
     )
-    reports = reports.with_columns(_seconds_of_halves(pl.col("offset_us")).alias("offset_s"))
     return _per_receiver(reports, limit) if per == "receiver" else _per_scan(reports, limit)
 
 
