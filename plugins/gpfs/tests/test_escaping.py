@@ -25,6 +25,8 @@ from policy_lists import (
 )
 from test_parse_rows import rows
 
+from harvest_gpfs.parse.layout import Escaping
+
 PLAIN = "{n} 7 0  |size=1|access=2026-01-10 08:15:00|misc=FA| -- {path}\n"
 ENCODED = "{n} 7 0  %7Csize%3D1%7Caccess%3D2026-01-10%2008%3A15%3A00%7Cmisc%3DFA%7C -- {path}\n"
 NUMBERS = "{n} 7 0  935 -- {path}\n"
@@ -127,11 +129,9 @@ def test_show_decides_whatever_names_look_like(style: str, escape: str, names: l
     # given names that look like escapes, or nearly
     made = [row(path=b"/data/" + name.encode()) for name in ("data", *names)]
     # when the list's layout is found, then it is how the list was written
-    layout = layout_of(listing(made, style, escape))
+    escaping = layout_of(listing(made, style, escape)).escaping
     percent = escape != "none"
-    assert (layout.escaped, layout.path_escaped, layout.path_escape_sure) == (
-        (percent, percent, True)
-    )
+    assert escaping == Escaping(show=percent, path=percent)
 
 
 @pytest.mark.slow
