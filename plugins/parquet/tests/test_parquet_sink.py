@@ -150,10 +150,11 @@ def test_what_waits_for_row_groups_is_bounded_over_all_record_types(
 
 def test_encodings_follow_the_values() -> None:
     chosen = choose(moves(range(2000)))
-    assert chosen.other["number"] == chosen.other["position"] == "DELTA_BINARY_PACKED"
-    assert chosen.other["duration_s"] == "BYTE_STREAM_SPLIT"
+    encoding = chosen["column_encoding"]
+    assert encoding["number"] == encoding["position"] == "DELTA_BINARY_PACKED"
+    assert encoding["duration_s"] == "BYTE_STREAM_SPLIT"
     assert {"time", "origin", "pieces.list.element.key", "labels.key_value.key"} <= set(
-        chosen.dictionary
+        chosen["use_dictionary"]
     )
 
 
@@ -171,11 +172,11 @@ def test_what_is_nested_is_encoded_by_its_own_values() -> None:
             }
         )
     )
-    assert chosen.other == {
+    assert chosen["column_encoding"] == {
         "usage.key_value.value": "BYTE_STREAM_SPLIT",
         "sizes.list.element.size": "DELTA_BINARY_PACKED",
     }
-    assert set(chosen.dictionary) == {
+    assert set(chosen["use_dictionary"]) == {
         "usage.key_value.key", "sizes.list.element.kind", "empty.list.element",
     }  # fmt: skip
 

@@ -90,7 +90,7 @@ def pick(scans: Sequence[Scan], wish: str = LATEST) -> Scan:
         return Scan(ALL, max(times, default=None), None, sum(scan.rows for scan in scans))
     if wish == LATEST and scans[-1].time is None and len(scans) > 1:
         raise UsageError(
-            f"{len(scans)} lists have no time of their scan, so the latest is known",
+            f"{len(scans)} lists have no time of their scan, so the latest is unknown",
             remedy="harvest them with dates in their names, as scan-20260111.list; scan=all "
             + choices("takes them for parts of one scan; else name one", there),
         )

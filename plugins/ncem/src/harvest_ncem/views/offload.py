@@ -78,7 +78,7 @@ def _per_range(found: pl.LazyFrame, ranges: list[Range]) -> pl.LazyFrame:
         counted.min().alias("min_s"),
         counted.max().alias("max_s"),
     )
-    places = [(r.size, r.first, r.last) for r in ranges] or [(None, None, None)]
+    places: list[Any] = [(r.size, r.first, r.last) for r in ranges] or [(None, None, None)]
     schema = {"size": pl.String, "first_scan": pl.Int64, "last_scan": pl.Int64}
     return (
         pl.LazyFrame(places, schema, orient="row")
