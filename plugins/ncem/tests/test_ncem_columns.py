@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import statistics
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import harvest
@@ -50,19 +48,6 @@ def test_the_columns_of_views_of_real_tables_have_a_meaning(shared_data, tmp_pat
     # of the few scans and jobs in the samples none is a pair that the study counts
     for view in set(WAYS) - {"ncem.outliers"}:
         assert faults_of_columns(dataset, view, WAYS[view]) == []
-
-
-def test_a_range_sums_up_the_scans_in_it_that_count(example):
-    scans = example.view("ncem.offload", **STUDY).collect()
-    for found in example.view("ncem.offload", per="range", **STUDY).collect().iter_rows(named=True):
-        mine = scans.filter(pl.col("first_scan") == found["first_scan"])
-        counted = mine.filter(pl.col("excluded").is_null())["offload_s"].to_list()
-        assert (found["n"], found["n_excluded"]) == (len(counted), mine.height - len(counted))
-        assert set(mine["range_n"]) == {len(counted)}
-        assert found["mean_s"] == pytest.approx(statistics.fmean(counted))
-        assert found["median_s"] == pytest.approx(statistics.median(counted))
-        assert found["std_s"] == pytest.approx(statistics.stdev(counted))
-        assert (found["min_s"], found["max_s"]) == (min(counted), max(counted))
 
 
 def test_fences_lie_one_and_a_half_distances_of_the_quartiles_beyond_them(example):

@@ -217,7 +217,12 @@ def test_the_views_find_the_truth(tmp_path_factory, drawn):
         values = [v for scan in part.scans if (v := offload_of(scan)) is not None]
         means[part.size] = statistics.fmean(values) if values else None
         row = ranges[part.first]
-        assert row["n"] == len(values)
+        mine = [scan for scan in scans.values() if scan["first_scan"] == part.first]
+        assert (row["n"], row["n_excluded"]) == (len(values), len(mine) - len(values))
+        assert (row["min_s"], row["max_s"]) == (
+            min(values, default=None),
+            max(values, default=None),
+        )
         assert row["mean_s"] == near(means[part.size])
         assert row["median_s"] == near(statistics.median(values) if values else None)
         assert row["std_s"] == near(statistics.stdev(values) if len(values) > 1 else None)
