@@ -136,9 +136,7 @@ def _fitting(left: pl.LazyFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:
     whole = jobs.group_by("cluster", "job_id").agg(
         pl.col("start_time").min(),
         # a job with an unfinished run has no end
-        pl.when(pl.col("end_time").null_count() == 0)
-        .then(pl.col("end_time").max())
-        .alias("end_time"),
+        end_time=pl.when(pl.col("end_time").null_count() == 0).then(pl.col("end_time").max()),
     )
     return left.join(whole, on="job_id")
 

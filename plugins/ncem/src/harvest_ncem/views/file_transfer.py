@@ -90,19 +90,17 @@ def _jobs(dataset: DatasetReader, jobs: JobFilter) -> pl.LazyFrame:
     return (
         rows_of(dataset, "slurm.job", "slurm")
         .select(
+            *JOB_COLUMNS,
             # parts of arrays and het jobs have a number of their own in addition to 123_4 and 123+0
-            pl.coalesce(
+            job_id=pl.coalesce(
                 pl.col("job_id").cast(pl.String).cast(pl.Int64, strict=False),
                 pl.col("job_id_raw").cast(pl.Int64),
-            ).alias("job_id"),
-            *JOB_COLUMNS,
+            ),
         )
-        .with_columns(refused.alias("refused"))
+        .with_columns(refused=refused)
         # a requeued job, or one from two dumps, has several rows: use the last one
         .sort("submit_time", "start_time", nulls_last=False, maintain_order=True)
-        .with_columns(
-            (pl.int_range(pl.len()).over("job_id") < pl.len().over("job_id") - 1).alias("earlier")
-        )
+        .with_columns(earlier=pl.int_range(pl.len()).over("job_id") < pl.len().over("job_id") - 1)
     )
 
 
@@ -110,12 +108,10 @@ def _distiller(dataset: DatasetReader) -> pl.LazyFrame:
     same = ["scan_id", "slurm_id", "scan_size"]
     return (
         rows_of(dataset, "distiller.job", "distiller")
-        .select(*same, pl.col("elapsed_s").alias("distiller_elapsed_s"))
+        .select(*same, distiller_elapsed_s="elapsed_s")
         .with_columns(
-            ((pl.int_range(pl.len()).over(same) > 0) & pl.col("slurm_id").is_not_null()).alias(
-                "repeated"
-            ),
-            pl.lit(value=True).alias("known"),
+            repeated=(pl.int_range(pl.len()).over(same) > 0) & pl.col("slurm_id").is_not_null(),
+            known=pl.lit(value=True),
         )
         .rename({"scan_size": "size"})
     )

@@ -57,13 +57,8 @@ def _due(study: Study) -> pl.Expr:
     Null if no range contains the scan, and if no data file of any scan was harvested.
     """
     placed = pl.col("size").is_not_null()
-    return (
-        pl.when(placed & pl.col("data_files").is_not_null())
-        .then(pl.lit(True))
-        .when(~placed & within(study, "streaming"))
-        .then(pl.lit(False))
-        .alias("due")
-    )
+    due = pl.when(placed & pl.col("data_files").is_not_null()).then(pl.lit(True))
+    return due.when(~placed & within(study, "streaming")).then(pl.lit(False))
 
 
 def _per_range(found: pl.LazyFrame, ranges: list[Range]) -> pl.LazyFrame:
@@ -127,12 +122,10 @@ def written(dataset: DatasetReader) -> pl.LazyFrame:
         scans.join(placed, on=["scan_number", "take"], how="full", coalesce=True)
         .join(some, how="cross")
         .with_columns(
-            pl.when(pl.col("#files") > 0)
-            .then(pl.col("data_files").fill_null(0))
-            .alias("data_files")
+            data_files=pl.when(pl.col("#files") > 0).then(pl.col("data_files").fill_null(0)),
+            offload_s=seconds_between("first_receiver_time", "last_written"),
         )
         .drop("#files")
-        .with_columns(seconds_between("first_receiver_time", "last_written").alias("offload_s"))
     )
 
 
