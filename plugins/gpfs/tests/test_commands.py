@@ -160,21 +160,6 @@ def test_results_go_to_output_by_any_of_its_names(tmp_path: Path) -> None:
     assert len(set(tables)) == 1
 
 
-def test_the_same_as_python_functions(tmp_path: Path) -> None:
-    from harvest_gpfs import aggregate, churn, convert, split, write_result
-
-    plain = listed(tmp_path / "scan-20260111.list", 30)
-    assert len(split(plain, tmp_path / "parts", 2)) == 2
-    assert convert(tmp_path / "parts", tmp_path / "flat").account.written == 30
-    result = aggregate(tmp_path / "flat", by="uid")
-    assert result.frame["inodes"].to_list() == [10, 10, 10]
-    write_result(result, tmp_path / "uid.jsonl")
-    assert len((tmp_path / "uid.jsonl").read_text().splitlines()) == 3
-    again = listed(tmp_path / "later-20260112.list", 30)
-    none = churn(tmp_path / "flat", again)
-    assert none["created"].sum() == none["deleted"].sum() == none["modified"].sum() == 0
-
-
 def test_a_conversion_to_hive_that_was_cut_short_goes_on(tmp_path: Path) -> None:
     listed(tmp_path / "scan-20260111.list", 30)
     # what an attempt that was killed before sorting leaves: the dataset, and no target

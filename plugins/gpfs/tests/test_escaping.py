@@ -16,17 +16,16 @@ from hypothesis import strategies as st
 from policy_lists import (
     ESCAPES,
     STYLES,
-    Row,
-    by_reference,
     escaped,
-    expected,
     files,
     harvest,
     layout_of,
     listing,
     row,
 )
-from test_parse_rows import fitted, rows
+from test_parse_rows import rows
+
+from harvest_gpfs.parse.layout import Escaping
 
 PLAIN = "{n} 7 0  |size=1|access=2026-01-10 08:15:00|misc=FA| -- {path}\n"
 ENCODED = "{n} 7 0  %7Csize%3D1%7Caccess%3D2026-01-10%2008%3A15%3A00%7Cmisc%3DFA%7C -- {path}\n"
@@ -130,44 +129,9 @@ def test_show_decides_whatever_names_look_like(style: str, escape: str, names: l
     # given names that look like escapes, or nearly
     made = [row(path=b"/data/" + name.encode()) for name in ("data", *names)]
     # when the list's layout is found, then it is how the list was written
-    layout = layout_of(listing(made, style, escape))
+    escaping = layout_of(listing(made, style, escape)).escaping
     percent = escape != "none"
-    assert (layout.escaped, layout.path_escaped, layout.path_escape_sure) == (
-        (percent, percent, True)
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("style", "escape"), [*product(STYLES, ESCAPES)])
-@given(made=st.lists(rows, min_size=1, max_size=8))
-def test_any_names_come_back_from_any_number_of_ranges(
-    tmp_path_factory: pytest.TempPathFactory, style: str, escape: str, made: list[Row]
-) -> None:
-    # given rows of any names among plain ones, in a list of some style
-    some = [fitted(one, style, escape) for one in made]
-    plain = [row(inode=n, path=b"/data/project/%05d" % n) for n in range(300 // (1 + len(some)))]
-    every = [one for first in plain for one in (first, *some)]
-    data = listing(every, style, escape)
-    path = tmp_path_factory.mktemp("lists") / "scan.list"
-    path.write_bytes(data)
-    wanted = [expected(one, style) for one in every]
-    first: list[Row] = []
-    # when it is read, whole and in ranges, then rows are what was written
-    for parts in (1, 2, 7):
-        found = harvest(path, partition_bytes=-(-len(data) // parts))
-        assert len(found.partitions) == parts
-        assert not found.rejects
-        assert not found.notes
-        first = first or files(found)
-        assert files(found) == first
-    for one, got in zip(wanted, first, strict=True):
-        assert {name: got[name] for name in one} == one
-    layout = layout_of(data)
-    lines = [one for one in data.split(b"\n") if one[:1] not in (b"", b"#", b"[")]
-    table, rejects, _ = by_reference(layout, lines)
-    assert not rejects
-    for one, got in zip(wanted, table.to_pylist(), strict=True):
-        assert {name: got.get(name) for name in one} == one
+    assert escaping == Escaping(show=percent, path=percent)
 
 
 @pytest.mark.slow

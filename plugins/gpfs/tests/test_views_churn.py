@@ -18,52 +18,6 @@ def churned(tmp_path, old, new, **given):
     return {r.pop("top"): r for r in data.rows("gpfs.churn", **given)}
 
 
-def told(found):
-    return {k: v for k, v in found.items() if v and not k.endswith("_scan")}
-
-
-def test_each_kind_of_change(tmp_path):
-    later = {"access_time": LATER}
-    found = churned(
-        tmp_path,
-        [
-            row("/d/a/same", 1, 10),
-            row("/d/a/deleted", 2, 20),
-            row("/d/a/grown", 3, 30),
-            row("/d/a/read", 4, 40),
-            row("/d/a/old name", 5, 50),
-            row("/d/a/moved away", 6, 60),
-            row("/d/a", 100, 0, kind="directory"),
-        ],
-        [
-            new_row("/d/a/same", 1, 10),
-            new_row("/d/a/grown", 3, 33),
-            new_row("/d/a/read", 4, 40, **later),
-            new_row("/d/a/new name", 5, 50),
-            new_row("/d/b/moved here", 6, 60),
-            new_row("/d/b/created", 7, 70),
-            # a reused inode is another object
-            new_row("/d/b/reused", 2, 5, generation=2),
-        ],
-    )
-    assert told(found["/d/a"]) == {
-        "deleted": 1, "deleted_bytes": 20,
-        "modified": 1, "modified_bytes": 33, "grown_bytes": 3,
-        "accessed": 1, "accessed_bytes": 40,
-        "renamed": 1, "renamed_bytes": 50,
-        "moved_out": 1, "moved_out_bytes": 60,
-        "old_inodes": 6, "old_bytes": 210, "new_inodes": 4, "new_bytes": 133,
-    }  # fmt: skip
-    assert told(found["/d/b"]) == {
-        "created": 2, "created_bytes": 75,
-        "renamed": 1, "renamed_bytes": 60,
-        "moved_in": 1, "moved_in_bytes": 60,
-        "new_inodes": 3, "new_bytes": 135,
-    }  # fmt: skip
-    assert found["/d/a"]["old_scan"] == "2026-01-11T00:00:00Z"
-    assert found["/d/a"]["new_scan"] == "2026-01-18T00:00:00Z"
-
-
 def test_lists_of_whole_seconds_are_compared_by_seconds(tmp_path):
     # given a scan with fractions of a second, and one without any
     exact = NOW - timedelta(days=3) + timedelta(microseconds=250_000)

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from harvest import DatasetError, Record, UsageError, field, record, record_type
 from harvest.model.arrow import table_of
-from harvest.model.frames import polars_schema
 from harvest_jsonl.sink import JsonlSink
 from harvest_testing import SinkDriver
 
@@ -140,13 +139,6 @@ def test_rows_out_of_order_are_sorted(driver: SinkDriver) -> None:
     assert found == [(1, True), (2, True), (5, False), (5, True), (6, False)]
 
 
-def test_a_scan_of_some_partitions_reads_these_only(driver: SinkDriver) -> None:
-    driver.commit({key: [(LINE, lines(1, origin=key))] for key in "abc"})
-    found = driver.sink.scan(driver.files["b"], LINE).collect()
-    assert found["origin"].to_list() == ["b"]
-    assert dict(driver.sink.scan([], LINE).collect().schema) == polars_schema(LINE)
-
-
 def test_unchanged_pieces_are_kept_byte_for_byte(driver: SinkDriver) -> None:
     driver.commit({key: [(LINE, lines(1, 2, origin=key))] for key in "abc"})
     kept = piece(driver, "c")
@@ -164,28 +156,6 @@ def piece(driver: SinkDriver, key: str) -> bytes:
     [part] = driver.files[key]
     assert part.offset is not None
     return file_of(driver).read_bytes()[part.offset : part.offset + part.size_bytes]
-
-
-def test_the_file_stays_as_it_was_until_the_commit_is_finished(driver: SinkDriver) -> None:
-    driver.commit({"a": [(LINE, lines(1))]})
-    before = file_of(driver).read_bytes()
-    publication = driver.stage({"a": [(LINE, lines(2, 3))]})
-    driver.sink.publish(publication)
-    assert file_of(driver).read_bytes() == before
-    # a run that was killed here has committed nothing
-    driver.recover("commit-1")
-    assert file_of(driver).read_bytes() == before
-    assert list(driver.sink.state.glob("next-*")) == []
-
-
-def test_publish_and_finish_may_be_repeated(driver: SinkDriver) -> None:
-    publication = driver.stage({"a": [(LINE, lines(1))], "b": [(LINE, lines(2))]})
-    driver.publish(publication)
-    (driver.sink.state / "next-commit-1").write_bytes(b"cut short")
-    driver.publish(publication)
-    driver.finish(publication)
-    driver.finish(publication)
-    assert [row["position"] for row in read(file_of(driver))] == [1, 2]
 
 
 def test_between_manifest_and_rename_readers_see_the_new_rows(driver: SinkDriver) -> None:

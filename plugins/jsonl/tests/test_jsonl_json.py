@@ -58,50 +58,6 @@ def one(**values: Any) -> pa.Table:
     return table_of(EVERYTHING, [Everything(origin="/in", position=1, **values)])
 
 
-def written(**values: Any) -> dict[str, Any]:
-    """The members that one row is written with."""
-    return json.loads(encode(EVERYTHING, one(**values))[0])
-
-
-@pytest.mark.parametrize(
-    ("moment", "text"),
-    [
-        (datetime(2024, 4, 19, 19, 1, 36, 146956, UTC), "2024-04-19T19:01:36.146956Z"),
-        (datetime(2024, 4, 19, tzinfo=UTC), "2024-04-19T00:00:00.000000Z"),
-        (datetime(1, 1, 1, tzinfo=UTC), "0001-01-01T00:00:00.000000Z"),
-        (datetime(987, 6, 5, 4, 3, 2, 1, UTC), "0987-06-05T04:03:02.000001Z"),
-        (datetime(1969, 12, 31, 23, 59, 59, 999999, UTC), "1969-12-31T23:59:59.999999Z"),
-    ],
-)
-def test_times_are_iso_8601_in_utc_with_microseconds(moment: datetime, text: str) -> None:
-    assert written(time=moment)["time"] == text
-
-
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [
-        (math.nan, '"NaN"'),
-        (math.inf, '"Infinity"'),
-        (-math.inf, '"-Infinity"'),
-        (1.0, "1.0"),
-        (0.1, "0.1"),
-        (-0.0, "-0.0"),
-    ],
-)
-def test_floats_stay_floats(number: float, text: str) -> None:
-    line = encode(EVERYTHING, one(ratio=number, ratios=[number]))[0]
-    assert f'"ratio":{text}' in line
-    assert f'"ratios":[{text}]' in line
-
-
-@pytest.mark.parametrize("text", ['"', "\\", "\x00\x1f\n\r\t\b", "\x7f\u2028é😀", "", "/", "null"])
-def test_texts_are_escaped(text: str) -> None:
-    line = bytes(encode_lines(EVERYTHING, one(text=text, names=[text], labels={text: text})))
-    assert line.count(b"\n") == 1
-    row = json.loads(line)
-    assert (row["text"], row["names"], row["labels"]) == (text, [text], {text: text})
-
-
 def test_columns_can_be_left_out() -> None:
     text = encode(EVERYTHING, one(), omit=("origin", "ratio"))[0]
     names = [c.name for c in EVERYTHING.columns if c.name not in ("origin", "ratio")]

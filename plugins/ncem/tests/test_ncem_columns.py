@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import statistics
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import harvest
@@ -50,50 +48,6 @@ def test_the_columns_of_views_of_real_tables_have_a_meaning(shared_data, tmp_pat
     # of the few scans and jobs in the samples none is a pair that the study counts
     for view in set(WAYS) - {"ncem.outliers"}:
         assert faults_of_columns(dataset, view, WAYS[view]) == []
-
-
-def test_durations_are_made_of_what_the_docs_say(example):
-    for row in example.view("ncem.file_transfer", **STUDY).collect().iter_rows(named=True):
-        parts = (row["elapsed_s"], row["size"], row["offload_s"])
-        if None in parts:
-            assert row["duration_s"] is None
-        else:
-            made = row["elapsed_s"] + row["offload_s"] - row["save_correction_s"]
-            assert row["duration_s"] == pytest.approx(made)
-
-    ends = {"ncem.streaming": ("write_time", "duration_s"),
-            "ncem.offload": ("last_written", "offload_s")}  # fmt: skip
-    for view, (end, duration) in ends.items():
-        for row in example.view(view, **STUDY).collect().iter_rows(named=True):
-            if row[end] is None or row["first_receiver_time"] is None:
-                assert row[duration] is None
-            else:
-                between = (row[end] - row["first_receiver_time"]).total_seconds()
-                assert row[duration] == pytest.approx(between)
-
-
-def test_a_range_sums_up_the_scans_in_it_that_count(example):
-    scans = example.view("ncem.offload", **STUDY).collect()
-    for found in example.view("ncem.offload", per="range", **STUDY).collect().iter_rows(named=True):
-        mine = scans.filter(pl.col("first_scan") == found["first_scan"])
-        counted = mine.filter(pl.col("excluded").is_null())["offload_s"].to_list()
-        assert (found["n"], found["n_excluded"]) == (len(counted), mine.height - len(counted))
-        assert set(mine["range_n"]) == {len(counted)}
-        assert found["mean_s"] == pytest.approx(statistics.fmean(counted))
-        assert found["median_s"] == pytest.approx(statistics.median(counted))
-        assert found["std_s"] == pytest.approx(statistics.stdev(counted))
-        assert (found["min_s"], found["max_s"]) == (min(counted), max(counted))
-
-
-def test_offsets_of_receivers_are_from_the_median_of_their_scan(example):
-    for row in example.view("ncem.clock_check").collect().iter_rows(named=True):
-        offsets = {n: row[f"offset{n}_s"] for n in range(4) if row[f"offset{n}_s"] is not None}
-        assert len(offsets) == row["receivers"]
-        assert statistics.median(offsets.values()) == pytest.approx(0, abs=1e-6)
-        assert row["spread_s"] == pytest.approx(max(offsets.values()) - min(offsets.values()))
-        farthest = max(abs(offset) for offset in offsets.values())
-        assert abs(row["worst_offset_s"]) == farthest
-        assert row["worst_receiver"] == min(n for n in offsets if abs(offsets[n]) == farthest)
 
 
 def test_fences_lie_one_and_a_half_distances_of_the_quartiles_beyond_them(example):

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import harvest
 from harvest import SourceError, collect, collect_partition
 from harvest_ncem.config import NcemConfig
 from harvest_ncem.directory import OTHER
@@ -194,23 +193,6 @@ def test_files_of_one_directory_are_planned_without_listing_others(tmp_path):
 
     assert given == [partition for partition in plan if partition.origin == str(folders[0])]
     assert len(given) == 2
-
-
-def test_a_changed_scan_leaves_the_other_scans_of_its_directory_as_they_are(tmp_path):
-    # given scans of three groups, harvested
-    scans = tmp_path / "in"
-    scans.mkdir()
-    changed = [status(scans, 0, scan) for scan in (1, 700, 1400)][1]
-    source, sink = f"ncem:{scans}", f"parquet:{tmp_path / 'out'}"
-    harvest.run(source, sink)
-    # when one has changed, and a list names it
-    status(scans, 0, 700, progress=50.0)
-    (tmp_path / "changed").write_text(f"{changed}\n")
-    harvest.run(source, sink, changed=str(tmp_path / "changed"))
-    # then the others are still there
-    rows = harvest.open(tmp_path / "out")["ncem.receiver_status"].collect()
-    found = {row["scan_number"]: row["progress"] for row in rows.iter_rows(named=True)}
-    assert found == {1: 100.0, 700: 50.0, 1400: 100.0}
 
 
 CHANGES = st.dictionaries(

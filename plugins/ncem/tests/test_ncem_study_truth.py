@@ -23,7 +23,6 @@ from harvest.model import record_type
 from harvest_ncem.config import NcemConfig
 from harvest_ncem.records import DataFile, ReceiverStatus
 from harvest_ncem.source import NcemSource
-from harvest_ncem.study import load_study
 from harvest_ncem.views import clock_check, file_transfer, offload, streaming
 
 PACIFIC = ZoneInfo("America/Los_Angeles")
@@ -218,7 +217,12 @@ def test_the_views_find_the_truth(tmp_path_factory, drawn):
         values = [v for scan in part.scans if (v := offload_of(scan)) is not None]
         means[part.size] = statistics.fmean(values) if values else None
         row = ranges[part.first]
-        assert row["n"] == len(values)
+        mine = [scan for scan in scans.values() if scan["first_scan"] == part.first]
+        assert (row["n"], row["n_excluded"]) == (len(values), len(mine) - len(values))
+        assert (row["min_s"], row["max_s"]) == (
+            min(values, default=None),
+            max(values, default=None),
+        )
         assert row["mean_s"] == near(means[part.size])
         assert row["median_s"] == near(statistics.median(values) if values else None)
         assert row["std_s"] == near(statistics.stdev(values) if len(values) > 1 else None)
@@ -275,9 +279,3 @@ def test_the_order_of_rows_does_not_matter(order, seed):
     found = clock_check.build({kind.name: frame.lazy()}).collect()
     assert found["spread_s"].to_list() == [2.0, 2.0]
     assert found["worst_receiver"].to_list() == [3, 3]
-
-
-def test_a_study_may_be_given_as_a_path_or_loaded(tmp_path):
-    (tmp_path / "study.toml").write_text('[study]\nname = "x"\n')
-    study = load_study(tmp_path / "study.toml")
-    assert load_study(study) is study

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from harvest_ncem.config import NcemConfig
 from harvest_ncem.durations import microseconds, seconds
 from harvest_ncem.names import parse_name
-from harvest_ncem.times import parse_times
+from harvest_ncem.times import parse_times, zone_notes
 
 PACIFIC = ZoneInfo("America/Los_Angeles")
 
 
 def one(text: str, zone: str = "America/Los_Angeles"):
-    parsed = parse_times(pl.Series([text]), zone)
-    return parsed.times[0], parsed.reasons[0]
+    parsed, _ = parse_times(pl.DataFrame({"text": [text]}), zone)
+    return parsed["time"][0], parsed["reason"][0]
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_what_is_no_instant_says_why(text, reason):
 
 def test_oddities_are_counted_and_told():
     texts = ["2023-10-13T16:34:04+00:00+00:00", "2023-11-05 01:30:00", "2023-10-13 09:45:14"]
-    parsed = parse_times(pl.Series(texts), "America/Los_Angeles")
-    assert (parsed.zones.doubled, parsed.zones.naive, parsed.zones.ambiguous) == (1, 2, 1)
-    notes = " ".join(parsed.zones.notes("America/Los_Angeles"))
+    _, counts = parse_times(pl.DataFrame({"text": texts}), "America/Los_Angeles")
+    assert counts == {"doubled": 1, "naive": 2, "twice": 1}
+    notes = " ".join(zone_notes(counts, "America/Los_Angeles"))
     assert "2 times without a zone read as America/Los_Angeles" in notes
     assert "first occurrence" in notes
     assert "doubled" in notes
@@ -96,9 +96,10 @@ def test_times_agree_with_the_datetime_module(drawn):
             naive = local.replace(tzinfo=None)
             texts.append(naive.isoformat(" "))
             expected.append(naive.replace(tzinfo=PACIFIC, fold=0).astimezone(UTC))
-    parsed = parse_times(pl.Series(texts, dtype=pl.String), "America/Los_Angeles")
-    assert parsed.times.to_list() == expected
-    assert parsed.reasons.null_count() == len(drawn)
+    rows = pl.DataFrame({"text": texts}, {"text": pl.String})
+    parsed, _ = parse_times(rows, "America/Los_Angeles")
+    assert parsed["time"].to_list() == expected
+    assert parsed["reason"].null_count() == len(drawn)
 
 
 @given(st.datetimes(datetime(2023, 3, 12, 0), datetime(2023, 3, 12, 5)))

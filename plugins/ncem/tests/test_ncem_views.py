@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from datetime import UTC, datetime, timedelta
 
@@ -123,19 +122,6 @@ def test_a_table_that_repeats_the_statuses_adds_no_scan():
     # the table's recorded second is that of the statuses
     found = rows(clock_check.build(data))
     assert [(r["uuid"], r["receivers"], r["spread_s"]) for r in found] == [("a", 2, 1.5)]
-
-
-def test_ranges_without_scans_are_listed_too():
-    study = Study(
-        ranges=(
-            Range(size="128x128", method="file_transfer", first=1, last=2),
-            Range(size="256x256", method="file_transfer", first=5, last=9),
-        )
-    )
-    data = dataset([(1, 0, 0, None), (2, 0, 10, None)], [("data", 1, 3, {}), ("data", 2, 14, {})])
-    first, second = rows(offload.build(data, study, per="range"))
-    assert (first["n"], first["mean_s"], first["std_s"]) == (2, 3.5, math.sqrt(0.5))
-    assert (second["size"], second["n"], second["mean_s"]) == ("256x256", 0, None)
 
 
 def test_streaming_matches_files_to_scans():

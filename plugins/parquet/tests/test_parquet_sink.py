@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from harvest import Record, UInt64, UsageError, field, record, record_type
@@ -153,10 +150,11 @@ def test_what_waits_for_row_groups_is_bounded_over_all_record_types(
 
 def test_encodings_follow_the_values() -> None:
     chosen = choose(moves(range(2000)))
-    assert chosen.other["number"] == chosen.other["position"] == "DELTA_BINARY_PACKED"
-    assert chosen.other["duration_s"] == "BYTE_STREAM_SPLIT"
+    encoding = chosen["column_encoding"]
+    assert encoding["number"] == encoding["position"] == "DELTA_BINARY_PACKED"
+    assert encoding["duration_s"] == "BYTE_STREAM_SPLIT"
     assert {"time", "origin", "pieces.list.element.key", "labels.key_value.key"} <= set(
-        chosen.dictionary
+        chosen["use_dictionary"]
     )
 
 
@@ -174,11 +172,11 @@ def test_what_is_nested_is_encoded_by_its_own_values() -> None:
             }
         )
     )
-    assert chosen.other == {
+    assert chosen["column_encoding"] == {
         "usage.key_value.value": "BYTE_STREAM_SPLIT",
         "sizes.list.element.size": "DELTA_BINARY_PACKED",
     }
-    assert set(chosen.dictionary) == {
+    assert set(chosen["use_dictionary"]) == {
         "usage.key_value.key", "sizes.list.element.kind", "empty.list.element",
     }  # fmt: skip
 
@@ -222,31 +220,3 @@ def test_a_foreign_parquet_file_in_the_way_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), tmp_path / "demo.move" / "mine.parquet")
     with pytest.raises(UsageError, match="not of a harvest dataset"):
         ParquetSink(str(tmp_path)).check()
-
-
-ROWS = st.builds(
-    Move,
-    time=st.none() | st.datetimes(timezones=st.just(UTC)),
-    number=st.integers(0, 2**64 - 1),
-    duration_s=st.none() | st.floats(),
-    pieces=st.none()
-    | st.lists(st.builds(Piece, key=st.text("ab\x00é"), size_bytes=st.none() | st.just(1))),
-    labels=st.none() | st.dictionaries(st.text("ab\n"), st.text("😀\\"), max_size=2),
-    raw=st.none() | st.binary(max_size=4),
-    extra=st.none() | st.dictionaries(st.text("ab"), st.text("cd"), max_size=2),
-    origin=st.sampled_from(["/in/a", "/in/ü"]),
-    position=st.integers(1, 2**63 - 1),
-)
-
-
-@pytest.mark.slow
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(batches=st.lists(st.lists(ROWS, max_size=6), min_size=1, max_size=4))
-def test_any_rows_read_back(tmp_path_factory: Any, batches: list[list[Move]]) -> None:
-    driver = SinkDriver(ParquetSink(str(tmp_path_factory.mktemp("out"))))
-    tables = [table_of(MOVE, rows) for rows in batches]
-    driver.commit({"a": [(MOVE, table) for table in tables]})
-    expected = pl.concat([frame_of(MOVE, table) for table in tables])
-    assert_frame_equal(driver.scan(MOVE).collect(), expected)

@@ -144,12 +144,6 @@ def test_until_the_commit_the_old_rows_stay_in_force(driver: SinkDriver) -> None
     assert by_glob(driver) == ["b", "new"]
 
 
-def test_publishing_twice_gives_the_same_files(driver: SinkDriver) -> None:
-    publication = driver.stage({key: [(STEP, steps(f"/{key}", key))] for key in "ab"})
-    first = driver.sink.publish(publication)
-    assert driver.sink.publish(publication) == first
-
-
 def test_rows_are_never_carried_over_from_a_damaged_file(driver: SinkDriver) -> None:
     driver.commit({key: [(STEP, steps(f"/{key}", key))] for key in "ab"})
     [path] = files(driver)

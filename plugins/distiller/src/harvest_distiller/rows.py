@@ -78,7 +78,6 @@ def _elapsed(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
 
 
 def _reason() -> pl.Expr:
-    """Return why a row is rejected; null if the row is valid."""
     scan, slurm, elapsed = (pl.col(name) for name in COLUMNS)
     return first_text(
         (scan.is_null(), "no scan id"),

@@ -17,8 +17,8 @@ from harvest_toolkit.streams import compression, open_stream
 
 from .config import GpfsConfig
 from .parse.counting import Before, Counter
-from .parse.find import HEAD_BYTES, Escaping, find_escaping, find_layout, likeness
-from .parse.layout import LONGEST_LINE, list_layout
+from .parse.find import HEAD_BYTES, find_escaping, find_layout, likeness
+from .parse.layout import LONGEST_LINE, Escaping, list_layout
 from .parse.reading import Reading
 from .records import GpfsFile
 
@@ -51,7 +51,7 @@ class GpfsSource(Source):
     def plan(self) -> Iterable[Partition]:
         """Plan a partition for each list, and several for a large uncompressed list.
 
-        Raises SourceError if there is no list, or if parts of a split list are missing.
+        Raises SourceError if no list is found, or if parts of a split list are missing.
         """
         for path in lists_of(input_path(self.location)):
             yield from self._ranges(path)
@@ -152,7 +152,7 @@ def _spread(path: Path) -> Iterator[bytes]:
 def lists_of(location: Path) -> list[Path]:
     """Return the list, or the lists in a directory except hidden ones.
 
-    Raises SourceError if there is no list, or if parts of a list are missing.
+    Raises SourceError if no list is found, or if parts of a list are missing.
     """
     if not location.is_dir():
         return [location]

@@ -43,8 +43,6 @@ class JsonlDirectory(DirectorySink):
 
 @attrs.define(eq=False)
 class _PartWriter(PartWriter):
-    """Writes the lines of each record type to a file, batch by batch."""
-
     _staging: Path
     _place: Callable[[str], str]
     _outputs: dict[str, Output] = attrs.field(factory=dict)

@@ -32,7 +32,7 @@ from harvest.toolkit.texts import printable
 
 from .codecs import codec_of
 from .piece_writer import PieceWriter
-from .reading import Stretch, identity_of, scan_events
+from .reading import Stretch, identity_of, scan_rows
 
 
 class JsonlFile(Sink):
@@ -147,7 +147,7 @@ class JsonlFile(Sink):
             place = (kept or present[0], file.offset or 0, file.size_bytes)
             identities = frozenset([identity_of(kept)]) if kept else known
             stretches.append(Stretch(*place, codec, identities, renamed=self.path))
-        return scan_events(record_type, stretches)
+        return scan_rows(record_type, stretches, events=True)
 
     def _holding(self, files: Sequence[PartFile]) -> list[Path]:
         """Return the files that hold all of these pieces; raise DatasetError if there is none.

@@ -60,26 +60,16 @@ def identity_of(path: Path) -> tuple[int, ...] | None:
     return (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
 
 
-def scan_rows(record_type: RecordType, stretches: Sequence[Stretch]) -> pl.LazyFrame:
-    """Scan rows of one record type; each line is an object of its columns."""
-    return _scan(record_type, stretches, pattern=None, inside=None)
+def scan_rows(
+    record_type: RecordType, stretches: Sequence[Stretch], *, events: bool = False
+) -> pl.LazyFrame:
+    """Scan the rows of one record type; each line is an object of its columns.
 
-
-def scan_events(record_type: RecordType, stretches: Sequence[Stretch]) -> pl.LazyFrame:
-    """Scan the rows of one record type among lines in the shape of the events model."""
+    events: whether lines have the shape of the events model; those of other types are skipped.
+    """
     start = re.escape(f'{{"record_type":"{record_type.name}",'.encode())
     pattern = re.compile(b"^" + start + b".*$", re.MULTILINE)
-    return _scan(record_type, stretches, pattern=pattern, inside="data")
-
-
-def _scan(
-    record_type: RecordType,
-    stretches: Sequence[Stretch],
-    *,
-    pattern: re.Pattern[bytes] | None,
-    inside: str | None,
-) -> pl.LazyFrame:
-    schema = polars_schema(record_type)
+    inside = "data" if events else None
 
     def read(
         columns: list[str] | None,
@@ -91,14 +81,14 @@ def _scan(
             for block in stretch.blocks():
                 if rows is not None and rows <= 0:
                     return
-                text = block if pattern is None else b"\n".join(pattern.findall(block))
+                text = b"\n".join(pattern.findall(block)) if events else block
                 frame = _decode(record_type, text, columns, inside, stretch.path)
                 if rows is not None:
                     frame = frame.head(rows)
                     rows -= frame.height
                 yield frame if predicate is None else frame.filter(predicate)
 
-    return register_io_source(read, schema=schema)
+    return register_io_source(read, schema=polars_schema(record_type))
 
 
 def _decode(

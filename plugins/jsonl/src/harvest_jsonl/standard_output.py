@@ -72,8 +72,6 @@ class JsonlOutput(Sink):
 
 @attrs.define(eq=False)
 class _Writer(PartWriter):
-    """Writes rows in the order in which they are read."""
-
     _staging: Path
     _rows: Counter[str] = attrs.field(factory=Counter)
 

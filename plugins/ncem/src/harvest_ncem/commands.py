@@ -11,9 +11,7 @@ import harvest
 from harvest import UsageError
 from harvest.toolkit.amounts import count_in_words
 
-app = typer.Typer(
-    help="4D-STEM scans: a draft of the study's file from the data.", no_args_is_help=True
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()

@@ -12,7 +12,7 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, permutations
+from itertools import groupby, pairwise, permutations
 from typing import Final
 
 import attrs
@@ -74,10 +74,12 @@ def draft(dataset: DatasetReader) -> str:
         "[study]",
         'name = "draft"',
     ]
+    of_distiller = _by_distiller(dataset).select("scan_size").unique().collect()["scan_size"]
+    known_sizes = sorted(of_distiller.to_list(), key=_positions)
     for method in ("streaming", "file_transfer"):
         found = stretches([scan for scan in scans if scan.method == method])
         sizes = sizes_of(found)
-        guesses = _guesses(found, sizes, _sizes_of_distiller(dataset))
+        guesses = _guesses(found, sizes, known_sizes)
         for stretch, size, guess in zip(found, sizes, guesses, strict=True):
             lines += ["", *_range(stretch, method, size, guess)]
     return "\n".join(lines) + "\n"
@@ -125,12 +127,6 @@ def _guesses(
         return [None] * len(found)
     order = sorted(range(len(found)), key=lambda n: took[n] or 0.0)
     return [sizes[order.index(n)] for n in range(len(found))]
-
-
-def _sizes_of_distiller(dataset: DatasetReader) -> list[str]:
-    """Return the sizes of Distiller's jobs, the smallest first."""
-    found = _by_distiller(dataset).select("scan_size").unique().collect()["scan_size"].to_list()
-    return sorted(found, key=_positions)
 
 
 def _positions(size: str) -> int:
@@ -269,36 +265,27 @@ def changes(values: Sequence[float | None]) -> list[int]:
         some = [v for v in logs[max(0, first) : last] if v is not None]
         return statistics.median(some) if len(some) * 2 > WINDOW else None
 
-    steps: list[float] = []
-    for place in range(len(logs)):
+    def changed(place: int) -> bool:
         before, behind = median(place - WINDOW, place), median(place, place + WINDOW)
-        steps.append(0.0 if before is None or behind is None else abs(behind - before))
-    found, place = [], 0
-    while place < len(steps):
-        if steps[place] < math.log(FACTOR):
-            place += 1
-            continue
-        end = place
-        while end < len(steps) and steps[end] >= math.log(FACTOR):
-            end += 1
-        found.append(_best(logs, place, end))
-        place = end
-    return found
+        if before is None or behind is None:
+            return False
+        return abs(behind - before) >= math.log(FACTOR)
+
+    return [
+        _best(logs, list(places)) for found, places in groupby(range(len(logs)), changed) if found
+    ]
 
 
-def _best(logs: Sequence[float | None], first: int, last: int) -> int:
-    """Find the position in [first, last) that best separates the values around it."""
-    begin, end = max(0, first - WINDOW), min(len(logs), last + WINDOW)
+def _best(logs: Sequence[float | None], places: Sequence[int]) -> int:
+    """Find which of the consecutive places best separates the values around it."""
+    begin, end = max(0, places[0] - WINDOW), places[-1] + 1 + WINDOW
 
     def deviation(values: Sequence[float | None]) -> float:
         some = [v for v in values if v is not None]
         middle = statistics.median(some) if some else 0.0
         return sum(abs(v - middle) for v in some)
 
-    return min(
-        range(first, last),
-        key=lambda place: deviation(logs[begin:place]) + deviation(logs[place:end]),
-    )
+    return min(places, key=lambda place: deviation(logs[begin:place]) + deviation(logs[place:end]))
 
 
 def _scans(dataset: DatasetReader) -> Iterator[Scan]:

@@ -19,7 +19,7 @@ from harvest.toolkit.texts import printable
 from .config import NcemConfig
 from .names import LOOK_BYTES, FileName, parse_name
 from .records import DataFile, ReceiverStatus
-from .times import parse_times
+from .times import parse_times, zone_notes
 
 LARGEST_STATUS = 1024 * 1024
 """Maximum bytes of a receiver status, which usually has about 150."""
@@ -72,7 +72,6 @@ def read_statuses(
 def _status_row(
     status: dict[str, Any], name: FileName, origin: str, config: NcemConfig
 ) -> dict[str, Any]:
-    """Build a row of ``_STATUS_SCHEMA``."""
     other = [(key, value) for key, value in status.items() if key not in STATUS_KEYS]
     return {
         "text": status["time"],
@@ -91,14 +90,10 @@ def _with_times(
     rows: pl.DataFrame, raws: list[bytes], config: NcemConfig, ctx: ReadContext
 ) -> pl.DataFrame:
     """Parse the times of rows into ``recorded_time``; reject rows with an invalid time."""
-    parsed = parse_times(rows["text"], config.timezone)
-    for note in parsed.zones.notes(config.timezone):
+    rows, zones = parse_times(rows, config.timezone)
+    for note in zone_notes(zones, config.timezone):
         ctx.note(note)
-    rows = rows.with_columns(
-        parsed.times.alias("recorded_time"),
-        parsed.undecided.alias("undecided"),
-        parsed.reasons.alias("reason"),
-    ).with_row_index()
+    rows = rows.rename({"time": "recorded_time"}).with_row_index()
     bad = rows.filter(pl.col("reason").is_not_null())
     for index, origin, reason, text in bad.select("index", "origin", "reason", "text").iter_rows():
         ctx.reject(
@@ -200,7 +195,6 @@ def read_files(
 def _file_row(
     found: os.stat_result, name: FileName, path: str, config: NcemConfig
 ) -> tuple[Any, ...]:
-    """Build a row of ``_FILE_SCHEMA``."""
     shift = config.site_offset("nersc" if name.kind == "h5" else "ncem")
     micros = found.st_mtime_ns // 1_000
     times = (micros + shift, micros, shift / 1e6)

@@ -23,8 +23,9 @@ LAST_WRITTEN = "time_last_written"
 
 _NUMBER = r"\d{1,18}"
 MOMENT = (
-    r"^\s*(\d{4}-\d{2}-\d{2})[T ](\d{2}:[0-5]\d:[0-5]\d)(?:[.,](\d{1,9}))?"
-    r"\s?(Z|[+-]\d{2}:?[0-5]\d)?(Z|[+-]\d{2}:?[0-5]\d)?\s*$"
+    r"^\s*(?P<date>\d{4}-\d{2}-\d{2})[T ](?P<clock>\d{2}:[0-5]\d:[0-5]\d)"
+    r"(?:[.,](?P<fraction>\d{1,9}))?"
+    r"\s?(?P<offset>Z|[+-]\d{2}:?[0-5]\d)?(?P<second>Z|[+-]\d{2}:?[0-5]\d)?\s*$"
 )
 """Pattern of a time: date, time of day, fraction, zone offset, and repeated zone offset."""
 _CELL = rf"{MOMENT}|(?i:null|nan|nat|)"
@@ -74,7 +75,6 @@ def recognise(path: Path) -> Table | None:
 
 
 def _table(columns: list[str]) -> Table | None:
-    """Build the table with these columns; None if it is not one of the experiment's."""
     if "scan_number" not in columns or len(set(columns)) != len(columns):
         return None
     # the experiment's tables have no such columns, and the reader uses both names itself

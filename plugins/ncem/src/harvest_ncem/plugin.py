@@ -8,8 +8,7 @@ from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl
 
 from .named_commands import harvest_commands as harvest_commands
 from .rules import RULES
-from .views import VIEWS
-from .views.declared import ALL_TYPES, OF_DURATIONS
+from .views.declared import ALL_TYPES, OF_DURATIONS, VIEWS
 
 harvest_api = 1
 

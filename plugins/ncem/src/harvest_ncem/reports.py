@@ -157,7 +157,6 @@ def _intro(table: pl.DataFrame, rows: pl.DataFrame) -> list[str]:
 
 
 def _tiles(table: pl.DataFrame, rows: pl.DataFrame) -> Iterator[Tile]:
-    """Build tiles: the speed-up of each size, and the number of included durations."""
     shown = table.filter(pl.col("outliers") == "removed", pl.col("method") == "streaming")
     factors = shown.drop_nulls("speed_up").select("size", "speed_up").head(TILES)
     for size, value in factors.iter_rows():
@@ -170,7 +169,6 @@ def _tiles(table: pl.DataFrame, rows: pl.DataFrame) -> Iterator[Tile]:
 
 
 def _warnings(limits: pl.DataFrame) -> list[str]:
-    """Return a paragraph for each size and method whose data do not suit the outlier rule."""
     found = limits.filter(pl.col("warning").is_not_null())
     return [
         f"Warning: {LABELS[method]} at {size}: {warning}."
@@ -190,9 +188,7 @@ def _fences(limits: pl.DataFrame) -> Table:
             Column("low_fence_s", "from", doc="the low fence"),
             Column("high_fence_s", "to", doc="the high fence"),
             Column(
-                *("clock_step_s", "clock"),
-                format="g",
-                doc="the step in which the coarser clock counts",
+                "clock_step_s", "clock", None, "g", "the step in which the coarser clock counts"
             ),
         ),
         of=OUTLIER_COLUMNS,
@@ -245,24 +241,38 @@ def _definitions(study: Study, save_correction: bool) -> Notes:
 def _overview(table: pl.DataFrame) -> Plot:
     shown = table.filter(pl.col("outliers") == "removed")
     sizes = shown["size"].unique(maintain_order=True).to_list()
-    bars = shown.select("size", "method", "mean_s", "std_s").iter_rows()
-    # a single value has no deviation, so no whisker is drawn
-    found = {(size, method): (mean, math.nan if s is None else s) for size, method, mean, s in bars}
     factors = {size: value for size, value in shown.select("size", "speed_up").iter_rows() if value}
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        tops = _bars(axes, sizes, found)
-        for i, size in enumerate(sizes):
-            if size in factors:
-                axes.annotate(
-                    f"{factors[size]:.2f}×",
-                    (i, tops[size]),
-                    xytext=(0, 5),
-                    textcoords="offset points",
-                    ha="center",
-                    fontweight="bold",
-                )
+        tops = dict.fromkeys(sizes, 0.0)
+        for number, method in enumerate(METHODS):
+            bars = shown.filter(pl.col("method") == method).select("size", "mean_s", "std_s").rows()
+            for size, mean, std in bars:
+                tops[size] = max(tops[size], mean + (std or 0.0))
+            axes.bar(
+                [sizes.index(size) + (number - 0.5) * 0.36 for size, _, _ in bars],
+                [mean for _, mean, _ in bars],
+                width=0.34,
+                color=f"C{1 - number}",
+                label=LABELS[method],
+                # a single value has no deviation, so no whisker is drawn; one below zero would
+                # mean a negative time
+                yerr=[
+                    [math.nan if std is None else min(std, mean) for _, mean, std in bars],
+                    [math.nan if std is None else std for _, _, std in bars],
+                ],
+                error_kw={"elinewidth": 1, "capsize": 3, "ecolor": INK},
+            )
+        for size, factor in factors.items():
+            axes.annotate(
+                f"{factor:.2f}×",
+                (sizes.index(size), tops[size]),
+                xytext=(0, 5),
+                textcoords="offset points",
+                ha="center",
+                fontweight="bold",
+            )
         axes.set_xticks(range(len(sizes)), sizes)
         axes.grid(visible=False, axis="x")
         axes.margins(y=0.12)
@@ -282,35 +292,7 @@ def _overview(table: pl.DataFrame) -> Plot:
     )
 
 
-def _bars(
-    axes: Any, sizes: list[str], found: dict[tuple[str, str], tuple[float, float]]
-) -> dict[str, float]:
-    """Draw both methods side by side at each size; return the top of the whiskers of each size.
-
-    found: mean and standard deviation by size and method.
-    """
-    tops = dict.fromkeys(sizes, 0.0)
-    for number, method in enumerate(METHODS):
-        places = [i for i, size in enumerate(sizes) if (size, method) in found]
-        means = [found[sizes[i], method][0] for i in places]
-        spread = [found[sizes[i], method][1] for i in places]
-        axes.bar(
-            [i + (number - 0.5) * 0.36 for i in places],
-            means,
-            width=0.34,
-            color=f"C{1 - number}",
-            label=LABELS[method],
-            # a whisker below zero would mean a negative time
-            yerr=[[min(s, m) for m, s in zip(means, spread, strict=True)], spread],
-            error_kw={"elinewidth": 1, "capsize": 3, "ecolor": INK},
-        )
-        for i, mean, std in zip(places, means, spread, strict=True):
-            tops[sizes[i]] = max(tops[sizes[i]], mean if math.isnan(std) else mean + std)
-    return tops
-
-
 def _histograms(size: str, rows: pl.DataFrame) -> Plot:
-    """Plot histograms of both methods side by side, each on its own scale."""
     groups = [(m, rows.filter(pl.col("method") == m)) for m in METHODS]
     groups = [(method, found) for method, found in groups if found.height]
 

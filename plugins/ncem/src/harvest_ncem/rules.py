@@ -21,7 +21,13 @@ NOTHING: Final = "neither status nor file"
 """Text in column ``missing`` for a scan without any data (``views.failed``)."""
 
 _rule = partial(Rule, reports=("ncem.comparison",))
-_ALL_SCANS: Final = {"show": "all"}
+_on_scans = partial(_rule, view="ncem.failed_scans", settings={"show": "all"})
+_on_clocks = partial(_rule, view="ncem.clock_check")
+_on_receivers = partial(
+    _on_clocks,
+    settings={"per": "receiver"},
+    unable="a receiver that was alone in all its scans: harvest the statuses of all four",
+)
 
 
 def _clocks_apart(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[Finding]:
@@ -49,27 +55,20 @@ def _wrong_zone(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
         )
 
 
-def _some(rows: pl.DataFrame, total: int) -> str:
-    """Format the number of rows as ``3 of 1,204 scans``."""
-    return f"{rows.height:,} of {count_in_words(total, 'scan')}"
-
-
-def _scans_apart(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[Finding]:
-    worst = rows.sort("clock_spread_s", descending=True).row(0, named=True)
-    yield Finding(
-        "medium",
-        f"{_some(rows, total)}: receivers disagree by more than {seconds:g} s",
-        f"Largest difference: {worst['clock_spread_s']:.3g} s, in scan {worst['scan_number']}.",
-    )
-
-
-def _receivers_missing(rows: pl.DataFrame, total: int, *, receivers: float) -> Iterator[Finding]:
-    fewest = rows["receivers"].sort()[0]
-    yield Finding(
-        "medium",
-        f"{_some(rows, total)} have fewer than {receivers:g} receiver statuses",
-        f"Fewest: {fewest}. First and last times of these scans may be missing.",
-    )
+def _scans(
+    rows: pl.DataFrame,
+    total: int,
+    *,
+    by: str,
+    largest: bool = False,
+    headline: str,
+    detail: str,
+    **limits: float,
+) -> Iterator[Finding]:
+    """Report scans in one finding: their number and the limits, and the worst scan by a column."""
+    worst = rows.sort(by, "scan_number", descending=[largest, False]).row(0, named=True)
+    some = f"{rows.height:,} of {count_in_words(total, 'scan')}"
+    yield Finding("medium", headline.format(some=some, **limits), detail.format(**worst))
 
 
 def _scans_lost(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
@@ -93,31 +92,12 @@ _OF_METHOD: Final = {
 }
 
 
-def _scans_stopped(rows: pl.DataFrame, total: int, *, percent: float) -> Iterator[Finding]:
-    least = rows.sort("progress", "scan_number").row(0, named=True)
-    yield Finding(
-        "medium",
-        f"{_some(rows, total)} did not reach {percent:g} %",
-        f"They stopped early, or still ran when they were harvested. Lowest: "
-        f"{least['progress']:.3g} %, scan {least['scan_number']}.",
-    )
-
-
 def _empty_files(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     files = count_in_words(int(rows["empty_files"].sum()), "file")
     yield Finding(
         "high",
-        f"{_some(rows, total)} have empty files",
+        f"{rows.height:,} of {count_in_words(total, 'scan')} have empty files",
         f"{files} of 0 bytes. First of these scans: {rows['scan_number'].sort()[0]}.",
-    )
-
-
-def _files_too_old(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    yield Finding(
-        "medium",
-        f"{_some(rows, total)} have files older than the scan",
-        f"The files were written before the first receiver time. First of these scans: "
-        f"{rows['scan_number'].sort()[0]}.",
     )
 
 
@@ -154,15 +134,12 @@ _NO_STATUS: Final = (
     "no receiver status was harvested of them (4dstem_rec_status_*.json, or a table of receiver "
     "times)"
 )
-_SEVERAL: Final = "a receiver that was alone in all its scans: harvest the statuses of all four"
 
 RULES: Final = (
-    _rule(
+    _on_receivers(
         name="ncem.wrong_zone",
         doc="A receiver that stamps local time as UTC, or the reverse, is hours from the others; "
         "with its time a scan of seconds would take hours.",
-        view="ncem.clock_check",
-        settings={"per": "receiver"},
         where="n_zone > 0",
         columns=("receiver", "zone_offset_s", "n_zone", "n", "median_offset_s"),
         judge=_wrong_zone,
@@ -174,14 +151,11 @@ RULES: Final = (
         "the majority of receivers",
         denominator="takes that it and another receiver reported",
         judged="receivers that reported a scan together with others; scan 0 is left out",
-        unable=_SEVERAL,
     ),
-    _rule(
+    _on_receivers(
         name="ncem.clocks_apart",
         doc="A receiver whose clock differs from the others' shifts every time that starts or "
         "ends with it, so a comparison of methods may compare clocks.",
-        view="ncem.clock_check",
-        settings={"per": "receiver"},
         among="coalesce(n_zone, 0) * 2 <= n",
         where="abs(median_offset_s) > {seconds}",
         columns=("receiver", "median_offset_s", "n", "n_beyond", "suggested_clock_offset_s"),
@@ -192,17 +166,21 @@ RULES: Final = (
         numerator="median of a receiver's time minus the median of all receivers of the scan, s",
         judged="receivers that reported a scan together with others and whose zone is right in at "
         "least half of them; scan 0 is left out",
-        unable=_SEVERAL,
         thresholds={"seconds": Threshold(2, "seconds from the median of all receivers")},
     ),
-    _rule(
+    _on_clocks(
         name="ncem.scans_apart",
         doc="Scans whose receivers' times disagree: a late receiver or a stepping clock.",
-        view="ncem.clock_check",
         among="scan_number <> 0",
         where="clock_spread_s > {seconds}",
         columns=("scan_number", "take", "clock_spread_s", "worst_receiver", "worst_offset_s"),
-        judge=_scans_apart,
+        judge=partial(
+            _scans,
+            by="clock_spread_s",
+            largest=True,
+            headline="{some}: receivers disagree by more than {seconds:g} s",
+            detail="Largest difference: {clock_spread_s:.3g} s, in scan {scan_number}.",
+        ),
         advice="Look at the worst receiver of each scan; where it is always the same one, its "
         "clock is wrong, else the receiver was busy or started late.",
         reference="receivers learn of a scan at the same moment; the study's own limit is 2 s",
@@ -212,14 +190,18 @@ RULES: Final = (
         unable="a scan of which fewer than two statuses are there: harvest those of all receivers",
         thresholds={"seconds": Threshold(2, "seconds between the first and the last receiver")},
     ),
-    _rule(
+    _on_clocks(
         name="ncem.receivers_missing",
         doc="A scan without the status of some receiver may have begun earlier than it seems.",
-        view="ncem.clock_check",
         among="scan_number <> 0",
         where="receivers < {receivers}",
         columns=("scan_number", "take", "receivers", "first_receiver_time"),
-        judge=_receivers_missing,
+        judge=partial(
+            _scans,
+            by="receivers",
+            headline="{some} have fewer than {receivers:g} receiver statuses",
+            detail="Fewest: {receivers}. First and last times of these scans may be missing.",
+        ),
         advice="Harvest the status files of all receivers, or leave these scans out.",
         reference="the 4D Camera has four receivers",
         numerator="scans with statuses of fewer receivers than the detector has",
@@ -228,11 +210,9 @@ RULES: Final = (
         unable="nothing: each of these scans has a status",
         thresholds={"receivers": Threshold(4, "receivers that the detector has")},
     ),
-    _rule(
+    _on_scans(
         name="ncem.scans_lost",
         doc="Scans that the study has, without the files that their method leaves.",
-        view="ncem.failed_scans",
-        settings=_ALL_SCANS,
         among="scan_number <> 0 and method is not null",
         where="lost",
         columns=("scan_number", "take", "method", "missing", "n_method", "first_receiver_time"),
@@ -250,15 +230,19 @@ RULES: Final = (
             "share": Threshold(0.01, "share of a method's scans from which it is a high finding")
         },
     ),
-    _rule(
+    _on_scans(
         name="ncem.scans_stopped",
         doc="Scans of which a receiver did not get to the end.",
-        view="ncem.failed_scans",
-        settings=_ALL_SCANS,
         among="scan_number <> 0 and receivers is not null",
         where="progress < {percent}",
         columns=("scan_number", "take", "progress", "receivers", "first_receiver_time"),
-        judge=_scans_stopped,
+        judge=partial(
+            _scans,
+            by="progress",
+            headline="{some} did not reach {percent:g} %",
+            detail="They stopped early, or still ran when they were harvested. Lowest: "
+            "{progress:.3g} %, scan {scan_number}.",
+        ),
         advice="Harvest again when all scans have ended; one that stays below was aborted, or a "
         "receiver lost data of it: take it again.",
         reference="the key progress of receiver statuses, in percent",
@@ -269,11 +253,9 @@ RULES: Final = (
         "(4dstem_rec_status_*.json)",
         thresholds={"percent": Threshold(100, "percent at which a scan is complete")},
     ),
-    _rule(
+    _on_scans(
         name="ncem.empty_files",
         doc="Data or HDF5 files without a byte: the scan is not in them.",
-        view="ncem.failed_scans",
-        settings=_ALL_SCANS,
         among="scan_number <> 0 and (data_files > 0 or h5_files > 0)",
         where="empty_files > 0",
         columns=("scan_number", "take", "empty_files", "data_files", "h5_files"),
@@ -286,15 +268,19 @@ RULES: Final = (
         judged="scans with a data or HDF5 file; scan 0 is left out",
         unable="CSV tables of file times say no sizes: harvest the directories of the files",
     ),
-    _rule(
+    _on_scans(
         name="ncem.files_too_old",
         doc="Files from before their scan began: a wrong clock, or a scan number used again.",
-        view="ncem.failed_scans",
-        settings=_ALL_SCANS,
         among="scan_number <> 0 and (last_written is not null or write_time is not null)",
         where="early",
         columns=("scan_number", "take", "first_receiver_time", "last_written", "write_time"),
-        judge=_files_too_old,
+        judge=partial(
+            _scans,
+            by="scan_number",
+            headline="{some} have files older than the scan",
+            detail="The files were written before the first receiver time. First of these scans: "
+            "{scan_number}.",
+        ),
         advice="See ncem.clock_check for the receivers' clocks; give what the files' clock lacks "
         "(--set ncem.clock_offset.ncem=..., .nersc=...).",
         reference="data are written after the receivers heard of the scan",

@@ -34,13 +34,8 @@ def throughput_plot(rows: pl.DataFrame, sizes: list[str]) -> Plot | None:
 
     rows: included durations, with outliers, by size and method in order of scans or jobs.
     """
-    known = rates(rows)
-    groups = [
-        (sizes.index(size), method, values)
-        for size in sizes
-        for method in LABELS
-        if (values := _of(known, size, method))
-    ]
+    by_group = rates(rows).group_by("size", "method", maintain_order=True).agg("gib_per_s")
+    groups = sorted((sizes.index(size), *group) for size, *group in by_group.iter_rows())
     if not groups:
         return None
 
@@ -89,11 +84,6 @@ def _draw(figure: Any, groups: list[tuple[int, str, list[float]]], sizes: list[s
     axes.set_xlabel("scan size (positions); within a size, scans or jobs in their order")
     axes.set_ylabel("throughput (GiB/s)")
     legend(figure)
-
-
-def _of(known: pl.DataFrame, size: str, method: str) -> list[float]:
-    mine = (pl.col("size") == size) & (pl.col("method") == method)
-    return known.filter(mine)["gib_per_s"].to_list()
 
 
 SHOWN: Final = 40

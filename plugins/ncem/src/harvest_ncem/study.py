@@ -28,9 +28,9 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
 
 import attrs
 
@@ -42,6 +42,8 @@ T = TypeVar("T")
 
 Method: TypeAlias = Literal["streaming", "file_transfer"]
 METHODS: tuple[Method, ...] = ("streaming", "file_transfer")
+Missing: TypeAlias = Literal["exclude", "include"]
+MISSING: tuple[Missing, ...] = ("exclude", "include")
 
 _SIZE = re.compile(r"(\d+)(?:\s*[x_×]\s*(\d+))?")
 
@@ -105,7 +107,7 @@ class Study:
     pixels: tuple[int, int] = (576, 576)
     bytes_per_pixel: int = 2
     max_elapsed_s: float | None = None
-    missing_elapsed: Literal["exclude", "include"] = "exclude"
+    missing_elapsed: Missing = "exclude"
     jobs: JobFilter = JobFilter()
     clock_threshold_s: float = 2.0
     path: str | None = None
@@ -146,8 +148,7 @@ def load_study(path: str | Path | Study | None) -> Study:
     except UnicodeDecodeError as error:
         raise ConfigError("not UTF-8 text", where=str(file), remedy="give a TOML file") from error
     try:
-        top = _Table(tomllib.loads(text), "")
-        return _study(top, str(file))
+        return _study(tomllib.loads(text), str(file))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(
             f"not valid TOML: {error}", where=str(file), remedy="correct the file"
@@ -158,123 +159,6 @@ def load_study(path: str | Path | Study | None) -> Study:
 
 class _WrongKeyError(ValueError):
     """Error for a key of the study that is unknown or has a wrong value."""
-
-
-class _Table:
-    """A TOML table whose keys are removed one by one; remaining keys are errors."""
-
-    def __init__(self, values: object, name: str):
-        if not isinstance(values, dict):
-            raise _WrongKeyError(f"{name} must be a table")
-        self.values = dict(values)
-        self.name = name
-
-    def full(self, key: str) -> str:
-        return f"{self.name}.{key}" if self.name else key
-
-    def take(self, key: str, convert: Callable[[Any], T], default: T) -> T:
-        return self.need(key, convert) if key in self.values else default
-
-    def need(self, key: str, convert: Callable[[Any], T]) -> T:
-        if key not in self.values:
-            raise _WrongKeyError(f"{self.full(key)} is missing")
-        try:
-            return convert(self.values.pop(key))
-        except (ValueError, TypeError) as error:
-            raise _WrongKeyError(f"{self.full(key)}: {error}") from error
-
-    def table(self, key: str) -> _Table:
-        return _Table(self.values.pop(key, {}), self.full(key))
-
-    def done(self, known: str) -> None:
-        for key in self.values:
-            raise _WrongKeyError(f"{self.full(key)} is unknown; known are {known}")
-
-
-def _study(top: _Table, path: str) -> Study:
-    head = top.table("study")
-    name = head.take("name", _text, "")
-    head.done("name")
-    detector = top.table("detector")
-    pixels = detector.take("pixels", _pair, (576, 576))
-    bytes_per_pixel = detector.take("bytes_per_pixel", _count, 2)
-    detector.done("pixels, bytes_per_pixel")
-    transfer = top.table("file_transfer")
-    clocks = top.table("clock_check")
-    study = Study(
-        name=name,
-        path=path,
-        pixels=pixels,
-        bytes_per_pixel=bytes_per_pixel,
-        max_elapsed_s=transfer.take("max_elapsed", _duration, None),
-        missing_elapsed=transfer.take("missing_elapsed", _missing, "exclude"),
-        jobs=JobFilter(
-            name_contains=transfer.take("name_contains", _text, None),
-            qos_contains=transfer.take("qos_contains", _text, None),
-            req_nodes=transfer.take("req_nodes", _count, None),
-            exit_code=transfer.take("exit_code", _count, None),
-        ),
-        clock_threshold_s=clocks.take("threshold", _positive, 2.0),
-        ranges=_ranges(top.values.pop("range", [])),
-    )
-    transfer.done("max_elapsed, missing_elapsed, name_contains, qos_contains, req_nodes, exit_code")
-    clocks.done("threshold")
-    sizes = top.table("sizes")
-    found: dict[str, Size] = {}
-    for key in list(sizes.values):
-        size = _size(sizes.table(key), key, study)
-        if size.name in found:
-            raise _WrongKeyError(f"sizes.{key}: {size.name} is described twice")
-        found[size.name] = size
-    top.done("study, detector, file_transfer, clock_check, sizes, range")
-    return attrs.evolve(study, sizes=found)
-
-
-def _size(table: _Table, key: str, study: Study) -> Size:
-    try:
-        name = size_name(key)
-    except ValueError as error:
-        raise _WrongKeyError(f"sizes: {error}") from error
-    save = table.table("subtract_save_time")
-    given = bool(save.values)
-    real = save.need("real", _positive) if given else None
-    blank = save.need("blank", _positive) if given else None
-    save.done("real, blank")
-    size = Size(
-        name=name,
-        data_gb=table.take("data_gb", _positive_number, study.volume_gb(name)),
-        save_real_s=real,
-        save_blank_s=blank,
-        offload_s=table.take("offload", _duration, None),
-    )
-    table.done("data_gb, subtract_save_time, offload")
-    return size
-
-
-def _ranges(values: object) -> tuple[Range, ...]:
-    if not isinstance(values, list):
-        raise _WrongKeyError("range must be an array of tables; write [[range]]")
-    found: list[Range] = []
-    for number, value in enumerate(values, 1):
-        table = _Table(value, f"range {number}")
-        first, last = table.need("scans", _pair)
-        if first > last:
-            raise _WrongKeyError(f"range {number}.scans: {first} comes after {last}")
-        made = Range(
-            size=table.need("size", size_name),
-            method=table.need("method", _method),
-            first=first,
-            last=last,
-        )
-        table.done("size, method, scans")
-        for other in found:
-            if other.method == made.method and first <= other.last and other.first <= last:
-                raise _WrongKeyError(
-                    f"range {number}: scans {first} to {last} overlap those of another range "
-                    f"for {made.method}, {other.first} to {other.last}"
-                )
-        found.append(made)
-    return tuple(found)
 
 
 def _text(value: object) -> str:
@@ -315,13 +199,117 @@ def _positive_number(value: object) -> float:
     return float(value)
 
 
-def _method(value: Any) -> Method:
-    if value not in METHODS:
-        raise ValueError(f"{value!r} is not one of {', '.join(METHODS)}")
-    return cast("Method", value)
+def _among(words: tuple[T, ...]) -> Callable[[Any], T]:
+    def check(value: Any) -> T:
+        if value not in words:
+            raise ValueError(f"{value!r} is not one of {', '.join(map(str, words))}")
+        return cast("T", value)
+
+    return check
 
 
-def _missing(value: Any) -> Literal["exclude", "include"]:
-    if value not in ("exclude", "include"):
-        raise ValueError(f"{value!r} is neither exclude nor include")
-    return cast("Literal['exclude', 'include']", value)
+Checks: TypeAlias = Mapping[str, Callable[[Any], Any]]
+"""Functions that check and convert the values of a table, by key."""
+
+_FILTERS: Final[Checks] = {
+    "name_contains": _text,
+    "qos_contains": _text,
+    "req_nodes": _count,
+    "exit_code": _count,
+}
+_TABLES: Final[Mapping[str, Checks]] = {
+    "study": {"name": _text},
+    "detector": {"pixels": _pair, "bytes_per_pixel": _count},
+    "file_transfer": {"max_elapsed": _duration, "missing_elapsed": _among(MISSING), **_FILTERS},
+    "clock_check": {"threshold": _positive},
+}
+_KNOWN: Final = (*_TABLES, "sizes", "range")
+_RENAMED: Final = {"max_elapsed": "max_elapsed_s", "threshold": "clock_threshold_s"}
+_OF_SIZE: Final[Checks] = {
+    "data_gb": _positive_number,
+    "subtract_save_time": lambda table: table,
+    "offload": _duration,
+}
+_SAVE: Final[Checks] = {"real": _positive, "blank": _positive}
+_RANGE: Final[Checks] = {"size": size_name, "method": _among(METHODS), "scans": _pair}
+
+
+def _checked(
+    values: object, name: str, checks: Checks, needed: Collection[str] = ()
+) -> dict[str, Any]:
+    """Convert the values of a table; raise an error for a wrong, unknown or missing key."""
+    if not isinstance(values, dict):
+        raise _WrongKeyError(f"{name} must be a table")
+    for key in needed:
+        if key not in values:
+            raise _WrongKeyError(f"{name}.{key} is missing")
+    found = {}
+    for key, value in values.items():
+        if key not in checks:
+            raise _WrongKeyError(f"{name}.{key} is unknown; known are {', '.join(checks)}")
+        try:
+            found[key] = checks[key](value)
+        except (ValueError, TypeError) as error:
+            raise _WrongKeyError(f"{name}.{key}: {error}") from error
+    return found
+
+
+def _study(top: dict[str, Any], path: str) -> Study:
+    for key in top:
+        if key not in _KNOWN:
+            raise _WrongKeyError(f"{key} is unknown; known are {', '.join(_KNOWN)}")
+    given: dict[str, Any] = {}
+    for name, checks in _TABLES.items():
+        given |= _checked(top.get(name, {}), name, checks)
+    filters = {key: given.pop(key) for key in _FILTERS if key in given}
+    study = Study(
+        path=path,
+        jobs=JobFilter(**filters),
+        ranges=_ranges(top.get("range", [])),
+        **{_RENAMED.get(key, key): value for key, value in given.items()},
+    )
+    return attrs.evolve(study, sizes=_sizes(top.get("sizes", {}), study))
+
+
+def _sizes(values: Any, study: Study) -> dict[str, Size]:
+    found: dict[str, Size] = {}
+    if not isinstance(values, dict):
+        raise _WrongKeyError("sizes must be a table")
+    for key, table in values.items():
+        try:
+            name = size_name(key)
+        except ValueError as error:
+            raise _WrongKeyError(f"sizes: {error}") from error
+        if name in found:
+            raise _WrongKeyError(f"sizes.{key}: {name} is described twice")
+        size = _checked(table, f"sizes.{key}", _OF_SIZE)
+        save = size.pop("subtract_save_time", {})
+        save = _checked(save, f"sizes.{key}.subtract_save_time", _SAVE, _SAVE if save else ())
+        found[name] = Size(
+            name=name,
+            data_gb=size.get("data_gb", study.volume_gb(name)),
+            save_real_s=save.get("real"),
+            save_blank_s=save.get("blank"),
+            offload_s=size.get("offload"),
+        )
+    return found
+
+
+def _ranges(values: object) -> tuple[Range, ...]:
+    if not isinstance(values, list):
+        raise _WrongKeyError("range must be an array of tables; write [[range]]")
+    found: list[Range] = []
+    for number, value in enumerate(values, 1):
+        given = _checked(value, f"range {number}", _RANGE, _RANGE)
+        first, last = given.pop("scans")
+        if first > last:
+            raise _WrongKeyError(f"range {number}.scans: {first} comes after {last}")
+        made = Range(first=first, last=last, **given)
+        for other in found:
+            if other.method == made.method and first <= other.last and other.first <= last:
+                raise _WrongKeyError(
+                    f"range {number}: scans {first} to {last} overlap those of another range "
+                    f"for {made.method}, {other.first} to {other.last}"
+                )
+        found.append(made)
+    return tuple(found)

@@ -7,6 +7,7 @@ is a line.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from harvest_toolkit.headless import misfit
 from .config import NcemConfig
 from .headers import LAST_WRITTEN, ORDERS, Table, recognise
 from .records import DataFile, ReceiverStatus
-from .times import ZoneCounts, parse_times
+from .times import parse_times, zone_notes
 
 EMPTY_CELL = "receiver or file without a time"
 BLANK_LINE = "blank line"
@@ -57,13 +58,13 @@ def read_table(
 class _TableReader:
     """Reader of one table, block by block.
 
-    zones: counts of zones in all blocks, for one note each.
+    zones: numbers of times for ``zone_notes``, in all blocks.
     """
 
     table: Table
     config: NcemConfig
     ctx: ReadContext
-    zones: ZoneCounts = attrs.field(factory=ZoneCounts)
+    zones: Counter[str] = attrs.field(factory=Counter)
 
     def read(
         self, path: Path
@@ -90,7 +91,7 @@ class _TableReader:
             else:
                 yield from self._files(lines, "datetime", "h5", site="nersc")
             self.ctx.advance(block.read_bytes)
-        for note in self.zones.notes(self.config.timezone):
+        for note in zone_notes(self.zones, self.config.timezone):
             self.ctx.note(note)
 
     def _account(self, block: Block) -> None:
@@ -184,13 +185,8 @@ class _TableReader:
         self.ctx.read(cells.height)
         full = cells.filter(~pl.col("text").str.to_lowercase().is_in(["", "null", "nan", "nat"]))
         self.ctx.filtered(cells.height - full.height, EMPTY_CELL)
-        parsed = parse_times(full["text"], self.config.timezone)
-        self.zones += parsed.zones
-        full = full.with_columns(
-            parsed.times.alias("time"),
-            parsed.undecided.alias("undecided"),
-            parsed.reasons.alias("reason"),
-        )
+        full, zones = parse_times(full, self.config.timezone)
+        self.zones += zones
         for row in full.filter(pl.col("reason").is_not_null()).iter_rows(named=True):
             self.ctx.reject(
                 row["text"],

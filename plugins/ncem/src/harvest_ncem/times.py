@@ -7,7 +7,9 @@ time that occurs twice is read as the first occurrence.
 
 from __future__ import annotations
 
-import attrs
+from collections import Counter
+from collections.abc import Iterator
+
 import numpy as np
 import polars as pl
 
@@ -18,49 +20,15 @@ from harvest_toolkit.frames import first_text
 from .headers import MOMENT
 
 
-@attrs.frozen
-class ZoneCounts:
-    """Numbers of times with a repeated zone offset, without one, or in a repeated hour."""
+def parse_times(rows: pl.DataFrame, zone: str) -> tuple[pl.DataFrame, Counter[str]]:
+    """Parse the column ``text``, without nulls; ``zone``: IANA zone of times without an offset.
 
-    doubled: int = 0
-    naive: int = 0
-    ambiguous: int = 0
-
-    def __add__(self, other: ZoneCounts) -> ZoneCounts:
-        return ZoneCounts(
-            self.doubled + other.doubled,
-            self.naive + other.naive,
-            self.ambiguous + other.ambiguous,
-        )
-
-    def notes(self, zone: str) -> list[str]:
-        """Describe the counts for the user, most general first."""
-        said = (
-            (self.naive, f"without a zone read as {zone} (setting ncem.timezone)"),
-            (self.doubled, "had the zone offset doubled; it was taken once"),
-        )
-        notes = [f"{count_in_words(number, 'time')} {what}" for number, what in said if number]
-        return notes + ([undecided_note(self.ambiguous, zone)] if self.ambiguous else [])
-
-
-@attrs.frozen
-class ParsedTimes:
-    """The result of parsing a column of texts; all series have its length.
-
-    times: timestamps (us, UTC); null if there is a reason.
+    Returns the rows with these columns, and the numbers of times for ``zone_notes``.
+    time: timestamps (us, UTC); null if there is a reason.
     undecided: whether the time may also be the second occurrence of the local time.
-    reasons: why a text could not be parsed; null if it could.
+    reason: why a text could not be parsed; null if it could.
     """
-
-    times: pl.Series
-    undecided: pl.Series
-    reasons: pl.Series
-    zones: ZoneCounts
-
-
-def parse_times(texts: pl.Series, zone: str) -> ParsedTimes:
-    """Parse a column of texts without nulls; ``zone``: IANA zone of times without an offset."""
-    frame = _with_parts(texts).with_columns(
+    frame = _with_parts(rows["text"]).with_columns(
         naive=pl.when(pl.col("offset").is_null()).then("local"),
         is_doubled=pl.col("second").is_not_null() & (pl.col("offset") == pl.col("second")),
     )
@@ -74,36 +42,40 @@ def parse_times(texts: pl.Series, zone: str) -> ParsedTimes:
         .with_columns(time=pl.when(pl.col("reason").is_null()).then(instant))
     )
     counts = frame.filter(pl.col("reason").is_null()).select(
-        pl.col("is_doubled").sum(), pl.col("naive").count(), pl.col("twice").sum()
+        doubled=pl.col("is_doubled").sum(),
+        naive=pl.col("naive").count(),
+        twice=pl.col("twice").sum(),
     )
-    return ParsedTimes(frame["time"], frame["twice"], frame["reason"], ZoneCounts(*counts.row(0)))
+    parsed = frame.select("time", "reason", undecided="twice")
+    return rows.hstack(parsed), Counter(counts.row(0, named=True))
+
+
+def zone_notes(counts: Counter[str], zone: str) -> Iterator[str]:
+    """Describe times without a zone offset, with a repeated one, or in a repeated hour."""
+    if counts["naive"]:
+        times = count_in_words(counts["naive"], "time")
+        yield f"{times} without a zone read as {zone} (setting ncem.timezone)"
+    if counts["doubled"]:
+        times = count_in_words(counts["doubled"], "time")
+        yield f"{times} had the zone offset doubled; it was taken once"
+    if counts["twice"]:
+        yield undecided_note(counts["twice"], zone)
 
 
 def _with_parts(texts: pl.Series) -> pl.DataFrame:
     """Split texts into columns, with ``local`` (date and time of day) and ``shift`` (minutes)."""
-    part = pl.col("text").str.extract_groups(MOMENT).struct
     # drop digits beyond microseconds, the resolution of the records
-    micros = pl.col("fraction").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64)
+    micros = pl.col("fraction").fill_null("").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64)
     seconds = (pl.col("date") + "T" + pl.col("clock")).str.to_datetime(
         "%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False
     )
-    return (
-        pl.DataFrame({"text": texts.cast(pl.String)})
-        .with_columns(
-            part.field("1").alias("date"),
-            part.field("2").alias("clock"),
-            part.field("3").fill_null("").alias("fraction"),
-            part.field("4").alias("offset"),
-            part.field("5").alias("second"),
-        )
-        .with_columns(
-            local=seconds + pl.duration(microseconds=micros), shift=_minutes(pl.col("offset"))
-        )
+    parts = texts.cast(pl.String).str.extract_groups(MOMENT).struct.unnest()
+    return parts.with_columns(
+        local=seconds + pl.duration(microseconds=micros), shift=_minutes(pl.col("offset"))
     )
 
 
 def _reason(zone: str) -> pl.Expr:
-    """Return why a text is invalid; null if it is valid."""
     no_local = pl.col("local").is_null()
     skipped = f"a local time that does not exist in {zone}, where the clocks skipped it"
     return first_text(

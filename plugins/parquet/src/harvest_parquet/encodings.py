@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,31 +19,23 @@ FEW = 1 / 4
 """A column has few values if at most this fraction of the sampled values is distinct."""
 
 
-@attrs.frozen
-class Encodings:
-    """Paths of columns with a dictionary, and column path -> encoding of others."""
+def choose(table: pa.Table) -> dict[str, Any]:
+    """Choose encodings for data similar to that of ``table``.
 
-    dictionary: list[str]
-    other: dict[str, str]
-
-    def options(self) -> dict[str, Any]:
-        """Return the encodings as keyword arguments of ``pyarrow.parquet.ParquetWriter``."""
-        return {"use_dictionary": self.dictionary, "column_encoding": self.other}
-
-
-def choose(table: pa.Table) -> Encodings:
-    """Choose encodings for data similar to that of ``table``."""
-    chosen = Encodings([], {})
+    Returns them as keyword arguments of ``pyarrow.parquet.ParquetWriter``.
+    """
+    dictionary: list[str] = []
+    other: dict[str, str] = {}
     for field, column in zip(table.schema, _sample(table).columns, strict=True):
         for path, values in _leaves(field.name, column.combine_chunks()):
             kind = values.type
             if pa.types.is_dictionary(kind) or _few_values(values):
-                chosen.dictionary.append(path)
+                dictionary.append(path)
             elif pa.types.is_integer(kind) or pa.types.is_timestamp(kind):
-                chosen.other[path] = "DELTA_BINARY_PACKED"
+                other[path] = "DELTA_BINARY_PACKED"
             elif pa.types.is_floating(kind):
-                chosen.other[path] = "BYTE_STREAM_SPLIT"
-    return chosen
+                other[path] = "BYTE_STREAM_SPLIT"
+    return {"use_dictionary": dictionary, "column_encoding": other}
 
 
 def _sample(table: pa.Table) -> pa.Table:

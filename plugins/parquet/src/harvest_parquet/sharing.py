@@ -226,7 +226,6 @@ def _stem(members: Sequence[_Member], content: str) -> str:
 
 
 def _describe(path: Path, record_type: str, rows: int) -> PartFile:
-    """Flush a file to disk and describe it."""
     size, digest = flush(path)
     return PartFile(
         path=path.name, record_type=record_type, rows=rows, size_bytes=size, sha256=digest

@@ -96,7 +96,7 @@ class ParquetFile:
             # with few rows, the choice of encodings costs more than it saves
             few = table.num_rows <= FEW_ROWS
             chosen = {"use_dictionary": False, "write_page_index": False}
-            options = {**self.options, **(chosen if few else choose(table).options())}
+            options = {**self.options, **(chosen if few else choose(table))}
             self._writer = pq.ParquetWriter(self.path, self.schema, **options)
         if table.num_rows:
             self._writer.write_table(table, row_group_size=table.num_rows)

@@ -1,4 +1,4 @@
-"""``python -m harvest_cluster.batch status|wait|cancel DIRECTORY``: how far it is, and its end."""
+"""``python -m harvest_cluster.batch status|wait|cancel DIRECTORY``: follow or cancel jobs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _print(job: JobStatus) -> None:
 
 
 def main() -> int:
-    """Call a command; errors become one line and an exit code."""
+    """Run a command; print an error as one line, and return the exit code."""
     try:
         return int(app(standalone_mode=False) or 0)
     except HarvestError as error:

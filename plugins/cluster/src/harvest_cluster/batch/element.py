@@ -23,8 +23,6 @@ from .files import JOB, STATE, read, write
 
 
 class _ArrayTask:
-    """A running array task."""
-
     def __init__(self, directory: Path):
         self.directory = directory
         self.job = read(directory / JOB)

@@ -1,14 +1,14 @@
 """The files of a batch: ``<directory>/<label>/`` for each of its jobs.
 
-| path | holds |
+| path | contents |
 |---|---|
-| ``script.sh`` | what sbatch got |
+| ``script.sh`` | script given to sbatch |
 | ``job.json`` | name, working directory and command lines |
-| ``submitted.json`` | each submission: Slurm's job id and, of an array, the tasks in it |
-| ``state/<number>.json`` | how far the command of that number is, written by its task |
-| ``log/`` | what the tasks printed |
+| ``submitted.json`` | each submission: Slurm's job id and, for an array, its tasks |
+| ``state/<number>.json`` | state of the command of that number, written by its task |
+| ``log/`` | output of the tasks |
 
-JSON is written in ASCII, so that names that are not text survive.
+JSON is written in ASCII, so that names that are not valid text are kept.
 """
 
 from __future__ import annotations

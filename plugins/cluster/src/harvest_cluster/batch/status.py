@@ -26,7 +26,7 @@ class CommandStatus:
     state: ``pending``, ``running``, ``done`` or ``failed``.
     active: whether its task still waits or runs in Slurm.
     exit_code, signal: how the command ended, if recorded.
-    reason: why the command waits or failed, in words; "" if there is no reason.
+    reason: why the command waits or failed, in words; "" if unknown.
     host: host on which the command last ran.
     """
 

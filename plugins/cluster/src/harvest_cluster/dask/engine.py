@@ -140,7 +140,6 @@ class ClusterTasks:
             self._stop()
 
     def _stop(self) -> None:
-        """Cancel the submitted tasks."""
         if self.topic is not None and self.client.status == "running":
             self.client.unsubscribe_topic(self.topic)
         if self.given and self.client.status == "running":
@@ -229,15 +228,14 @@ class ClusterTasks:
             self.threads = sum(self.client.nthreads().values())
         if self.threads:
             self.seen = self.looked
-        elif self.looked - self.seen > self.config.timeout and not self._may_wait():
+        elif self.looked - self.seen > self.config.timeout and (
+            # Slurm jobs may wait long before they start
+            self.config.existing or self.config.cluster != "slurm"
+        ):
             raise HarvestError(
                 f"the Dask cluster has had no worker for {self.config.timeout:.0f} s",
                 remedy="start workers, or raise dask.timeout; finished partitions are kept",
             )
-
-    def _may_wait(self) -> bool:
-        """Return whether workers are Slurm jobs, which may wait long before they start."""
-        return not self.config.existing and self.config.cluster == "slurm"
 
     def _require_connection(self) -> None:
         if self.client.status not in ("running", "connecting"):

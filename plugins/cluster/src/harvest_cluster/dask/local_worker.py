@@ -40,13 +40,13 @@ def local_workers(
     options: of Dask's nanny.
     Raises HarvestError if a worker cannot start.
     """
-    # what a worker needs of certificates, by the names that Dask's Security has for it
+    # a worker's certificates, by their names in Dask's Security
     names = ("tls_ca_file", "tls_worker_cert", "tls_worker_key") if security is not None else ()
     given = {name: getattr(security, name) for name in names}
     message = (scheduler, given, dict(config), options)
     workers: list[_Worker] = []
     try:
-        # one by one, so that those that run are known when the next cannot be started
+        # one by one, so that started workers are stopped if a later one cannot start
         workers.extend(_Worker() for _ in range(count))
         for worker in workers:
             worker.send(message)
@@ -61,11 +61,11 @@ def local_workers(
 
 
 class _Worker:
-    """A worker, seen from the process that starts it."""
+    """A worker, as the parent process sees it."""
 
     def __init__(self) -> None:
         self.connection, theirs = multiprocessing.Pipe()
-        # it is in this process group, and no Ctrl-C is for it
+        # the worker is in this process group, but must not receive Ctrl-C
         with theirs, interrupt.kept_here():
             self.process = subprocess.Popen(
                 [*interpreter("harvest_cluster.dask.local_worker"), str(theirs.fileno())],
@@ -74,7 +74,7 @@ class _Worker:
             )
 
     def send(self, message: Any) -> None:
-        # one that is lost is noticed when its answer is waited for
+        # wait_until_ready reports a lost worker
         with contextlib.suppress(ConnectionError):
             self.connection.send(message)
 
@@ -93,7 +93,7 @@ class _Worker:
         try:
             self.process.wait(_END_S)
         except subprocess.TimeoutExpired:
-            self.process.kill()  # what it has started ends with it
+            self.process.kill()  # its child processes end with it
             self.process.wait()
 
 
@@ -102,15 +102,15 @@ def main(descriptor: int) -> None:
 
     descriptor: file descriptor of the connection.
     """
-    # multiprocessing, which the nanny starts workers by, lets Ctrl-C through again when it starts
-    # its tracker; to ignore it is not enough for polars, which takes it while it works
+    # block Ctrl-C after starting the tracker of multiprocessing, which the nanny uses: its start
+    # unblocks the signal; ignoring it is not enough, since polars handles it while it computes
     resource_tracker.ensure_running()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     connection = Connection(descriptor)
     scheduler, security, config, options = connection.recv()
     dask, distributed = map(importlib.import_module, ("dask", "distributed"))
     dask.config.set(config)
-    # that a worker ended is nothing to report, and why it failed is raised where it was started
+    # the parent process raises the errors of a worker, and its end needs no report
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     if security:
         options["security"] = distributed.Security(require_encryption=True, **security)

@@ -26,10 +26,13 @@ from harvest import UsageError
 from .definition import METRICS, Aggregation
 from .groupings import GROUPINGS, NO_DIRECTORY, Setting
 from .on_polars import PolarsRows
-from .scans import LATEST, Counts, Extent, Rows, Scan, Step, Untimed, label_of, pick
+from .scans import LATEST, Counts, Extent, Rows, Scan, Step, label_of, pick
 
 IDENTITY = ("inode", "generation", "snapshot_id")
 """Columns that identify an object within a scan."""
+
+CANDIDATE: Final = (pl.col("nlink").is_null() | (pl.col("nlink") > 1)) & NO_DIRECTORY
+"""Test whether a row may be one of several paths of an object."""
 
 LEAST_INODES = 4_000_000
 """Minimum number of inodes counted in one pass; each takes about 64 bytes."""
@@ -59,8 +62,8 @@ def list_scans(rows: Rows) -> list[Scan]:
     scans = [Scan(label_of(time), time, None, count) for time, count in timed]
     if not counts["scan_time"].null_count():
         return scans
-    untimed = rows.reduce(Untimed("origin")).sort("origin").iter_rows()
-    return [Scan(origin, None, origin, count) for origin, count in untimed] + scans
+    untimed = rows.reduce(Counts("origin", pl.col("scan_time").is_null())).sort("origin")
+    return [Scan(origin, None, origin, count) for origin, count in untimed.iter_rows()] + scans
 
 
 def common_root(*listings: Rows) -> str:
@@ -142,20 +145,21 @@ class Listing:
     def linked(self, columns: Sequence[str], *, everything: bool = False) -> Iterator[pl.DataFrame]:
         """Yield rows of objects that may have several paths, in portions; see ``linked_rows``."""
         known = self.found.setdefault("linked", {})
+        among = None if everything else CANDIDATE
         if everything not in known:
-            count = self.rows.reduce(Candidates(everything)).item()
+            count = int(self.rows.reduce(Counts("nlink", among))["rows"].sum())
             # an equal number of candidates means that they are the same
             same = [each for each in known.values() if each[0] == count]
-            known[everything] = same[0] if same else (count, *self._linked(count, everything))
+            known[everything] = same[0] if same else (count, *self._linked(count, among))
         _, rows, repeated = known[everything]
-        return linked_rows(rows, repeated, columns, self.budget, everything=everything)
+        return linked_rows(rows, repeated, columns, self.budget, among)
 
-    def _linked(self, count: int, everything: bool) -> tuple[Rows, pl.DataFrame]:
+    def _linked(self, count: int, among: pl.Expr | None) -> tuple[Rows, pl.DataFrame]:
         """Find repeated inodes among ``count`` candidates; also return the rows to search."""
-        repeated = repeated_inodes(self.rows, count, self.budget, everything=everything)
+        repeated = repeated_inodes(self.rows, count, self.budget, among)
         if not 0 < repeated["rows"].sum() <= MOST_KEPT:
             return self.rows, repeated
-        every = linked_rows(self.rows, repeated, _ALL, self.budget, everything=everything)
+        every = linked_rows(self.rows, repeated, _ALL, self.budget, among)
         return PolarsRows(pl.concat(every).lazy()), repeated
 
     def prepared(self, by: Sequence[str], setting: Setting) -> Setting:
@@ -196,14 +200,6 @@ class Listing:
         return task.result(sums)
 
 
-def candidate(*, everything: bool = False) -> pl.Expr:
-    """Test whether a row may be one of several paths of an object; with ``everything``, any row."""
-    if everything:
-        return pl.col("inode").is_not_null()
-    several = pl.col("nlink").is_null() | (pl.col("nlink") > 1)
-    return several & NO_DIRECTORY
-
-
 def passes_for(rows: int, *, least: int, bytes_each: int, budget: int) -> int:
     """Return the number of passes over rows.
 
@@ -216,78 +212,37 @@ def passes_for(rows: int, *, least: int, bytes_each: int, budget: int) -> int:
 
 
 @attrs.frozen
-class Candidates(Step):
-    """Step that counts the rows that may be one of several paths."""
-
-    everything: bool = False
-
-    def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        test = candidate(everything=self.everything)
-        return rows.select(test.cast(pl.Int64).sum().alias("rows"))
-
-    def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-        return pl.concat(partials)
-
-    def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
-        return partial.select(pl.col("rows").sum())
-
-
-@attrs.frozen
-class _Repeated(Counts):
-    """Step that finds repeated inodes of one share among the candidates, and counts their rows."""
-
-    share: int
-    shares: int
-    everything: bool = False
-
-    def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        rows = rows.filter(candidate(everything=self.everything))
-        if self.shares > 1:
-            rows = rows.filter(pl.col("inode") % self.shares == self.share)
-        return super().partial(rows)
-
-    def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
-        return partial.filter(pl.col("rows") > 1)
-
-
-@attrs.frozen
 class _RowsOf(Step):
-    """Step that selects the candidate rows of some inodes."""
+    """Step that selects the rows of some inodes, of candidates or of all."""
 
     inodes: pl.Series
     columns: tuple[str, ...]
-    everything: bool = False
+    among: pl.Expr | None
     # few rows: statistics and late materialisation find them fastest
     on_device: ClassVar[bool] = False
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        rows = rows.filter(candidate(everything=self.everything))
+        rows = rows if self.among is None else rows.filter(self.among)
         return rows.filter(pl.col("inode").is_in(self.inodes.implode())).select(self.columns)
 
-    def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-        return pl.concat(partials)
 
-
-def repeated_inodes(
-    rows: Rows, count: int, budget: int, *, everything: bool = False
-) -> pl.DataFrame:
+def repeated_inodes(rows: Rows, count: int, budget: int, among: pl.Expr | None) -> pl.DataFrame:
     """Find inodes that occur more than once among the candidates, and count their rows.
 
     count: number of candidates; budget: bytes of memory.
-    everything: treat every row as a candidate, whatever its link count.
+    among: test of candidates; without it, every row is one, whatever its link count.
     """
     shares = passes_for(count, least=LEAST_INODES, bytes_each=_BYTES_PER_INODE, budget=budget)
-    found = [rows.reduce(_Repeated("inode", share, shares, everything)) for share in range(shares)]
+    tests = [among]
+    if shares > 1:
+        in_share = (pl.col("inode") % shares == share for share in range(shares))
+        tests = [test if among is None else among & test for test in in_share]
+    found = [rows.reduce(Counts("inode", test, least=2)) for test in tests]
     return pl.concat(found).sort("inode")
 
 
 def linked_rows(
-    rows: Rows,
-    repeated: pl.DataFrame,
-    columns: Sequence[str],
-    budget: int,
-    *,
-    everything: bool = False,
+    rows: Rows, repeated: pl.DataFrame, columns: Sequence[str], budget: int, among: pl.Expr | None
 ) -> Iterator[pl.DataFrame]:
     """Yield rows of objects that may have several paths; a portion has all rows of its inodes.
 
@@ -302,7 +257,7 @@ def linked_rows(
     for share in range(shares):
         inodes = repeated.filter(pl.col("inode") % shares == share)["inode"]
         if len(inodes):
-            found = rows.reduce(_RowsOf(inodes, wanted, everything))
+            found = rows.reduce(_RowsOf(inodes, wanted, among))
             yield found.sort(wanted, nulls_last=True)
 
 

@@ -189,7 +189,7 @@ def _of_cgroup(root: Path) -> list[int]:
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
-        return []  # without cgroups there is no limit
+        return []  # without cgroups, memory is unlimited
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers and "memory" not in controllers.split(","):

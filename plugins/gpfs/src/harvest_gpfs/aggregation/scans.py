@@ -90,7 +90,7 @@ def pick(scans: Sequence[Scan], wish: str = LATEST) -> Scan:
         return Scan(ALL, max(times, default=None), None, sum(scan.rows for scan in scans))
     if wish == LATEST and scans[-1].time is None and len(scans) > 1:
         raise UsageError(
-            f"{len(scans)} lists have no time of their scan, so the latest is known",
+            f"{len(scans)} lists have no time of their scan, so the latest is unknown",
             remedy="harvest them with dates in their names, as scan-20260111.list; scan=all "
             + choices("takes them for parts of one scan; else name one", there),
         )
@@ -122,9 +122,9 @@ class Step(abc.ABC):
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Compute the partial result of some rows."""
 
-    @abc.abstractmethod
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-        """Combine partial results of several parts into one."""
+        """Combine partial results of several parts into one; by default all their rows."""
+        return pl.concat(partials)
 
     def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
         """Compute the result from the partial result of all rows; by default they are equal."""
@@ -143,22 +143,24 @@ class Rows(Protocol):
 
 @attrs.frozen
 class Counts(Step):
-    """Step that counts the rows of each value of a column."""
+    """Step that counts the rows of each value of a column.
+
+    among: test of the rows to count; default: all. least: minimum count of a value.
+    """
 
     by: str
+    among: pl.Expr | None = None
+    least: int = 1
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        rows = rows if self.among is None else rows.filter(self.among)
         return rows.group_by(self.by).agg(pl.len().cast(pl.Int64).alias("rows"))
 
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
         return pl.concat(partials).group_by(self.by).agg(pl.col("rows").sum())
 
-
-class Untimed(Counts):
-    """Step like ``Counts``, for the rows without scan_time."""
-
-    def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        return super().partial(rows.filter(pl.col("scan_time").is_null()))
+    def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
+        return partial.filter(pl.col("rows") >= self.least)
 
 
 @attrs.frozen

@@ -284,7 +284,6 @@ def _key_values(texts: Iterable[str] | None) -> dict[str, str]:
 
 
 def _report(result: Any, target: Path) -> int:
-    """Print the counts of a run in a few lines; return its exit code."""
     for note in result.notes:
         typer.echo(f"note: {_line(note)}")
     rows = count_in_words(result.account.written, "row")

@@ -143,7 +143,7 @@ class _Lines:
     def _time(self, step: Step, before: bytes) -> None:
         at = len(before)
         ahead = self.bytes.ahead(self.place, at + _TIME_BYTES)
-        value, size, fine = ahead.time(at, escaped=self.layout.escaped)
+        value, size, fine = ahead.time(at, escaped=self.layout.escaping.show)
         self._store(step, value)
         self.place = self.place + (at + size)
         self._keep(fine & ahead.stands(before))
@@ -181,12 +181,12 @@ class _Lines:
 
     def _real(self, step: Step, after: bytes) -> None:
         """Read decimal numbers such as 1.5E-003, which may be missing; most files have no heat."""
-        cold = _COLD[self.layout.escaped]
+        cold = _COLD[self.layout.escaping.show]
         some = np.flatnonzero(~self.bytes.stands(cold + after, self.place))
         start = self.place[some]
         end, found = self.bytes.text(start, after)
         texts = spans(self.data, start, end)
-        read = found & flags(pc.match_substring_regex(texts, _DECIMAL[self.layout.escaped]))
+        read = found & flags(pc.match_substring_regex(texts, _DECIMAL[self.layout.escaping.show]))
         plain = pc.replace_substring_regex(texts.filter(pa.array(read)), r"\+|%2[Bb]", b"")
         value = np.zeros(len(self.place))
         value[some] = np.nan
@@ -243,7 +243,7 @@ class _Lines:
         some = np.flatnonzero(fine)
         fine[some] = self._alike(tail[some], end[some], first[some], last[some])
         slash = self.data[np.maximum(tail - 1, 0)] == ord("/")
-        if self.layout.path_escaped:
+        if self.layout.escaping.path:
             slash |= (tail - start >= 3) & self.bytes.stands(b"%2F", np.maximum(tail - 3, 0))
         fine &= (size == 0) | (tail == start) | slash
         return fine

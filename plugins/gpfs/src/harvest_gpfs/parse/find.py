@@ -23,7 +23,7 @@ from harvest import SourceError
 
 from ..config import GpfsConfig, keys_of
 from .counting import is_remark
-from .layout import Layout, Show, list_layout, record_layout
+from .layout import Escaping, Layout, Show, list_layout, record_layout
 from .reference import Damaged, parse
 from .show_clause import keyed, template
 
@@ -204,15 +204,12 @@ def _candidates(
         else list_layout(show or (), end + b" ", keys, prefixed=prefixed, gap=gap)
         for (record, prefixed, gap, show, end), _ in ways.most_common(12)
     ]
-    names = ("escaped", "path_escaped", "path_escape_sure")
-    known = dict(zip(names, attrs.astuple(escaping), strict=True))
-    return [attrs.evolve(layout, **known) for layout in layouts]
+    return [attrs.evolve(layout, escaping=escaping) for layout in layouts]
 
 
 def _best(
     layouts: Sequence[Layout], lines: Sequence[bytes], where: str, config: GpfsConfig
 ) -> Layout:
-    """Return the layout that reads most lines; raise SourceError if none reads any line."""
     best, most, reason = layouts[0], 0, ""
     for layout in layouts:
         count = 0
@@ -280,20 +277,6 @@ def likeness(head: bytes) -> tuple[float, str] | None:
     form = "record format" if layout.record else "policy list"
     shown = [step.name for step in layout.steps[3:]]
     return 0.95, f"{form} with {len(shown)} values" if shown else form
-
-
-@attrs.frozen
-class Escaping:
-    """How a list is escaped.
-
-    show: SHOW is percent-encoded; path: paths are percent-encoded. Otherwise a newline is ``\\n``
-        and a backslash ``\\\\``.
-    sure: whether a setting or the list's own lines prove the value of ``path``.
-    """
-
-    show: bool
-    path: bool
-    sure: bool = True
 
 
 _ESCAPE: Final = re.compile(rb"%[0-9a-fA-F]{2}")

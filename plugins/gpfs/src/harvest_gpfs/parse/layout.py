@@ -41,6 +41,20 @@ class Step:
         return self.column is not None or self.type in (Type.TEXT, Type.COUNTED_TEXT)
 
 
+@attrs.frozen
+class Escaping:
+    """How a list is escaped.
+
+    show: SHOW is percent-encoded; path: paths are percent-encoded. Otherwise a newline is ``\\n``
+        and a backslash ``\\\\``; in the record format only after a length with a minus sign.
+    sure: whether a setting or the list's own lines prove the value of ``path``.
+    """
+
+    show: bool
+    path: bool
+    sure: bool = True
+
+
 @attrs.frozen(kw_only=True)
 class Layout:
     """The format of a list's lines.
@@ -48,9 +62,6 @@ class Layout:
     end: the bytes after the last value; then comes the path, or in the record format the line's
         end.
     record: whether this is the record format.
-    escaped: SHOW is percent-encoded; path_escaped: paths are. Otherwise a newline is ``\\n`` and a
-        backslash ``\\\\``; in the record format only after a length with a minus sign.
-    path_escape_sure: whether a setting or the list's own lines prove ``path_escaped``.
     scan_time: time of the scan, if the list or a setting states it.
     ends_with_trailer: whether lists of this kind end with ``# end rows=N``.
     """
@@ -58,20 +69,18 @@ class Layout:
     steps: tuple[Step, ...]
     end: bytes
     record: bool = False
-    escaped: bool = False
-    path_escaped: bool = False
-    path_escape_sure: bool = True
+    escaping: Escaping = Escaping(show=False, path=False)
     scan_time: datetime | None = None
     ends_with_trailer: bool = False
 
     @property
     def escape(self) -> bytes:
         """The byte that starts an escape in SHOW if no length has a minus sign; empty for none."""
-        return b"%" if self.escaped else self._unless_record
+        return b"%" if self.escaping.show else self._unless_record
 
     @property
     def path_escape(self) -> bytes:
-        return b"%" if self.path_escaped else self._unless_record
+        return b"%" if self.escaping.path else self._unless_record
 
     @property
     def _unless_record(self) -> bytes:

@@ -65,9 +65,10 @@ class Reading:
         self._to_end = to_end
         self._complete = True
         # decoded paths do not show this doubt, so the first range notes it immediately
-        if before.lines == 0 and layout.path_escaped and not layout.path_escape_sure:
+        percent, sure = layout.escaping.path, layout.escaping.sure
+        if before.lines == 0 and percent and not sure:
             ctx.note(_DOUBT[True])
-        self._doubtful = not layout.path_escaped and not layout.path_escape_sure
+        self._doubtful = not percent and not sure
 
     def tables(self, stream: Stream, block_bytes: int = _BLOCK_BYTES) -> Iterator[pa.Table]:
         """Yield the rows of all lines, about ten thousand per table."""

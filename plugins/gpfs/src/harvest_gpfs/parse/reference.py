@@ -187,7 +187,7 @@ class _Line:
 
     def _time(self, step: Step, after: bytes) -> datetime:
         found = self._match(
-            _TIME[self.layout.escaped], step, after, "time such as 2026-01-31 12:00:00"
+            _TIME[self.layout.escaping.show], step, after, "time such as 2026-01-31 12:00:00"
         )
         *parts, fraction = found.groups()
         year, month, day, hour, minute, second = map(int, parts)
@@ -201,7 +201,7 @@ class _Line:
         if self.line.startswith(after, self.place):
             return None
         sign, digits, power_sign, power = self._match(
-            _REAL[self.layout.escaped], step, after, "number such as 1.5E-003"
+            _REAL[self.layout.escaping.show], step, after, "number such as 1.5E-003"
         ).groups()
         value = float(
             digits + (b"e" + (b"-" if power_sign == b"-" else b"") + power if power else b"")

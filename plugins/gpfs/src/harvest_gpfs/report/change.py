@@ -99,7 +99,6 @@ def change(
 
 
 def _tiles(request: _Request, row: dict[str, Any], before: Scan, after: Scan) -> list[Tile]:
-    """Build tiles: growth, new and deleted data, and the user with the largest growth."""
     days = ""
     if before.time is not None and after.time is not None:
         days = f" in {(after.time - before.time).total_seconds() / 86400:,.3g} days"

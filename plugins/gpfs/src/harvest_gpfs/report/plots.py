@@ -178,7 +178,6 @@ def _drawn(values: Iterable[int | None]) -> list[float]:
 
 
 def _classes(axes: Any, labels: Sequence[str]) -> None:
-    """Label each bar with its class, and the vertical axis in bytes."""
     in_lines = [x if x.startswith("up to") else x.replace(" to ", "\nto ") for x in labels]
     axes.set_xticks(range(len(labels)), in_lines)
     axes.tick_params(axis="x", length=0, labelsize=7.5)

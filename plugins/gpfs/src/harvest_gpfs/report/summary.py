@@ -117,7 +117,6 @@ def summary(
 
 
 def _tiles(request: _Request, total: dict[str, Any]) -> list[Tile]:
-    """Build tiles: total size, cold and small data, and the owner of most data."""
     owners = request.view("gpfs.owners", **request.owned)
     parts = owners.select(sum_or_none(name) for name in ("cold_size_bytes", "small_inodes"))
     cold, small = parts.row(0)

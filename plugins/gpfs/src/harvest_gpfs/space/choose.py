@@ -25,7 +25,7 @@ from harvest.model.frames import types_of
 from harvest_toolkit.frames import fraction, known_sum, possible
 
 from ..aggregation.groupings import parse_age, parse_size, read_names, text_of
-from ..aggregation.listing import IDENTITY, Listing, candidate
+from ..aggregation.listing import CANDIDATE, IDENTITY, Listing
 from ..aggregation.on_polars import PolarsRows
 from ..aggregation.scans import label_of
 from ..views.common import INT, SUMS, TEXT, collected, frame_of, listing, objects_with, of_scan
@@ -156,7 +156,7 @@ class Choice:
         rows = frame_of(self.found).filter(self._object())
         passes = (self._place() & ~self._excluded()).alias("whole")
         wanted = [name for name in (*_OBJECTS, *IDENTITY) if name not in ("user", "paths")]
-        rows = rows.select(*dict.fromkeys(wanted), passes, candidate().alias("linked"))
+        rows = rows.select(*dict.fromkeys(wanted), passes, CANDIDATE.alias("linked"))
         fit = collected(rows.filter("whole"))
         # for objects with several paths, the other paths are needed too
         linked = fit.lazy().filter("linked").select(IDENTITY).unique()

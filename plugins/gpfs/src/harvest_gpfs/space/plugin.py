@@ -77,7 +77,6 @@ _NULL: Final = "null where there is none and some are undecided"
 
 
 def _part(prefix: str, which: str) -> tuple[Column, Column]:
-    """Declare columns of the number and bytes of objects in a part of an owner's data."""
     return (
         count(f"{prefix}_inodes", f"{which}; {_NULL}."),
         size(f"{prefix}_size_bytes", f"Logical size of {prefix}_inodes with a known size; null "

@@ -17,7 +17,7 @@ from ..aggregation.groupings import parse_size
 _KINDS: Final = {"USR": "user", "GRP": "group", "FILESET": "fileset"}
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Quota:
     """A quota in the file; number: uid or gid, if the file has it."""
 
@@ -73,19 +73,11 @@ def _of_printed(row: dict[str, str]) -> Quota:
     """Build a quota from ``-Y`` output: blocks are in KiB, and 0 means no limit."""
     soft, hard = (parse_size(f"{row[name]}K") or None for name in ("blockquota", "blocklimit"))
     soft_inodes, hard_inodes = (int(row[name]) or None for name in ("filesquota", "fileslimit"))
-    kind = _KINDS.get(row["quotatype"])
-    if kind is None:
+    if (kind := _KINDS.get(row["quotatype"])) is None:
         raise ValueError(f"the type {row['quotatype']!r} is none of {', '.join(_KINDS)}")
-    return Quota(
-        kind=kind,
-        name=row["name"],
-        number=int(row["id"]),
-        fileset=(row.get("filesetname") or None) if kind != "fileset" else None,
-        soft_bytes=soft,
-        hard_bytes=hard,
-        soft_inodes=soft_inodes,
-        hard_inodes=hard_inodes,
-    )
+    fileset = (row.get("filesetname") or None) if kind != "fileset" else None
+    number = int(row["id"])
+    return Quota(kind, row["name"], number, fileset, soft, hard, soft_inodes, hard_inodes)
 
 
 def _table(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -96,18 +88,10 @@ def _table(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _of_table(row: dict[str, str]) -> Quota:
-    if row["kind"] not in _KINDS.values():
-        raise ValueError(f"the kind {row['kind']!r} is none of {', '.join(_KINDS.values())}")
+    kind, name, fileset = row["kind"], row["name"], row.get("fileset") or None
+    if kind not in _KINDS.values():
+        raise ValueError(f"the kind {kind!r} is none of {', '.join(_KINDS.values())}")
     soft, hard = (parse_size(row[name]) if row[name] else None for name in ("soft", "hard"))
     counts = (int(row[n]) if row.get(n) else None for n in ("soft_files", "hard_files"))
-    soft_inodes, hard_inodes = counts
-    return Quota(
-        kind=row["kind"],
-        name=row["name"],
-        number=int(row["name"]) if row["name"].isdigit() else None,
-        fileset=row.get("fileset") or None,
-        soft_bytes=soft,
-        hard_bytes=hard,
-        soft_inodes=soft_inodes,
-        hard_inodes=hard_inodes,
-    )
+    number = int(name) if name.isdigit() else None
+    return Quota(kind, name, number, fileset, soft, hard, *counts)

@@ -128,7 +128,6 @@ def _labelled(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.Da
 
 
 def _moved(keys: Sequence[str]) -> pl.Expr:
-    """Test whether objects in both scans have changed their group."""
     elsewhere = [pl.col(name).ne_missing(pl.col(f"{name}_new")) for name in keys]
     return pl.col("was") & pl.col("is") & pl.any_horizontal(elsewhere)
 

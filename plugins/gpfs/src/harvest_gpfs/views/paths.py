@@ -7,6 +7,7 @@ decides the group.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ from harvest import DatasetReader, UsageError
 from harvest_toolkit.frames import count_if_known, fraction, possible, sum_or_none
 
 from ..aggregation.groupings import NO_DIRECTORY, parse_size, read_names, text_of
-from ..aggregation.listing import BUDGET, IDENTITY, Listing, candidate, first_paths, passes_for
+from ..aggregation.listing import BUDGET, CANDIDATE, IDENTITY, Listing, first_paths, passes_for
 from . import common
 from .common import INT, TEXT, collected, frame_of, listing, objects_with, of_scan, types_of
 
@@ -63,7 +64,7 @@ def _objects(
     """
     columns = [name for name in shown if name != "user"]
     rows = rows.filter(NO_DIRECTORY, pl.col(column).is_not_null()).select(
-        *dict.fromkeys((*columns, *IDENTITY)), candidate().alias("may repeat")
+        *dict.fromkeys((*columns, *IDENTITY)), CANDIDATE.alias("may repeat")
     )
     order = [column, *IDENTITY, "path", "origin", "position"]
     down = [descending, *[False] * (len(order) - 1)]
@@ -291,7 +292,8 @@ def _links(found: Listing, several: int | None) -> list[tuple[str, str, int | No
 
     several: number of rows with more than one link; an object listed only once has other paths.
     """
-    linked = twice = disagree = further = 0
+    rows, paths, links = pl.col("rows"), pl.col("paths"), pl.col("has links")
+    sums: Counter[str] = Counter()
     for portion in found.linked(_COMPARED, everything=True):
         counted = portion.with_columns(
             first_paths().cum_sum().alias("object"), _SEVERAL.alias("has links")
@@ -303,17 +305,18 @@ def _links(found: Listing, several: int | None) -> list[tuple[str, str, int | No
             pl.col("has links").sum().cast(pl.Int64),
             pl.any_horizontal(pl.col(name).n_unique() > 1 for name in _COMPARED).alias("differ"),
         )
-        linked += objects.filter(pl.col("paths") > 1).height
-        twice += int((objects["rows"] - objects["paths"]).sum())
-        disagree += int(objects["differ"].sum())
-        having = objects.filter(pl.col("has links") > 0)
-        further += int(having["has links"].sum())
-        further -= having.filter(pl.col("paths") < pl.col("nlink")).height
-    elsewhere = None if several is None else several - further
+        counts = objects.select(
+            linked=(paths > 1).sum(),
+            twice=(rows - paths).sum(),
+            disagree=pl.col("differ").sum(),
+            further=links.sum() - ((links > 0) & (paths < pl.col("nlink"))).sum().cast(pl.Int64),
+        )
+        sums.update(counts.row(0, named=True))
+    elsewhere = None if several is None else several - sums["further"]
     return [
-        ("fact", "objects with several paths", linked, "hard links; bytes count once"),
-        ("oddity", "rows that repeat a path", twice, "lists that overlap"),
-        ("oddity", "objects whose rows disagree", disagree, "changed during the scan"),
+        ("fact", "objects with several paths", sums["linked"], "hard links; bytes count once"),
+        ("oddity", "rows that repeat a path", sums["twice"], "lists that overlap"),
+        ("oddity", "objects whose rows disagree", sums["disagree"], "changed during the scan"),
         (
             "gap",
             "objects with links elsewhere",

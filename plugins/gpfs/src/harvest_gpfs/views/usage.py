@@ -195,7 +195,6 @@ def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _totals(table: pl.DataFrame, setting: Setting, *, named: bool) -> pl.DataFrame:
-    """Add names of owners and their shares of the total, and sort them, the largest first."""
     uid = pl.col("uid")
     # for objects without an owner, membership in the passwd file is unknown
     unknown = ~uid.is_in(list(setting.user_names)) if named else pl.lit(None, pl.Boolean)

@@ -10,7 +10,7 @@ import polars as pl
 from harvest_toolkit.frames import directory_of
 from harvest_toolkit.hosts import expand, same_host, short
 
-from .links import CERTAIN, LIKELY, by_candidates, links, rows
+from .links import CERTAIN, LIKELY, links, rows
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -52,8 +52,7 @@ def jobs_of_runs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFrame]:
         named.with_columns(candidates=several),
         "job to run",
         how=pl.col("how"),
-        sure=by_candidates(CERTAIN),
-        candidates=pl.col("candidates"),
+        sure=CERTAIN,
         found=pl.col("start_time").is_not_null(),
     )
     nameless = runs.frame.join(known, on="run", how="anti")
@@ -77,8 +76,7 @@ def jobs_of_logs(dataset: DatasetReader, placed: pl.DataFrame) -> Iterator[pl.La
         named.with_columns(candidates=pl.len().over("log").cast(pl.Int64)),
         "job to log",
         how="job id in the log, and its time",
-        sure=by_candidates(CERTAIN),
-        candidates=pl.col("candidates"),
+        sure=CERTAIN,
         found=pl.col("start_time").is_not_null(),
     )
 
@@ -138,9 +136,7 @@ def _fitting(left: pl.LazyFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:
     whole = jobs.group_by("cluster", "job_id").agg(
         pl.col("start_time").min(),
         # a job with an unfinished run has no end
-        pl.when(pl.col("end_time").null_count() == 0)
-        .then(pl.col("end_time").max())
-        .alias("end_time"),
+        end_time=pl.when(pl.col("end_time").null_count() == 0).then(pl.col("end_time").max()),
     )
     return left.join(whole, on="job_id")
 
@@ -186,6 +182,5 @@ def _by_host_and_time(runs: pl.DataFrame, hosts: pl.DataFrame, jobs: pl.LazyFram
         fits.lazy(),
         "job to run",
         how="the run's hosts and time",
-        sure=by_candidates(LIKELY),
-        candidates=pl.col("candidates"),
+        sure=LIKELY,
     )

@@ -65,34 +65,32 @@ def links(
     *,
     how: str | pl.Expr,
     sure: str | pl.Expr,
-    candidates: int | pl.Expr = 1,
     found: bool | pl.Expr = True,
 ) -> pl.LazyFrame:
-    """Make links of one kind from a frame that has the key columns of both records."""
+    """Make links of one kind from a frame that has the key columns of both records.
 
-    def value(what: str | int | bool | pl.Expr) -> pl.Expr:
-        return what if isinstance(what, pl.Expr) else pl.lit(what)
-
+    If the frame has a column ``candidates``, a text for ``sure`` holds for a single candidate, and
+    links to one of several are possible.
+    """
     held, ends = frame.collect_schema().keys(), set(_ENDS[link])
+    several = "candidates" in held
+    if several and isinstance(sure, str):
+        sure = pl.when(pl.col("candidates") > 1).then(pl.lit(POSSIBLE)).otherwise(pl.lit(sure))
     named = {
-        "link": value(link),
-        "how": value(how),
-        "sure": value(sure),
-        "candidates": value(candidates),
-        "found": value(found),
-        **{key: pl.col(key) if key in held & ends else pl.lit(None) for key in _KEYS},
+        "link": link,
+        "how": how,
+        "sure": sure,
+        "candidates": pl.col("candidates") if several else 1,
+        "found": found,
+        **{key: pl.col(key) if key in held & ends else None for key in _KEYS},
     }
-    return frame.select(named[name].cast(kind).alias(name) for name, kind in _LINK.items())
+    values = {n: v if isinstance(v, pl.Expr) else pl.lit(v) for n, v in named.items()}
+    return frame.select(values[name].cast(kind).alias(name) for name, kind in _LINK.items())
 
 
 def links_together(*some: pl.LazyFrame) -> pl.LazyFrame:
     """Concatenate links of any number of kinds into one frame."""
     return pl.concat([pl.LazyFrame(schema=_LINK), *some])
-
-
-def by_candidates(surest: str) -> pl.Expr:
-    """Return ``surest`` if the column ``candidates`` is 1, and ``possible`` if there are more."""
-    return pl.when(pl.col("candidates") > 1).then(pl.lit(POSSIBLE)).otherwise(pl.lit(surest))
 
 
 def rows(dataset: DatasetReader, record_type: str, *columns: str) -> pl.LazyFrame:

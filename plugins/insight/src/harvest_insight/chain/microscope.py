@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from .links import CERTAIN, LIKELY, by_candidates, links, rows
+from .links import CERTAIN, LIKELY, links, rows
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -35,8 +35,7 @@ def scans_and_jobs(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
         jobs,
         "Distiller to job",
         how="Slurm id in Distiller",
-        sure=by_candidates(CERTAIN),
-        candidates=pl.col("candidates"),
+        sure=CERTAIN,
         found=pl.col("start_time").is_not_null(),
     )
     yield _written(files, jobs)
@@ -83,6 +82,5 @@ def _written(files: pl.LazyFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:
         during.with_columns(candidates=several).sort(*order),
         "job to file",
         how="scan, and written while the job ran",
-        sure=by_candidates(LIKELY),
-        candidates=pl.col("candidates"),
+        sure=LIKELY,
     )

@@ -90,7 +90,7 @@ def processes_and_logs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFr
         (tied.unique(["run", "process", "host", "pid"], maintain_order=True), "run to process"),
         (tied.drop_nulls("log"), "process to log"),
     ):
-        yield links(frame, link, how=how, sure=sure, candidates=pl.col("candidates"))
+        yield links(frame, link, how=how, sure=sure)
     by_id = _logs_of_processes(dataset, runs)
     yield links(by_id.lazy(), "process to log", how="host, process id and time", sure=CERTAIN)
     known = pl.concat([tied.select("log").collect(), by_id.select("log")]).drop_nulls()

@@ -2,7 +2,7 @@
 
 All receivers are notified of a scan at the same moment, so differences between their times are
 differences between their clocks. The reference is the median of the receivers' times of the scan.
-It excludes times in a wrong zone (see ``scans.with_zones``), unless there are no others.
+It excludes times in a wrong zone (see ``scans.with_zones``), unless all do.
 """
 
 from __future__ import annotations
@@ -30,22 +30,20 @@ def build(
     if threshold is not None:
         limit = duration("threshold", threshold, "2s")
     take = ["scan_number", "take"]
+    time = pl.col("time").dt.epoch("us")
     since, trusted = pl.col("since"), pl.col("trusted")
     reference = pl.coalesce(since.filter(trusted).median().over(take), since.median().over(take))
     reports = (
         statuses(dataset)
-        .with_columns(pl.col("time").dt.epoch("us").alias("us"))
-        .with_columns(
-            # whole microseconds since the earliest time: exact, unlike epochs as floats
-            (pl.col("us") - pl.col("us").min().over(take)).alias("since")
-        )
+        # whole microseconds since the earliest time: exact, unlike epochs as floats
+        .with_columns(since=time - time.min().over(take))
         .with_columns(
             # a median of integers is an integer or a half, which a float represents exactly
-            (since - reference).alias("offset_us"),
-            pl.len().over(take).cast(pl.Int64).alias("receivers"),
+            offset_us=since - reference,
+            receivers=pl.len().over(take).cast(pl.Int64),
         )
+        .with_columns(offset_s=_seconds_of_halves(pl.col("offset_us")))
     )
-    reports = reports.with_columns(_seconds_of_halves(pl.col("offset_us")).alias("offset_s"))
     return _per_receiver(reports, limit) if per == "receiver" else _per_scan(reports, limit)
 
 
@@ -61,22 +59,17 @@ def _per_scan(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
         reports.sort("scan_number", "take", "receiver")
         .group_by("scan_number", "take", maintain_order=True)
         .agg(
-            pl.col("uuid").sort_by("time", "receiver").first(),
-            pl.col("receivers").first(),
-            pl.col("time").filter("trusted").min().alias("first_receiver_time"),
-            pl.col("time").filter("trusted").max().alias("last_receiver_time"),
-            (~pl.col("trusted")).sum().cast(pl.Int64).alias("receivers_left_out"),
-            seconds(pl.col("since").max()).alias("spread_s"),
+            uuid=pl.col("uuid").sort_by("time", "receiver").first(),
+            receivers=pl.col("receivers").first(),
+            first_receiver_time=pl.col("time").filter("trusted").min(),
+            last_receiver_time=pl.col("time").filter("trusted").max(),
+            receivers_left_out=(~pl.col("trusted")).sum().cast(pl.Int64),
+            spread_s=seconds(pl.col("since").max()),
             # a single receiver has no spread
-            pl.when(trusted.len() > 1)
-            .then(seconds(trusted.max() - trusted.min()))
-            .alias("clock_spread_s"),
-            of_worst("receiver").alias("worst_receiver"),
-            of_worst("offset_s").alias("worst_offset_s"),
-            *(
-                offset.filter(pl.col("receiver") == number).first().alias(f"offset{number}_s")
-                for number in range(4)
-            ),
+            clock_spread_s=pl.when(trusted.len() > 1).then(seconds(trusted.max() - trusted.min())),
+            worst_receiver=of_worst("receiver"),
+            worst_offset_s=of_worst("offset_s"),
+            **{f"offset{n}_s": offset.filter(pl.col("receiver") == n).first() for n in range(4)},
         )
         .with_columns(
             unsynchronised=pl.when(several).then(pl.col("spread_s") > limit),
@@ -88,30 +81,27 @@ def _per_scan(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
 
 
 def _per_receiver(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
-    offset = pl.col("offset_s")
     several = pl.col("receivers") > 1
+    exact, offset = (pl.col(name).filter(several) for name in ("offset_us", "offset_s"))
     wrong = pl.col("zone_offset_s")
-    exact = pl.col("offset_us").filter(several)
     return (
         reports.filter(pl.col("scan_number") != 0)
         .group_by("receiver")
         .agg(
-            several.sum().cast(pl.Int64).alias("n"),
+            n=several.sum().cast(pl.Int64),
             # use the exact offsets: a median of floats may be a digit above the limit
-            _seconds_of_halves(exact.median()).alias("median_offset_s"),
-            (exact.mean() / 1e6).alias("mean_offset_s"),
-            offset.filter(several).min().alias("min_offset_s"),
-            offset.filter(several).max().alias("max_offset_s"),
-            pl.when(several.any())
-            .then((offset.filter(several).abs() > limit).sum().cast(pl.Int64))
-            .alias("n_beyond"),
-            pl.when(several.any()).then(wrong.count().cast(pl.Int64)).alias("n_zone"),
+            median_offset_s=_seconds_of_halves(exact.median()),
+            mean_offset_s=exact.mean() / 1e6,
+            min_offset_s=offset.min(),
+            max_offset_s=offset.max(),
+            n_beyond=pl.when(several.any()).then((offset.abs() > limit).sum().cast(pl.Int64)),
+            n_zone=pl.when(several.any()).then(wrong.count().cast(pl.Int64)),
             # of equally frequent zones (summer and winter), take the first
-            wrong.drop_nulls().mode().sort().first().alias("zone_offset_s"),
+            zone_offset_s=wrong.drop_nulls().mode().sort().first(),
         )
         .with_columns(
-            (pl.col("median_offset_s").abs() > limit).alias("unsynchronised"),
-            (-pl.col("median_offset_s")).alias("suggested_clock_offset_s"),
+            unsynchronised=pl.col("median_offset_s").abs() > limit,
+            suggested_clock_offset_s=-pl.col("median_offset_s"),
         )
         .sort("receiver")
     )

@@ -352,3 +352,5 @@ FAILED_SCANS: Final = View(
         *("write_time", "take", "data_files", "modules", "h5_files"),
     ),
 )
+
+VIEWS: Final = (OFFLOAD, FILE_TRANSFER, STREAMING, CLOCK_CHECK, FAILED_SCANS, OUTLIERS)

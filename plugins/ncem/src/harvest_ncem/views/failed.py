@@ -90,14 +90,10 @@ def _number_gaps(there: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _numbers(study: Study) -> pl.LazyFrame:
-    """List the scan numbers of the study, by range."""
-    ranges = {
-        "first": [r.first for r in study.ranges],
-        "last": [r.last for r in study.ranges],
-        "method": [r.method for r in study.ranges],
-    }
+    ranges = [(r.first, r.last, r.method) for r in study.ranges]
+    schema = {"first": pl.Int64, "last": pl.Int64, "method": pl.String}
     return (
-        pl.LazyFrame(ranges, schema={"first": pl.Int64, "last": pl.Int64, "method": pl.String})
+        pl.LazyFrame(ranges, schema, orient="row")
         .with_columns(pl.int_ranges("first", pl.col("last") + 1).alias("scan_number"))
         .explode("scan_number")
         .filter(pl.col("scan_number") != 0)
@@ -136,7 +132,6 @@ def _methods(found: pl.LazyFrame, study: Study) -> pl.LazyFrame:
 
 
 def _problems(found: pl.LazyFrame) -> pl.LazyFrame:
-    """Add the problems of each scan, in words, and its fate."""
     empty = pl.sum_horizontal("empty_files", "empty h5 files")
     known = pl.col("empty_files").is_not_null() | pl.col("empty h5 files").is_not_null()
     files = pl.sum_horizontal("data_files", "h5_files")

@@ -50,7 +50,11 @@ def build(
         joined.filter(pl.col("known") | pl.col("refused").is_null())
         .join(_offload(dataset, made), on="size", how="left")
         .with_columns(_by_size(corrections), volume(made))
-        .with_columns(_duration(), _exclusion(made, limit))
+        .with_columns(
+            # null without a size, since then the correction is null
+            duration_s=pl.col("elapsed_s") + pl.col("offload_s") - pl.col("save_correction_s"),
+            excluded=_exclusion(made, limit),
+        )
         .with_columns(bytes_per_s=fraction(pl.col("data_gb") * 1e9, "duration_s"))
         .select(
             pl.coalesce("job_id", "slurm_id").alias("job_id"),
@@ -58,14 +62,6 @@ def build(
             *("offload_s", "save_correction_s", "duration_s", "bytes_per_s", "excluded"),
         )
         .sort("job_id", "scan_id", "submit_time", nulls_last=True)
-    )
-
-
-def _duration() -> pl.Expr:
-    return (
-        pl.when(pl.col("size").is_not_null())
-        .then(pl.col("elapsed_s") + pl.col("offload_s") - pl.col("save_correction_s"))
-        .alias("duration_s")
     )
 
 
@@ -94,19 +90,17 @@ def _jobs(dataset: DatasetReader, jobs: JobFilter) -> pl.LazyFrame:
     return (
         rows_of(dataset, "slurm.job", "slurm")
         .select(
+            *JOB_COLUMNS,
             # parts of arrays and het jobs have a number of their own in addition to 123_4 and 123+0
-            pl.coalesce(
+            job_id=pl.coalesce(
                 pl.col("job_id").cast(pl.String).cast(pl.Int64, strict=False),
                 pl.col("job_id_raw").cast(pl.Int64),
-            ).alias("job_id"),
-            *JOB_COLUMNS,
+            ),
         )
-        .with_columns(refused.alias("refused"))
+        .with_columns(refused=refused)
         # a requeued job, or one from two dumps, has several rows: use the last one
         .sort("submit_time", "start_time", nulls_last=False, maintain_order=True)
-        .with_columns(
-            (pl.int_range(pl.len()).over("job_id") < pl.len().over("job_id") - 1).alias("earlier")
-        )
+        .with_columns(earlier=pl.int_range(pl.len()).over("job_id") < pl.len().over("job_id") - 1)
     )
 
 
@@ -114,12 +108,10 @@ def _distiller(dataset: DatasetReader) -> pl.LazyFrame:
     same = ["scan_id", "slurm_id", "scan_size"]
     return (
         rows_of(dataset, "distiller.job", "distiller")
-        .select(*same, pl.col("elapsed_s").alias("distiller_elapsed_s"))
+        .select(*same, distiller_elapsed_s="elapsed_s")
         .with_columns(
-            ((pl.int_range(pl.len()).over(same) > 0) & pl.col("slurm_id").is_not_null()).alias(
-                "repeated"
-            ),
-            pl.lit(value=True).alias("known"),
+            repeated=(pl.int_range(pl.len()).over(same) > 0) & pl.col("slurm_id").is_not_null(),
+            known=pl.lit(value=True),
         )
         .rename({"scan_size": "size"})
     )
@@ -127,10 +119,8 @@ def _distiller(dataset: DatasetReader) -> pl.LazyFrame:
 
 def _offload(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
     given = {s.name: s.offload_s for s in study.sizes.values() if s.offload_s is not None}
-    fixed = pl.LazyFrame(
-        {"size": list(given), "offload_s": list(given.values())},
-        schema={"size": pl.String, "offload_s": pl.Float64},
-    )
+    schema = {"size": pl.String, "offload_s": pl.Float64}
+    fixed = pl.LazyFrame(list(given.items()), schema, orient="row")
     if not any(r.method == "file_transfer" for r in study.ranges):
         return fixed
     measured = means(dataset, study).filter(~pl.col("size").is_in(list(given)))
@@ -151,17 +141,13 @@ def _exclusion(study: Study, limit: float | None) -> pl.Expr:
     awaited = {r.size for r in study.ranges if r.method == "file_transfer"}
     distiller = pl.col("distiller_elapsed_s")
     missing = pl.lit(study.missing_elapsed == "exclude") & distiller.is_null()
-    limits = (
-        ()
-        if limit is None
-        else (
+    limits: tuple[tuple[pl.Expr, str], ...] = ()
+    if limit is not None:
+        longer = f"elapsed longer than {seconds_in_words(limit)}"
+        limits = (
             (missing, "Distiller knows no elapsed time"),
-            (
-                pl.coalesce(distiller, elapsed) > limit,
-                f"elapsed longer than {seconds_in_words(limit)}",
-            ),
+            (pl.coalesce(distiller, elapsed) > limit, longer),
         )
-    )
     no_offload = pl.col("offload_s").is_null()
     return first_text(
         (pl.col("known").is_null(), "unknown to Distiller"),
@@ -178,4 +164,4 @@ def _exclusion(study: Study, limit: float | None) -> pl.Expr:
         *limits,
         (no_offload & size.is_in(list(awaited)), "no offload was measured for this size"),
         (no_offload, "the study gives no offload for this size"),
-    ).alias("excluded")
+    )

@@ -57,13 +57,8 @@ def _due(study: Study) -> pl.Expr:
     Null if no range contains the scan, and if no data file of any scan was harvested.
     """
     placed = pl.col("size").is_not_null()
-    return (
-        pl.when(placed & pl.col("data_files").is_not_null())
-        .then(pl.lit(True))
-        .when(~placed & within(study, "streaming"))
-        .then(pl.lit(False))
-        .alias("due")
-    )
+    due = pl.when(placed & pl.col("data_files").is_not_null()).then(pl.lit(True))
+    return due.when(~placed & within(study, "streaming")).then(pl.lit(False))
 
 
 def _per_range(found: pl.LazyFrame, ranges: list[Range]) -> pl.LazyFrame:
@@ -78,18 +73,11 @@ def _per_range(found: pl.LazyFrame, ranges: list[Range]) -> pl.LazyFrame:
         counted.min().alias("min_s"),
         counted.max().alias("max_s"),
     )
-    all_scans = [Range(size="", method="file_transfer", first=-1, last=-1)]
-    places = pl.LazyFrame(
-        {
-            "size": [r.size for r in ranges or all_scans],
-            "first_scan": [r.first for r in ranges or all_scans],
-            "last_scan": [r.last for r in ranges or all_scans],
-        }
-    ).with_columns(
-        pl.col("size").replace("", None), pl.col("first_scan", "last_scan").replace(-1, None)
-    )
+    places: list[Any] = [(r.size, r.first, r.last) for r in ranges] or [(None, None, None)]
+    schema = {"size": pl.String, "first_scan": pl.Int64, "last_scan": pl.Int64}
     return (
-        places.join(statistics, on="first_scan", how="left", nulls_equal=True)
+        pl.LazyFrame(places, schema, orient="row")
+        .join(statistics, on="first_scan", how="left", nulls_equal=True)
         .with_columns(pl.col("n", "n_excluded").fill_null(0))
         .sort("first_scan")
     )
@@ -134,12 +122,10 @@ def written(dataset: DatasetReader) -> pl.LazyFrame:
         scans.join(placed, on=["scan_number", "take"], how="full", coalesce=True)
         .join(some, how="cross")
         .with_columns(
-            pl.when(pl.col("#files") > 0)
-            .then(pl.col("data_files").fill_null(0))
-            .alias("data_files")
+            data_files=pl.when(pl.col("#files") > 0).then(pl.col("data_files").fill_null(0)),
+            offload_s=seconds_between("first_receiver_time", "last_written"),
         )
         .drop("#files")
-        .with_columns(seconds_between("first_receiver_time", "last_written").alias("offload_s"))
     )
 
 

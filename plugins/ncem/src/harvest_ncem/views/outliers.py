@@ -134,18 +134,16 @@ def _high_8() -> pl.Expr:
 
 def fences(marked: pl.DataFrame) -> pl.DataFrame:
     """Build the rows of the view ncem.outliers from rows marked by ``outliers``."""
-    common = (pl.col("duration_s") - pl.col("measured_us") / 1e6).first()
+    step = pl.max_horizontal(pl.col("start_step_us").min(), pl.col("end_step_us").min())
     return (
         marked.group_by(GROUP)
         .agg(
-            pl.len().cast(pl.Int64).alias("n"),
-            pl.col("outlier").sum().cast(pl.Int64).alias("n_outliers"),
             pl.col("q1_4", "q3_4").first(),
+            n=pl.len().cast(pl.Int64),
+            n_outliers=pl.col("outlier").sum().cast(pl.Int64),
             # the coarser of the two clocks limits the resolution of a duration
-            (
-                pl.max_horizontal(pl.col("start_step_us").min(), pl.col("end_step_us").min()) / 1e6
-            ).alias("clock_step_s"),
-            common.alias("common_s"),
+            clock_step_s=step / 1e6,
+            common_s=(pl.col("duration_s") - pl.col("measured_us") / 1e6).first(),
         )
         .with_columns(
             first_quartile_s=pl.col("q1_4") / 4e6 + pl.col("common_s"),
@@ -161,7 +159,6 @@ def fences(marked: pl.DataFrame) -> pl.DataFrame:
 
 
 def _warning() -> pl.Expr:
-    """Return a warning; null if the rule suits the data."""
     spread, several = pl.col("spread_s"), pl.col("n") > 1
     share = (pl.col("n_outliers") * 100 / pl.col("n")).round(1)
     return first_text(

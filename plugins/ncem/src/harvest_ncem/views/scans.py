@@ -93,7 +93,6 @@ def statuses(dataset: DatasetReader) -> pl.LazyFrame:
 
 
 def _without_copies(dataset: DatasetReader) -> pl.LazyFrame:
-    """Reduce to one row per scan number, receiver and UUID."""
     same = ["scan_number", "receiver", "second"]
     rows = dataset["ncem.receiver_status"].select(
         *("scan_number", "receiver", "uuid", "time", "progress"),
@@ -164,21 +163,16 @@ def with_zones(reports: pl.LazyFrame) -> pl.LazyFrame:
     by_habit = usually & ((pl.col("#differ") > 0) | usually.all().over(_TAKE))
     wrong = pl.when("#clear").then("#off").otherwise(by_habit)
     right = pl.col("#since").filter(~pl.col("#wrong"))
+    doubtful = ~pl.col("#wrong") & (pl.col("#steps") != 0) & (pl.col("scan_number") != 0)
     return (
         compared.join(usual, on="receiver", how="left")
         .with_columns(wrong.alias("#wrong"))
         .with_columns(_half_hours(_middle(right)).alias("#steps"))
         .with_columns(
-            (~pl.col("#wrong") & (pl.col("#steps") != 0) & (pl.col("scan_number") != 0))
-            .any()
-            .over(_TAKE)
-            .alias("#doubtful")
-        )
-        .with_columns(
-            pl.when("#wrong")
-            .then(pl.coalesce("#steps", "#usual steps") * (_HALF_HOUR / 1e6))
-            .alias("zone_offset_s"),
-            (~pl.col("#wrong") & ~pl.col("#doubtful")).alias("trusted"),
+            zone_offset_s=pl.when("#wrong").then(
+                pl.coalesce("#steps", "#usual steps") * (_HALF_HOUR / 1e6)
+            ),
+            trusted=~pl.col("#wrong") & ~doubtful.any().over(_TAKE),
         )
         .drop("^#.*$")
     )

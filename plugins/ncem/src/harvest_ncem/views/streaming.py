@@ -60,7 +60,6 @@ def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
 
 
 def _files(dataset: DatasetReader) -> pl.LazyFrame:
-    """Select the HDF5 files, numbered by ``file``."""
     return (
         dataset["ncem.data_file"]
         .filter(pl.col("kind") == "h5")
@@ -120,7 +119,6 @@ def _exclusion(*, ranged: bool) -> pl.Expr:
 
 
 def _exclusion_of_later_files() -> pl.Expr:
-    """Exclude all usable files of a take except the first one written."""
     usable = pl.col("excluded").is_null()
     nth = usable.cast(pl.Int64).cum_sum().over("scan_number", "take")
     later = (usable & (nth > 1), "another file of this scan was written earlier")
