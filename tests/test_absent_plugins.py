@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import subprocess
-import sys
 
 import pytest
 import small_inputs
+from commands import harvest_here
 
 import harvest
 from harvest import HarvestError, UsageError
+from harvest.plugins.registered import loaded
 from harvest.plugins.registry import PluginManager
-
-ABSENT = "slurm"
 
 
 @pytest.mark.slow
@@ -85,15 +82,15 @@ WAYS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_ask_names_the_distribution_to_install(everything, way):
     command, what = WAYS[way]
     words = [what, everything] if command == "view" else [everything, what]
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", command, *words], capture_output=True, text=True,
-        env=os.environ | {"HARVEST_DISABLE_PLUGINS": ABSENT}, check=False,
-    )  # fmt: skip
+    loaded.clear()
+
+    done = harvest_here(command, *words, HARVEST_DISABLE_PLUGINS="slurm")
+
+    loaded.clear()
 
     assert done.returncode == 2, done.stderr
     assert "record type 'slurm.job'; install hpc-harvest-slurm" in done.stderr

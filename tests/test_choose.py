@@ -56,13 +56,6 @@ def by_each(study: Path, out: Path) -> dict[str, int]:
 
 
 @pytest.mark.slow
-def test_a_source_that_is_named_beside_the_bare_location_reads_it_once(study, tmp_path):
-    sources = [f"darshan:{study}", str(study)]
-    harvest.run(sources, f"parquet:{tmp_path / 'out'}")
-    assert rows(tmp_path / "out") == by_each(study, tmp_path / "named")
-
-
-@pytest.mark.slow
 def test_every_way_to_name_a_location_takes_the_same_sources(study, tmp_path):
     out = f"parquet:{tmp_path / 'out'}"
     recipe = tmp_path / "r.toml"

@@ -157,11 +157,6 @@ def test_where_the_system_has_no_more_files_it_says_whose_limit_that_is():
     assert "fs.file-max" in reason
 
 
-def test_another_error_of_the_system_is_said_in_its_words():
-    assert system_reason(OSError(errno.EACCES, "Permission denied")) == "Permission denied"
-    assert system_reason(OSError("no number")) == "no number"
-
-
 @pytest.mark.parametrize(
     ("step", "number"), [("partition.begun", "EMFILE"), ("partition.rows", "ENFILE")]
 )

@@ -228,7 +228,3 @@ def test_a_name_of_a_part_that_leads_out_of_the_dataset_is_told(name: str) -> No
     leads = {"files": (whole,), "rejects": whole}.get(name, out)
 
     assert astray(attrs.evolve(WITHIN, **{name: leads})) == out
-
-
-def test_other_names_tell_no_key() -> None:
-    assert key_of("attempts") is None

@@ -93,25 +93,6 @@ def test_the_consolidated_file_holds_exactly_the_same_rows(harvested):
     assert order == sorted(order)
 
 
-def test_the_account_adds_up(harvested):
-    _, _, result = harvested
-    assert result.account.sources["mofka-dask"].balanced
-    assert result.exit_code == 0
-
-
-def test_a_second_run_reads_nothing_and_changes_no_byte(harvested):
-    directory, out, _ = harvested
-    before = {p: p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()}
-
-    again = harvest.run(
-        f"mofka-dask:{directory}", [f"parquet:{out / 'D'}", f"jsonl:{out / 'F.jsonl'}"]
-    )
-
-    assert again.run is None
-    assert not again.parts
-    assert {p: p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()} == before
-
-
 def test_jsonl_and_parquet_hold_equal_values(harvested):
     _, out, _ = harvested
     parquet, jsonl = harvest.open(out / "D"), harvest.open(out / "F.jsonl")
@@ -136,12 +117,6 @@ def test_transitions_equal_the_csv_field_by_field(harvested):
             assert microseconds(row["begins"]) == rounded(text["begins"])
             assert row["thread"] == (int(float(text["thread"])) if text["thread"] else None)
             assert row["duration_s"] == (float(text["duration"]) if text["duration"] else None)
-
-
-def test_verify_finds_nothing_wrong(harvested):
-    _, out, _ = harvested
-    assert harvest.open(out / "D").verify() == []
-    assert harvest.open(out / "F.jsonl").verify() == []
 
 
 def microseconds(moment):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 
 import attrs
 import polars as pl
@@ -12,7 +12,7 @@ import pytest
 
 import harvest
 from harvest import BatchError, Record, RecordTypeError, UInt64, field, record_type
-from harvest.model.arrow import batches, conform, table_of
+from harvest.model.arrow import batches, conform
 
 
 @attrs.define
@@ -50,21 +50,6 @@ def test_instances_are_ordinary_attrs_objects():
     assert attrs.asdict(sample)["name"] == "x"
     with pytest.raises(TypeError):
         Sample(name="x")
-
-
-def test_instances_become_a_table_and_come_back():
-    sample = Sample(
-        time=NOON.astimezone(timezone(timedelta(hours=2))), name="x", count=1, share=0.5,
-        id=2**64 - 1, raw=b"\xff", valid=True, tags=["a"], more={"k": "v"},
-        parts=[Inner("p", 7)], extra={"e": "f"}, origin="/in", position=4,
-    )  # fmt: skip
-    (row,) = table_of(KIND, [sample]).to_pylist()
-    assert row == {
-        "time": NOON, "name": "x", "count": 1, "share": 0.5, "id": 2**64 - 1, "raw": b"\xff",
-        "valid": True, "tags": ["a"], "more": [("k", "v")],
-        "parts": [{"key": "p", "size_bytes": 7}], "extra": [("e", "f")], "origin": "/in",
-        "position": 4,
-    }  # fmt: skip
 
 
 def test_a_record_type_can_be_pickled():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 import shutil
@@ -454,12 +453,6 @@ def test_a_duration_reads_back(seconds):
     ).groups()
     read = int(days or 0) * 86400 + int(hours) * 3600 + int(minutes) * 60 + int(rest)
     assert abs((-read if sign else read) - seconds) <= 0.5
-
-
-def test_csv_is_read_back_by_polars(report):
-    from harvest_report.write import to_csv
-
-    assert pl.read_csv(io.StringIO(to_csv(report.tables[1]))).equals(report.tables[1].rows)
 
 
 def test_a_report_begins_with_its_key_numbers_and_its_picture(tmp_path):

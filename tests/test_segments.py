@@ -222,18 +222,6 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     return names
 
 
-def test_inputs_that_are_as_the_system_knew_them_are_not_opened(
-    tmp_path: Path, opened: list[str]
-) -> None:
-    small = Small(tmp_path).write(a=dump(1), b=dump(2))
-    small.harvest()
-    opened.clear()
-
-    assert small.harvest().run is None
-
-    assert opened == []
-
-
 def test_head_and_tail_decide_where_the_system_says_something_else(
     tmp_path: Path, opened: list[str]
 ) -> None:
@@ -255,15 +243,3 @@ def test_head_and_tail_decide_where_the_system_says_something_else(
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     small.harvest()
     assert small.jobs() == [7, 2]
-
-
-def test_a_file_that_has_just_changed_is_opened(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_text("new")
-    assert fingerprint.facts([str(path)]) is None  # it may change again at the same time
-
-
-def test_what_is_not_a_file_is_looked_at_as_a_whole(tmp_path: Path, opened: list[str]) -> None:
-    assert fingerprint.facts([str(tmp_path)]) is None
-    assert fingerprint.facts([str(tmp_path / "absent")]) is None
-    assert fingerprint.facts([]) is None

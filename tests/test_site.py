@@ -146,22 +146,6 @@ def test_links_out_of_the_site_lead_to_the_project_where_it_is_known(hook, monke
     assert "[b](https://host.invalid/group/harvest/-/tree/abc/tests)" in shown
 
 
-def test_plugins_are_listed_by_the_keyword_in_their_metadata(hook, monkeypatch, tmp_path):
-    # given one plugin with the keyword and one without
-    for name, words in (("argon", '["harvest-plugin", "gas"]'), ("zinc", '["metal"]')):
-        folder = tmp_path / "plugins" / name
-        folder.mkdir(parents=True)
-        (folder / "pyproject.toml").write_text(
-            f'[project]\nname = "hpc-harvest-{name}"\ndescription = "All of {name}"\n'
-            f'keywords = {words}\n[project.entry-points.harvest]\n{name} = "{name}.plugin"\n'
-        )
-    monkeypatch.setattr(hook, "ROOT", tmp_path)
-
-    rows = [line for line in hook.plugin_list().splitlines() if line.startswith("| [")]
-
-    assert rows == ["| [`argon`](argon/README.md) | `hpc-harvest-argon` | All of argon |"]
-
-
 def test_every_plugin_of_ours_and_every_example_is_listed(hook):
     listed = re.findall(r"^\| \[.*?\]\((.*?)/README.md\)", hook.plugin_list(), re.MULTILINE)
     folders = (ROOT / "plugins", ROOT / "examples" / "plugins")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import subprocess
@@ -21,17 +20,6 @@ import harvest
 from harvest import fault
 from harvest.errors import HarvestError
 from harvest.plugins.registry import PluginManager
-from harvest.storage.target import storage_errors
-
-
-@pytest.mark.parametrize(("named", "where"), [("/out/rows", "/out/rows"), (None, "/out")])
-def test_what_fails_is_named_by_its_file_or_else_by_the_dataset(
-    named: str | None, where: str
-) -> None:
-    with pytest.raises(HarvestError, match="No space left") as caught, storage_errors("/out"):
-        raise OSError(errno.ENOSPC, "No space left on device", named)
-    assert caught.value.where == where
-
 
 # --- every step at which the storage can fail -----------------------------------------------------
 

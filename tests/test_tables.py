@@ -198,12 +198,6 @@ def test_what_tells_rows_apart_is_shown_before_what_matters_more():
     assert "not shown here: amount_a, amount_b" in lines
 
 
-def test_texts_that_would_look_alike_are_folded():
-    path = Column("path", format="path")
-    rows = pl.DataFrame({"path": [f"/gpfs/{n}/" + "x" * 60 for n in range(4)], "n": [10**12] * 4})
-    assert [f"/gpfs/{n}/" in printed(rows, path, width=50) for n in range(4)] == [True] * 4
-
-
 def test_notes_are_not_cut():
     note = " ".join(f"word{n}" for n in range(40))
     rows = pl.DataFrame({"name": ["a", "b", "c", "d"], "note": [f"{note} {n}" for n in range(4)]})
@@ -211,12 +205,6 @@ def test_notes_are_not_cut():
         text = printed(frame, width=60)
         assert all(f"word{n}" in text for n in range(40))
         assert "…" not in text
-
-
-def test_exact_values_are_whole_and_have_no_separators():
-    path, size = Column("path", format="path"), Column("size", unit="bytes")
-    lines = printed(FILES, path, size, width=80, exact=True).splitlines()
-    assert lines[3] == "/gpfs/demo/projects/climate/member0/forcing.nc  1000000000  100000"
 
 
 def test_wide_shows_all_columns_in_full():
