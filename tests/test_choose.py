@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -138,10 +137,7 @@ class Tables(Texts):
 
 def knowing(*sources: type[Source]) -> PluginManager:
     """A manager of the core and some of the sources above."""
-    points = [EntryPoint(s.name, f"{__name__}:{s.__qualname__}", "harvest") for s in sources]
-    return PluginManager(
-        [EntryPoint("core", "harvest.builtin.plugin", "harvest"), *points], disabled=""
-    )
+    return harvest.plugins_of(*sources)
 
 
 def chosen(location: Path, *sources: type[Source]) -> tuple[list[str | None], list[str]]:

@@ -6,7 +6,6 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ import harvest
 from harvest import Detection, Partition, ReadContext, Source, SourceError
 from harvest.commands.inputs import Reader
 from harvest.commands.options import plugin_settings
-from harvest.plugins.registry import PluginManager, manager
+from harvest.plugins.registry import manager
 from harvest.recipes.survey import Known, best, survey
 from harvest_look.preview import first_rows
 
@@ -155,12 +154,8 @@ def test_a_directory_that_a_source_recognises_as_such_is_its_own(tmp_path):
     for name in ("a.store/.head", "a.store/chunks/0.0"):
         (tmp_path / name).write_bytes(b"\0")
     (tmp_path / "other").write_bytes(b"\0")
-    points = [
-        EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-        EntryPoint("stores", f"{__name__}:Stores", "harvest"),
-    ]
 
-    found = survey(tmp_path, PluginManager(points, disabled=""))
+    found = survey(tmp_path, harvest.plugins_of(Stores))
 
     (known,) = found.known
     assert (known.locations, known.files) == ((tmp_path / "a.store",), 2)

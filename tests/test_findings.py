@@ -5,20 +5,19 @@ from __future__ import annotations
 import functools
 import json
 import shlex
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import attrs
 import polars as pl
 import pytest
 from commands import harvest_here
+from datasets import plugins_with
 
 import harvest
 from harvest import Finding, ReportSpec, Rule, Threshold, UsageError, View, hookimpl
 from harvest.errors import PluginError
 from harvest.findings import evaluate
 from harvest.findings.model import Verdict
-from harvest.plugins.registry import PluginManager
 from harvest_report import Notes, Report
 from harvest_testing import judge
 
@@ -120,13 +119,10 @@ def location(tmp_path_factory) -> Path:
 @pytest.fixture
 def dataset(location):
     """The same, opened with this module's rules beside core and parquet."""
-    points = [
-        EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-        EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
-        EntryPoint("slurm", "harvest_slurm.plugin", "harvest"),
-        EntryPoint("mine", __name__, "harvest"),
-    ]
-    return harvest.open(location, plugins=PluginManager(points, disabled=""))
+    plugins = plugins_with(
+        parquet="harvest_parquet.plugin", slurm="harvest_slurm.plugin", mine=__name__
+    )
+    return harvest.open(location, plugins=plugins)
 
 
 def texts(verdict: Verdict) -> list[str]:

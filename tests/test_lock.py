@@ -254,24 +254,19 @@ def test_numbered_files_let_one_in_at_a_time(tmp_path: Path) -> None:
 # --- whole runs -----------------------------------------------------------------------------------
 
 
-def words(small: Small, *more: str) -> list[str]:
-    return ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC",
-            *more]  # fmt: skip
-
-
 @pytest.mark.slow
 def test_of_two_runs_at_once_one_is_refused_or_waits(tmp_path: Path) -> None:
     # given a run that stands before its commit
     small = Small(tmp_path).write(a=dump(1))
-    first = crash.start(words(small), HARVEST_FAULT="commit.begun:1:stop")
+    first = crash.start(small.words(), HARVEST_FAULT="commit.begun:1:stop")
     crash.wait_until_stopped(first)
 
-    refused = crash.start(words(small))
+    refused = crash.start(small.words())
     _, said = refused.communicate(timeout=120)
     assert refused.returncode == 1
     assert f"another run is writing this dataset (process {first.pid} on " in said
     small.write(b=dump(2))
-    waiting = crash.start(words(small, "--wait", "600"))
+    waiting = crash.start(small.words("--wait", "600"))
     crash.kill_group(first, signal.SIGCONT)
 
     for process in (first, waiting):
@@ -288,7 +283,7 @@ def test_a_run_that_lost_its_lock_touches_nothing(tmp_path: Path) -> None:
     small.harvest()
     small.write(a=dump(2), b=dump(3))
     before = small.manifest()
-    suspended = crash.start(words(small), HARVEST_FAULT="commit.kept:1:stop")
+    suspended = crash.start(small.words(), HARVEST_FAULT="commit.kept:1:stop")
     crash.wait_until_stopped(suspended)
     (small.state / "lock").write_bytes(elsewhere().record())
     files = {path: path.stat().st_mtime_ns for path in small.folder.rglob("*")}
@@ -311,12 +306,12 @@ def test_a_run_where_the_file_system_has_no_locks(
     small.state.mkdir(parents=True)
     monkeypatch.setattr(fcntl, "flock", _no_locks)
     with locked(small.state):
-        refused = crash.start(words(small), HARVEST_FAULT="lock.flock:1:ENOLCK")
+        refused = crash.start(small.words(), HARVEST_FAULT="lock.flock:1:ENOLCK")
         _, said = refused.communicate(timeout=120)
     assert refused.returncode == 1
     assert f"another run is writing this dataset (process {os.getpid()} on " in said
 
-    done = crash.start(words(small), HARVEST_FAULT="lock.flock:1:ENOLCK")
+    done = crash.start(small.words(), HARVEST_FAULT="lock.flock:1:ENOLCK")
     _, said = done.communicate(timeout=120)
     assert done.returncode == 0, said
     assert small.jobs() == [1]

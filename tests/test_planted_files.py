@@ -12,7 +12,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -107,7 +107,7 @@ for words in json.loads(sys.argv[1]):
 """
 
 
-def said(*commands: tuple[str, ...]) -> list[tuple[int, str]]:
+def said(*commands: Sequence[str]) -> list[tuple[int, str]]:
     """Exit code and output of each command, all of them with little memory, within two minutes."""
     with_limit = ["bash", "-c", 'ulimit -v 12000000; exec "$@"', "-"]
     if os.geteuid() == 0:  # or what nobody may read could be read
@@ -162,7 +162,7 @@ def test_each_command_ends_and_a_repair_makes_it_whole(
         ("query", place, 'select count(*) from "slurm.job"'),
         ("verify", place, "--repair", "--give-up"),
         ("verify", place),
-        ("run", "-s", f"slurm:{whole.inputs}", "-k", whole.sink, "-o", "slurm.timezone=UTC"),
+        whole.words(),
     )
 
     # then verifying names it, and all is well after the repair
@@ -209,7 +209,7 @@ def test_what_is_in_the_place_of_a_directory_is_moved_aside(
         ("verify", place),
         ("verify", place, "--repair", "--give-up"),
         ("verify", place),
-        ("run", "-s", f"slurm:{whole.inputs}", "-k", whole.sink, "-o", "slurm.timezone=UTC"),
+        whole.words(),
     )
 
     # then it is named and moved, and all is well

@@ -13,10 +13,9 @@ import crash
 import orjson
 import polars as pl
 import pytest
+from commands import harvest_here
 from datasets import EACH_FORM, Small, dump
-from typer.testing import CliRunner
 
-from harvest.cli.app import app
 from harvest.dataset.repair import problem_of_manifest, repair
 from harvest.errors import DatasetError
 from harvest.pipeline.rollback import roll_back
@@ -175,7 +174,7 @@ def test_verifying_says_what_repairing_cannot_mend(
     monkeypatch.setattr("harvest.dataset.dataset.manager", lambda: without)
 
     # when it is verified, and repaired
-    done = CliRunner().invoke(app, ["verify", str(small.location)], standalone_mode=False)
+    done = harvest_here("verify", small.location)
     again = repair(small.location, plugins=without)
 
     # then the type that cannot be checked is named with what to install, and nothing is promised
@@ -266,8 +265,7 @@ def test_files_that_a_killed_run_published_are_named_and_removed(tmp_path: Path)
     small.harvest()
     before = small.seen()
     small.write(b=dump(2))
-    words = ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC"]
-    assert crash.killed_at(crash.start(words, HARVEST_FAULT="commit.published"))
+    assert crash.killed_at(crash.start(small.words(), HARVEST_FAULT="commit.published"))
 
     (problem,) = small.open().verify()
     assert "left by an interrupted run" in problem
@@ -319,10 +317,8 @@ def test_verify_and_repair_on_the_command_line(tmp_path: Path) -> None:
     small.harvest()
 
     def command(*words: str) -> tuple[int, str]:
-        done = CliRunner().invoke(
-            app, ["verify", str(small.location), *words], standalone_mode=False
-        )
-        return done.return_value, done.stdout
+        done = harvest_here("verify", small.location, *words)
+        return done.returncode, done.stdout
 
     assert command() == (0, "no problems: 2 files, 2 rows checked\n")
     small.files()[0].unlink()
@@ -353,11 +349,8 @@ def test_replay_reads_just_the_inputs_with_rejects_and_says_what_remains(small: 
     small.harvest()
 
     def replay(*words: str) -> tuple[int, Any]:
-        done = CliRunner().invoke(
-            app, ["rejects", str(small.location), "--replay", "--json", *words],
-            standalone_mode=False,
-        )  # fmt: skip
-        return done.return_value, json.loads(done.stdout)
+        done = harvest_here("rejects", small.location, "--replay", "--json", *words)
+        return done.returncode, json.loads(done.stdout)
 
     code, told = replay("--reason", "no such reason")
     assert (code, told["read_again"], told["rejects"]) == (3, [], 3)
@@ -384,11 +377,7 @@ def test_replay_may_change_a_setting(tmp_path: Path) -> None:
     assert small.jobs() == [2]
     columns = "JobID,JobName,User,State,ExitCode,Elapsed,Start"
 
-    done = CliRunner().invoke(
-        app,
-        ["rejects", str(small.location), "--replay", "--set", f"slurm.columns={columns}"],
-        standalone_mode=False,
-    )
+    done = harvest_here("rejects", small.location, "--replay", "--set", f"slurm.columns={columns}")
 
-    assert done.return_value == 0, done.stdout
+    assert done.returncode == 0, done.stdout
     assert small.jobs() == [1, 2]

@@ -8,8 +8,6 @@ any other number is listed as the table's own, so that a new one is a decision.
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from typing import Any
 import attrs
 import polars as pl
 import pytest
+from scripts import run_script
 
 import harvest
 from harvest.plugins.registry import manager
@@ -183,9 +182,7 @@ OWN = {
 
 
 def generated(script: str, folder: Path) -> Path:
-    subprocess.run(
-        [sys.executable, "-B", EXAMPLES / script, folder], check=True, capture_output=True
-    )
+    run_script(EXAMPLES / script, folder)
     return folder
 
 

@@ -12,7 +12,6 @@ import sys
 import types
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
+from datasets import plugins_with
 
 import harvest
 from harvest import Int32, Partition, ReadContext, Record, Source, UInt64, View, field, record
@@ -58,14 +58,8 @@ class Lab:
         module.Lab = type("Lab", (Source,), members)  # type: ignore[attr-defined]
         module.harvest_views = harvest_views  # type: ignore[attr-defined]
         self.monkeypatch.setitem(sys.modules, "lab_plugin", module)
-        points = [
-            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-            EntryPoint("lab", "lab_plugin:Lab", "harvest"),
-            EntryPoint("views", "lab_plugin", "harvest"),
-            EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
-            EntryPoint("jsonl", "harvest_jsonl.plugin", "harvest"),
-        ]
-        return PluginManager(points, disabled="")
+        sinks = {name: f"harvest_{name}.plugin" for name in ("jsonl", "parquet")}
+        return plugins_with(lab="lab_plugin:Lab", views="lab_plugin", **sinks)
 
     def run(self, columns: dict[str, Any], *, policy: str = "evolve", **given: Any) -> Dataset:
         """Harvest one row from a new location, by a source with these columns; the dataset."""

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import crash
 import pytest
 import small_inputs
+from commands import harvest_alone
 from crash import Place
-from datasets import Small, dump
+from datasets import Small, dump, plugins_with
 
 import harvest
 from harvest import fault
@@ -120,14 +119,6 @@ def test_what_a_killed_write_left_is_removed_by_the_next_run(tmp_path: Path) -> 
 # --- real disks -----------------------------------------------------------------------------------
 
 
-def run(small: Small, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "harvest", "run", "-s", f"slurm:{small.inputs}", "-k", small.sink,
-         "-o", "slurm.timezone=UTC"],
-        capture_output=True, text=True, check=False, **options,
-    )  # fmt: skip
-
-
 @pytest.fixture
 def disk(tmp_path: Path) -> Any:
     """A file system of two megabytes."""
@@ -171,7 +162,7 @@ def test_a_disk_that_may_only_be_read(disk: Path, tmp_path: Path) -> None:
     elsewhere.write(a=dump(2))
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
 
-    done = run(small)
+    done = harvest_alone(*small.words())
 
     assert done.returncode == 1
     assert "Read-only file system" in done.stderr
@@ -188,9 +179,7 @@ def test_permission_lost_midway(bound_by_permissions: list[str], tmp_path: Path)
     before = small.seen()
     small.write(a=dump(2), b=dump(3))
     process = crash.start(
-        ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC"],
-        before=bound_by_permissions,
-        HARVEST_FAULT="commit.begun:1:stop",
+        small.words(), before=bound_by_permissions, HARVEST_FAULT="commit.begun:1:stop"
     )
     crash.wait_until_stopped(process)
     folder = small.location / "slurm.job"
@@ -214,14 +203,7 @@ def test_permission_lost_midway(bound_by_permissions: list[str], tmp_path: Path)
 @pytest.fixture
 def meddled() -> PluginManager:
     """Plugins with a source that lets a test meddle with its file while it is read."""
-    return PluginManager(
-        [
-            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-            EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
-            EntryPoint("meddled", "harvest_meddled", "harvest"),
-        ],
-        disabled="",
-    )
+    return plugins_with(parquet="harvest_parquet.plugin", meddled="harvest_meddled")
 
 
 CHANGES = {

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import polars as pl
 import pytest
+from datasets import plugins_with
+from scripts import run_script
 
 import harvest
 from harvest import Column, View, hookimpl
 from harvest.columns import size
-from harvest.plugins.registry import PluginManager, manager
+from harvest.plugins.registry import manager
 from harvest_testing import faults_of_columns
 from harvest_testing.promise import BrokenPromise
 
@@ -42,13 +41,9 @@ def dataset(tmp_path_factory):
     if missing:
         pytest.skip(f"not installed: {', '.join(sorted(missing))}")
     folder = tmp_path_factory.mktemp("columns")
-    for script, where in (
-        ("make_run.py", folder),
-        ("darshan-logs/make_logs.py", folder / RUN),
-        ("ncem-study/make_study.py", folder / "study"),
-    ):
-        command = [sys.executable, "-B", EXAMPLES / script, where]
-        subprocess.run(command, check=True, capture_output=True)
+    run_script(EXAMPLES / "make_run.py", folder)
+    run_script(EXAMPLES / "darshan-logs" / "make_logs.py", folder / RUN)
+    run_script(EXAMPLES / "ncem-study" / "make_study.py", folder / "study")
     (folder / "jobs.txt").write_text(JOBS)
     (folder / "20260111.list").write_text(SCAN)
     places = {
@@ -142,12 +137,10 @@ def test_declarations_that_do_not_fit_the_rows_are_found(tmp_path):
     (tmp_path / "sacct.txt").write_text(JOBS)
     zone = {"slurm": {"timezone": "UTC"}}
     harvest.run(f"slurm:{tmp_path / 'sacct.txt'}", f"parquet:{tmp_path / 'out'}", settings=zone)
-    points = [
-        EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
-        EntryPoint("slurm", "harvest_slurm.plugin", "harvest"),
-        EntryPoint("odd", __name__, "harvest"),
-    ]
-    dataset = harvest.open(tmp_path / "out", plugins=PluginManager(points, disabled=""))
+    plugins = plugins_with(
+        parquet="harvest_parquet.plugin", slurm="harvest_slurm.plugin", odd=__name__
+    )
+    dataset = harvest.open(tmp_path / "out", plugins=plugins)
 
     with pytest.raises(BrokenPromise, match=r"test\.bare gives rest"):
         faults_of_columns(dataset, "test.bare")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
-
 import polars as pl
 import pytest
 from commands import harvest_here
+from datasets import plugins_with
 from night import NIGHT
 
 import harvest
 from harvest import HarvestError, ReportSpec, UsageError, View, hookimpl
-from harvest.plugins.registry import PluginManager
 from harvest.toolkit.steps import watched
 from harvest_report import LazySection, Notes, Report, Tile
 
@@ -55,14 +53,7 @@ def harvest_reports():
 @pytest.fixture
 def dataset(everything):
     """Rows of every source, opened with this module's view and report beside those installed."""
-    plugins = PluginManager(
-        [
-            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-            EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
-            EntryPoint("test", __name__, "harvest"),
-        ],
-        disabled="",
-    )
+    plugins = plugins_with(parquet="harvest_parquet.plugin", test=__name__)
     return harvest.open(everything, plugins=plugins)
 
 

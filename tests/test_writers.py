@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from datasets import EACH_FORM, Small, dump
+from datasets import EACH_FORM, Small, change_a_byte, dump
 from night import NIGHT, SEED
 
 from harvest.dataset.repair import repair, replay
@@ -49,12 +49,6 @@ def small(tmp_path: Path, request: Any) -> Small:
     small.harvest(keep_runs=5)
     small.write(a=dump(1, 2, 4, 5, 6), b=dump(7, damaged=1)).harvest()
     return small
-
-
-def change_a_byte(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
 
 
 def actions(small: Small) -> list[str]:
