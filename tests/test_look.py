@@ -20,18 +20,14 @@ from harvest.recipes.survey import best, survey
 SACCT = "JobID|State|User\n1|COMPLETED|ada\n2|FAILED|tim\n"
 
 
-def test_the_command_that_it_names_harvests_all_of_it(tmp_path):
+def test_the_command_that_it_names_harvests_all_of_it(everything, tmp_path):
     """The places that are named give the rows that each source's own directory gives."""
-    small_inputs.write(tmp_path / "in", 1)
+    places = [str(endpoint) for endpoint in survey(everything.parent / "in", manager()).endpoints]
+
     zone = {"slurm": {"timezone": "UTC"}}
-    harvest.run(
-        small_inputs.sources(tmp_path / "in"), f"parquet:{tmp_path / 'a'}", settings=zone, workers=1
-    )
+    harvest.run(places, f"parquet:{tmp_path / 'out'}", settings=zone, workers=1)
 
-    places = [str(endpoint) for endpoint in survey(tmp_path / "in", manager()).endpoints]
-    harvest.run(places, f"parquet:{tmp_path / 'b'}", settings=zone, workers=1)
-
-    assert harvest.open(tmp_path / "b").record_types == harvest.open(tmp_path / "a").record_types
+    assert harvest.open(tmp_path / "out").record_types == harvest.open(everything).record_types
 
 
 def test_the_command_line_shows_a_command_that_works_and_runs_it(tmp_path):

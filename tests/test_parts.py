@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 from collections import Counter
 from typing import Any
 
 import attrs
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,7 +79,7 @@ PARTS = st.builds(
     changed=st.booleans(),
     facts=st.just("") | TEXTS.map(lambda text: digest(text)[:32]),
 )
-CHANGES = st.lists(st.tuples(st.lists(PARTS, max_size=8), st.sets(KEYS, max_size=6)), max_size=6)
+CHANGES = st.lists(st.tuples(st.lists(PARTS, max_size=5), st.sets(KEYS, max_size=6)), max_size=4)
 
 
 @pytest.fixture(params=[3])
@@ -180,28 +179,17 @@ def whole(file: PartFile) -> PartFile:
     return attrs.evolve(file, rows=0, first_row=None)
 
 
-def test_a_dataset_without_parts_is_asked_as_any_other():
-    # in a process of its own: a fault of Arrow (below 26.0.1) would end this one
-    asked = """
-import pyarrow as pa
-from harvest.storage.parts import Parts
-from harvest.storage.segment import Segment
-from harvest.storage.stored_files import StoredFiles
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_dataset_without_parts_is_asked_as_any_other(count):
+    # which Arrow below 26.0.1 could not stand: it ended the process
+    parts = Parts([segment.Segment.of([], [])] * count)
 
-keys = pa.array([b"12345678"], pa.binary(8))
-empty = Segment.of([], [])
-for parts in (Parts(), Parts([empty]), Parts([empty, empty])):
-    assert parts.rows_outside(keys).to_pylist() == []
+    assert parts.rows_outside(pa.array([b"12345678"], pa.binary(8))).to_pylist() == []
     assert list(parts.with_rejects()) == list(parts.with_notes()) == []
     assert parts.pick(["3132333435363738"]) == {}
     files = StoredFiles(parts)
     assert files.pick(["3132333435363738"]) == {}
     assert files.with_rejects_in(["rejects/a.parquet"]) == []
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", asked], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("name", ["a.csv", "run-1-of-2.csv", "-", ""])

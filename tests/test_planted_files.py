@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from commands import harvest_here
 from datasets import Small, dump
 
 import harvest
@@ -273,10 +274,10 @@ def test_a_record_that_is_lost_stops_no_view(tmp_path: Path) -> None:
     record.unlink()
     record.mkdir()
 
-    place = str(small.location)
-    found = said(("view", "slurm.trend", place), ("report", "slurm.usage", place))
+    assert harvest_here("view", "slurm.trend", small.location).returncode == 0
+    report = harvest_here("report", "slurm.usage", small.location)
 
-    assert [code for code, _ in found] == [0, 0]
-    said_of_zone = " ".join(found[1][1].split())
+    assert report.returncode == 0
+    said_of_zone = " ".join(report.stdout.split())
     assert "the record of a run cannot be read: this is a directory" in said_of_zone
     assert "days and months are in UTC" in said_of_zone

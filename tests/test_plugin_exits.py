@@ -256,8 +256,7 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("what", ["exit", "typer"])
-@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize(("asked", "what"), [*((a, "exit") for a in ASKED), ("view", "typer")])
 def test_an_exit_in_an_answer_is_the_fault_of_the_plugin(
     plugin: Path, asked: str, what: str
 ) -> None:

@@ -235,16 +235,6 @@ def test_a_users_own_matplotlib_style_changes_nothing(report):
         assert drawing.to_svg(made().plots[0]) == plain
 
 
-def test_files_of_one_figure_are_those_that_are_drawn_alone():
-    pytest.importorskip("matplotlib")
-    from harvest_report import draw as drawing
-
-    together = drawing.draw(made().plots[0], "svg", "png")
-
-    assert together["svg"] == drawing.to_svg(made().plots[0])
-    assert together["png"] == drawing.to_png(made().plots[0])
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_a_browser_opens_the_page_without_complaint(report, tmp_path):

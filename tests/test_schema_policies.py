@@ -136,7 +136,9 @@ def as_dict(entries: Any) -> dict[str, str]:
     return {entry["key"]: entry["value"] for entry in entries or []}
 
 
-@pytest.fixture(params=["parquet", "file", pytest.param("jsonl", marks=pytest.mark.slow)])
+@pytest.fixture(
+    params=["parquet", *(pytest.param(form, marks=pytest.mark.slow) for form in ("file", "jsonl"))]
+)
 def lab(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     return Lab(tmp_path, SINKS[request.param].format(tmp_path), monkeypatch)
 
