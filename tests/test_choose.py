@@ -156,10 +156,6 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_only_source_that_recognises_a_location_reads_it_without_a_remark(file):
-    assert chosen(file.parent, Weak) == (["weak"], [])
-
-
 def test_where_no_source_is_sure_the_surest_reads_and_the_other_is_named(file):
     names, (remark,) = chosen(file.parent, Weak, Faint)
     assert names == ["weak"]

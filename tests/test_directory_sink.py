@@ -73,14 +73,6 @@ def seen(sink: Any, kind: Any = LINE) -> list[str]:
     return sorted(path.read_text() for path in sink.root.glob(f"{kind.name}/*.txt"))
 
 
-def test_a_part_taken_out_leaves_no_empty_directory(driver: SinkDriver) -> None:
-    driver.commit({"a": [(LINE, "one"), (WORD, "w")]})
-    driver.commit({"a": [(LINE, "one")]})
-    assert not (driver.sink.root / "demo.word").exists()
-    driver.commit({"a": None})
-    assert not (driver.sink.root / "demo.line").exists()
-
-
 def test_the_same_part_with_another_content_keeps_both_until_the_commit(
     driver: SinkDriver,
 ) -> None:

@@ -15,9 +15,7 @@ from datasets import EACH_FORM, Small, dump, plugins_with
 
 import harvest
 from harvest import fault
-from harvest.api.sink import PartFile
 from harvest.errors import DatasetError, HarvestError
-from harvest.pipeline import rollback
 from harvest.pipeline.rollback import keep_runs, roll_back
 
 
@@ -163,34 +161,6 @@ def test_unchanged_parts_are_shared_with_kept_states(tmp_path: Path) -> None:
     (kept,) = (small.state / "kept").iterdir()
     assert b'"job 3"' in kept.read_bytes()
     assert b'"job 499"' not in kept.read_bytes()
-
-
-def test_a_shared_file_is_put_back_once_for_all_its_partitions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # given partitions whose rows lie in one file, and of which one was read again since
-    small = Small(tmp_path).write(a=dump(1), b=dump(2), c=dump(3))
-    small.harvest()
-    before, run = small.seen(), small.manifest().run
-    (shared,) = small.manifest().files.distinct()
-    small.write(b=dump(9))
-    small.harvest()
-
-    # when going back
-    copied: list[str] = []
-    ordinary = rollback.put_back
-
-    def noted(state: Path, file: PartFile, *places: Any) -> None:
-        copied.append(file.path)
-        ordinary(state, file, *places)
-
-    monkeypatch.setattr(rollback, "put_back", noted)
-    back(small, run)
-
-    # then that file was copied once
-    assert copied == [shared.path]
-    assert small.seen() == before
-    assert small.jobs() == [1, 2, 3]
 
 
 def test_a_damaged_kept_file_is_named_and_never_put_in_force(small: Small) -> None:

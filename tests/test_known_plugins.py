@@ -16,7 +16,7 @@ import harvest
 from harvest import HarvestError
 from harvest.model import record_type
 from harvest.pipeline.prepare import prepare_sinks, prepare_sources
-from harvest.plugins.known import KNOWN, is_ours
+from harvest.plugins.known import KNOWN
 from harvest.plugins.registry import PluginManager
 from harvest.recipes.recipe import Endpoint, Recipe
 
@@ -82,12 +82,6 @@ def test_the_readme_lists_every_distribution_of_the_repository():
     for path in ROOT.glob("plugins/*/README.md"):
         name = path.parent.name.removeprefix("lib-")
         assert f"| [`{name}`](plugins/{path.parent.name}/README.md) |" in readme
-
-
-def test_ours_are_those_of_the_table():
-    assert is_ours("hpc-harvest")
-    assert is_ours("HPC_Harvest.slurm")
-    assert not is_ours("hpc-harvest-somebody-else-s")
 
 
 @pytest.mark.parametrize(

@@ -135,10 +135,3 @@ def test_what_is_committed_before_a_run_fails_is_heard(plugins, inputs, tmp_path
     monkeypatch.setattr(sink, "publish", publish)
 
     assert [place for place, _, _ in heard()] == [str(tmp_path / "a")]
-
-
-def test_a_plugin_that_only_hears_is_whole(plugins):
-    found = plugins(good=LISTENER)
-
-    assert "good" in found.plugins
-    assert found.listeners() == ["good"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import os
@@ -19,7 +18,6 @@ import crash
 import pytest
 from datasets import Small, dump
 
-from harvest import interrupt
 from harvest.errors import DatasetError
 from harvest.storage import lock as lock_module
 from harvest.storage.lock import STALE_S, Holder, locked
@@ -74,17 +72,6 @@ def test_waiting_has_an_end(locks: str, tmp_path: Path) -> None:
         locked(tmp_path, wait_s=0.2),
     ):
         pass
-
-
-def test_a_run_that_may_wait_for_a_second_looks_again_before_it_is_over(
-    locks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with contextlib.ExitStack() as first:
-        first.enter_context(locked(tmp_path))
-        monkeypatch.setattr(interrupt, "sleep", lambda seconds: first.close())
-
-        with locked(tmp_path, wait_s=1):  # the first run ends in the meantime
-            pass
 
 
 CHILD = """
@@ -222,20 +209,6 @@ for _ in range(25):
         time.sleep(0.001)
         (folder / "count").write_text(str(count + 1))
 """
-
-
-def test_without_hard_links_too_a_number_is_taken_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(source: Path, target: Path) -> None:
-        raise PermissionError(errno.EPERM, "no hard links on this file system")
-
-    monkeypatch.setattr(os, "link", refuse)
-    path = tmp_path / "lock-00000001"
-
-    assert lock_module._create(path, b"of the first")
-    assert not lock_module._create(path, b"of the second")
-    assert path.read_bytes() == b"of the first"
 
 
 @pytest.mark.slow

@@ -178,16 +178,6 @@ def report():
     return made, drawn
 
 
-def test_a_report_is_drawn_only_when_it_is_shown(report):
-    pytest.importorskip("matplotlib")
-    made, drawn = report
-
-    assert repr(made) == f"<Report {made.title!r}: 1 table, 1 plot>"
-    assert drawn == []
-    made._repr_html_()
-    assert drawn == ["drawn"]
-
-
 def test_a_report_in_a_notebook_fetches_nothing_and_changes_nothing_else(report):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")

@@ -267,15 +267,6 @@ def test_an_exit_in_an_answer_is_the_fault_of_the_plugin(
     require_fault(done, plugin, what)
 
 
-def test_an_exit_at_import_is_the_fault_of_the_plugin(plugin: Path) -> None:
-    done = call(plugin, "exit", "import", *RUN, "1")
-
-    assert done.returncode == 1
-    assert done.stderr == (
-        f"harvest: {plugin}:{LINE}: PluginExit: SystemExit(0); correct the file\n"
-    )
-
-
 def test_a_watch_goes_on_after_an_exit_and_ends_with_1(plugin: Path) -> None:
     words = ("watch", *RUN[1:], "1", "--until-idle", "0")
 

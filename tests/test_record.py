@@ -5,51 +5,25 @@ from __future__ import annotations
 import pickle
 from datetime import UTC, datetime
 
-import attrs
 import polars as pl
 import pyarrow as pa
 import pytest
 
 import harvest
-from harvest import BatchError, Record, RecordTypeError, UInt64, field, record_type
+from harvest import BatchError, Record, RecordTypeError, field, record_type
 from harvest.model.arrow import batches, conform
-
-
-@attrs.define
-class Inner:
-    key: str
-    size_bytes: int | None = None
 
 
 @harvest.record("test.sample", layer="system", level="process", version=3)
 class Sample(Record):
-    """A sample of every kind of column.
-
-    It has a second paragraph.
-    """
+    """A sample."""
 
     time: datetime = field(role="time", doc="When it was taken.")
     name: str = field(role="subject", doc="What it is.")
-    count: int | None = field(doc="How many.")
-    share: float | None = field(unit="%", doc="How much.")
-    id: UInt64 | None = field(doc="An id that does not fit 63 bits.")
-    raw: bytes | None = field(doc="Bytes.")
-    valid: bool | None = field(doc="Whether.")
-    tags: list[str] | None = field(doc="Words.")
-    more: dict[str, str] | None = field(doc="Pairs.")
-    parts: list[Inner] | None = field(doc="Nested.")
 
 
 KIND = record_type(Sample)
 NOON = datetime(2024, 4, 19, 12, tzinfo=UTC)
-
-
-def test_instances_are_ordinary_attrs_objects():
-    sample = Sample(time=NOON, name="x")
-    assert sample.count is None
-    assert attrs.asdict(sample)["name"] == "x"
-    with pytest.raises(TypeError):
-        Sample(name="x")
 
 
 def test_a_record_type_can_be_pickled():

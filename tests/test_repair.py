@@ -10,13 +10,12 @@ from typing import Any
 
 import attrs
 import crash
-import orjson
 import polars as pl
 import pytest
 from commands import harvest_here
 from datasets import EACH_FORM, Small, dump
 
-from harvest.dataset.repair import problem_of_manifest, repair
+from harvest.dataset.repair import repair
 from harvest.errors import DatasetError
 from harvest.pipeline.rollback import roll_back
 from harvest.plugins.registry import PluginManager
@@ -107,61 +106,6 @@ def test_a_shared_file_is_named_once_and_all_its_inputs_are_read_again(tmp_path:
     assert problem == f"{path}: its content has changed (checksum)"
     assert repair(small.location).left == []
     assert small.jobs() == [1, 2, 3]
-
-
-def edit(path: Path) -> None:
-    path.write_bytes(path.read_bytes().replace(b'"parts"', b'"carts"', 1))
-
-
-MANIFEST_DAMAGES = {**DAMAGES, "edited": edit, "a flipped digit": lambda path: flip(path, 40)}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", MANIFEST_DAMAGES)
-def test_a_damaged_manifest_stops_everything_and_is_restored_from_its_copy(
-    damage: str, small: Small
-) -> None:
-    path = small.state / "manifest.json"
-    whole, seen = path.read_bytes(), small.seen()
-    MANIFEST_DAMAGES[damage](path)
-
-    # nothing is done with it: a run that took the dataset for empty would remove its files
-    for attempt in (small.open, small.harvest):
-        with pytest.raises(DatasetError, match=r"manifest is (damaged|missing)") as caught:
-            attempt()
-        assert "harvest verify DATASET --repair" in str(caught.value)
-    done = repair(small.location)
-
-    assert done.restored
-    assert done.result is None
-    assert path.read_bytes() == whole
-    assert small.seen() == seen
-    assert small.open().verify() == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_segment_stops_what_needs_it_and_is_restored_from_its_copy(
-    damage: str, small: Small
-) -> None:
-    # given a file that the manifest lists and that is not as it was written
-    whole, seen = (small.state / "manifest.json").read_bytes(), small.seen()
-    name = orjson.loads(whole)["segments"][-1]["file"]
-    DAMAGES[damage](small.state / "segments" / name)
-
-    # then nothing is done with the dataset
-    for attempt in (lambda: small.open().parts, lambda: small.harvest(force=True)):
-        with pytest.raises(DatasetError, match="manifest is damaged") as caught:
-            attempt()
-        assert "harvest verify DATASET --repair" in str(caught.value)
-    assert "manifest is damaged" in str(problem_of_manifest(small.location))
-    assert small.seen() == seen
-
-    # and its copy takes its place
-    done = repair(small.location)
-    assert done.restored
-    assert (small.state / "manifest.json").read_bytes() == whole
-    assert small.open().verify() == []
 
 
 def test_verifying_says_what_repairing_cannot_mend(

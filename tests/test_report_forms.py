@@ -9,11 +9,11 @@ import shutil
 import subprocess
 import sys
 from datetime import UTC, date, datetime
-from html.parser import HTMLParser
 
 import polars as pl
 import pytest
 from browser import dumped
+from html_shown import Shown as Page
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,26 +123,6 @@ def test_no_escape_code_from_data_reaches_the_terminal(report):
 # the page
 
 
-class Page(HTMLParser):
-    """What a browser would find: elements with their attributes, and text."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements, self.words = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-
-    handle_startendtag = handle_starttag
-
-    def handle_data(self, data):
-        self.words.append(data)
-
-    def all(self, tag):
-        return [attributes for name, attributes in self.elements if name == tag]
-
-
 @pytest.fixture(scope="module")
 def page(report):
     pytest.importorskip("matplotlib")
@@ -194,15 +174,6 @@ def test_no_amount_of_a_page_is_broken():
     text = Report("r", ["It grew by -1.3 % to 1,024.5 GiB of 5 users."]).html()
     assert 'by <span class="whole">-1.3 %</span> to' in text
     assert 'to <span class="whole">1,024.5 GiB</span> of 5 users.' in text
-
-
-def test_no_date_of_a_page_is_broken():
-    pytest.importorskip("jinja2")
-    text = Report("Run D2024-04-19_19:01:00_R1", ["From 2026-01-11 to <2026-02-11>."]).html()
-    assert 'Run D<span class="whole">2024-04-19_19:01:00</span>_R1</h1>' in text
-    assert (
-        '<span class="whole">2026-01-11</span> to &lt;<span class="whole">2026-02-11</span>' in text
-    )
 
 
 def test_plots_follow_the_colours_of_the_page(report, page):
@@ -477,11 +448,3 @@ def test_a_report_begins_with_its_key_numbers_and_its_picture(tmp_path):
     made.write(tmp_path / "waits.svg")
     made.only("p2").write(tmp_path / "p2.svg")
     assert (tmp_path / "waits.svg").read_bytes() == (tmp_path / "p2.svg").read_bytes()
-
-
-def test_without_a_picture_named_the_first_plot_is_it():
-    one = Plot("p1", lambda figure: None, "One", "One.")
-
-    assert Report("Waits", sections=[Notes("n", ["Text."]), one]).picture is one
-    assert Report("Waits", sections=[one], picture="absent").picture is one
-    assert Report("Waits").picture is None

@@ -421,29 +421,3 @@ def test_the_policy_is_an_option_a_key_of_recipes_and_kept_with_the_run(tmp_path
     assert 'schema-drift = "reject"' in CliRunner().invoke(app, on_top).output
     with pytest.raises(harvest.ConfigError, match="use evolve, freeze or reject"):
         harvest.run("slurm:x", "parquet:y", schema_drift="anything")
-
-
-@pytest.mark.parametrize("location", ["parquet:{}/out", "jsonl:{}/out"])
-def test_within_an_input_new_columns_go_to_extra_and_odd_cells_are_rejects(
-    tmp_path: Path, location: str
-) -> None:
-    # given exports of one source: the second has a column more, and a cell of another type
-    folder = tmp_path / "exports"
-    folder.mkdir()
-    (folder / "128_128.csv").write_text("id,slurm_id,elapsed\n1,11,00:00:01\n")
-    (folder / "256_256.csv").write_text(
-        "id,slurm_id,elapsed,node\n2,22,00:00:02,n1\n3,soon,00:00:03,n2\n"
-    )
-
-    result = harvest.run(f"distiller:{folder}", location.format(tmp_path))
-
-    # then both files are in one table, the new column in extra, the odd row among the rejects
-    opened = harvest.open(tmp_path / "out")
-    rows = opened["distiller.job"].sort("scan_id").collect().to_dicts()
-    assert [(row["scan_id"], row["extra"] or []) for row in rows] == [
-        (1, []),
-        (2, [{"key": "node", "value": "n1"}]),
-    ]
-    (reject,) = opened.rejects()
-    assert (reject["position"], reject["raw"]) == (3, b"3,soon,00:00:03,n2")
-    assert result.exit_code == 3

@@ -10,7 +10,6 @@ from typing import Any
 
 import crash
 import pytest
-import small_inputs
 from commands import harvest_alone
 from crash import Place
 from datasets import Small, dump, plugins_with
@@ -35,14 +34,7 @@ def steps() -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: Any) -> Place:
-    """Datasets with two commits, and inputs that have changed since."""
-    folder = tmp_path_factory.mktemp("storage")
-    place = Place(folder / "base", folder / "inputs")
-    for version in (2, 1):
-        small_inputs.write(place.inputs, version)
-        place.harvest()
-    small_inputs.write(place.inputs, 2)
-    return place
+    return crash.with_two_commits(tmp_path_factory.mktemp("storage"))
 
 
 @pytest.fixture(scope="module")

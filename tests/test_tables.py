@@ -13,6 +13,7 @@ from unittest import mock
 import polars as pl
 import pytest
 from commands import harvest_here
+from drawn_frames import frames
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -231,28 +232,6 @@ def test_values_that_are_only_shown_alike_are_not_called_one_value():
 
 def test_a_format_that_does_not_suit_a_text_is_not_applied():
     assert "unknown" in printed(pl.DataFrame({"s": ["unknown"]}), Column("s", format="seconds"))
-
-
-VALUES = {
-    pl.Int64: st.integers(-(2**63), 2**63 - 1),
-    pl.Float64: st.floats(allow_nan=True),
-    pl.String: st.text(max_size=70),
-    pl.Boolean: st.booleans(),
-    pl.Datetime("us", "UTC"): st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)),
-    pl.List(pl.String): st.lists(st.text(max_size=9), max_size=9),
-}
-
-
-@st.composite
-def frames(draw, kinds=tuple(VALUES)):
-    height = draw(st.integers(0, 6))
-    series = []
-    for number in range(draw(st.integers(1, 9))):
-        kind = draw(st.sampled_from(kinds))
-        name = f"c{number}_" + draw(st.text("xyz_", max_size=25))
-        values = draw(st.lists(st.none() | VALUES[kind], min_size=height, max_size=height))
-        series.append(pl.Series(name, values, kind))
-    return pl.DataFrame(series)
 
 
 @st.composite

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -125,8 +124,3 @@ def test_a_range_does_not_begin_behind_a_line_that_is_too_long(tmp_path: Path):
     path.write_bytes(b"a\n" + b"x" * 100 + b"\nb\nc\n")
     assert line_starts(path, 10, 2) == [0]
     assert line_starts(path, 10, 1000) == [0, 103]
-
-
-@pytest.mark.parametrize("data", [b"", b"\n", b"a", b"a\n"])
-def test_small_texts_are_one_block(data):
-    assert list(blocks(io.BytesIO(data))) == ([data] if data else [])

@@ -74,36 +74,6 @@ def test_columns_are_as_declared(dataset, view):
     assert faults_of_columns(dataset, view) == []
 
 
-ENDS = {
-    "job to run": {"cluster", "job_id", "run"},
-    "run to process": {"run", "process", "host", "pid"},
-    "process to log": {"run", "process", "host", "pid", "log"},
-    "log to file": {"log", "record_id", "path"},
-    "file to entry": {"path", "inode", "generation", "scan_time"},
-    "scan to Distiller": {"scan_number", "scan_id"},
-    "Distiller to job": {"scan_id", "job_id"},  # their jobs' own records are not in the dump
-}
-
-
-def test_a_link_has_the_keys_of_its_two_ends_and_no_others(dataset):
-    links = dataset.view("run.chain").collect()
-    keys = set().union(*ENDS.values())
-    assert set(links["link"]) == set(ENDS)
-    for kind, expected in ENDS.items():
-        rows = links.filter(pl.col("link") == kind)
-        given = {key for key in keys if rows[key].null_count() < rows.height}
-        assert given == expected, kind
-        assert set(rows["sure"]) <= {"certain", "likely", "possible"}
-
-
-def test_each_name_of_a_log_has_a_lineage_and_the_scanned_one_its_entry(dataset):
-    lines = dataset.view("run.lineage").collect()
-    assert lines.height == dataset["darshan.file"].collect().height
-    scanned = lines.filter(pl.col("inode").is_not_null())
-    assert set(scanned["path"]) == {"/scratch/demo/fluid/table.parquet"}
-    assert set(lines["job_id"]) == {411207}
-
-
 # ---- what the check itself finds ----------------------------------------------------------------
 
 harvest_api = 1

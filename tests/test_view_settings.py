@@ -148,22 +148,6 @@ def test_a_semicolon_alone_makes_no_second_statement(everything, query):
     assert harvest.open(everything).sql(query).height == 1
 
 
-SHORTENED = {
-    "view": (("view", "slurm.jobs", "@", "-n", "4"), "slurm.jobs: 4 of 65 rows"),
-    "whole view": (("view", "slurm.jobs", "@", "-n", "65"), "slurm.jobs: 65 rows"),
-    "view without -n": (("view", "slurm.jobs", "@"), "slurm.jobs: 20 of 65 rows"),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", SHORTENED)
-def test_a_shortened_table_says_of_how_many_rows(everything, case):
-    # the first version of the small inputs has 30 + 30 + 5 jobs
-    words, said = SHORTENED[case]
-    done = harvest_here(*(everything if word == "@" else word for word in words))
-    assert said in done.stdout.splitlines()
-
-
 @pytest.mark.slow
 def test_rows_are_limited_in_every_form_of_a_view(everything, tmp_path):
     lines = harvest_here("view", "slurm.jobs", everything, "-n", "4", "--json").stdout.splitlines()
