@@ -79,10 +79,6 @@ def without_lines(written: Written) -> Written:
     return [each for each in written if each[1] != "counted.line"]
 
 
-def by_another_name(written: Written) -> Written:
-    return [(path, "counted.other", rows) for path, _, rows in written]
-
-
 def as_it_is(written: Written) -> Written:
     return written
 
@@ -140,7 +136,6 @@ def refused(folder: Path, sink: Any) -> str:
     [
         (one_less, "was given 2 rows of counted.line and reports 1"),
         (without_lines, "was given 2 rows of counted.line and reports 0"),
-        (by_another_name, "was given 2 rows of counted.line and reports 0"),
     ],
 )
 def test_a_writer_that_reports_other_rows_ends_the_run(

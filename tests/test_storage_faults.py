@@ -145,6 +145,16 @@ def test_a_disk_that_fills_up(form: str, disk: Path, tmp_path: Path) -> None:
     assert small.open().verify() == []
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="all may be written here")
+def test_a_place_that_may_not_be_written(tmp_path: Path) -> None:
+    inputs = Small(tmp_path).write(a=dump(1)).inputs
+
+    with pytest.raises(HarvestError, match="the dataset cannot be written") as refused:
+        harvest.run(f"slurm:{inputs}", "parquet:/proc/self/out")
+
+    assert (refused.value.where or "").startswith("/proc/self/out")
+
+
 @pytest.mark.slow
 def test_a_disk_that_may_only_be_read(disk: Path, tmp_path: Path) -> None:
     small = Small(disk)
