@@ -10,7 +10,6 @@ from commands import harvest_here
 
 import harvest
 from harvest import HarvestError, UsageError
-from harvest.plugins.registered import loaded
 from harvest.plugins.registry import PluginManager
 
 
@@ -82,15 +81,13 @@ WAYS = {
 }
 
 
+@pytest.mark.usefixtures("no_plugin_files")
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_ask_names_the_distribution_to_install(everything, way):
     command, what = WAYS[way]
     words = [what, everything] if command == "view" else [everything, what]
-    loaded.clear()
 
     done = harvest_here(command, *words, HARVEST_DISABLE_PLUGINS="slurm")
-
-    loaded.clear()
 
     assert done.returncode == 2, done.stderr
     assert "record type 'slurm.job'; install hpc-harvest-slurm" in done.stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 import harvest
 from harvest.api.sink import PartFile
 from harvest.errors import PluginError
-from harvest.plugins.registered import loaded
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import require_rows
 from harvest_jsonl.directory import JsonlDirectory
 from harvest_jsonl.file import JsonlFile
 from harvest_parquet.sink import ParquetSink
+
+pytestmark = pytest.mark.usefixtures("no_plugin_files")
 
 Written = Sequence[tuple[str, str, int]]
 
@@ -81,14 +82,6 @@ def without_lines(written: Written) -> Written:
 
 def as_it_is(written: Written) -> Written:
     return written
-
-
-@pytest.fixture(autouse=True)
-def _own_plugins() -> Iterator[None]:
-    """Each test declares record types and a sink of the same names."""
-    loaded.clear()
-    yield
-    loaded.clear()
 
 
 @pytest.fixture

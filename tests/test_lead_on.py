@@ -12,7 +12,6 @@ from commands import harvest_here, python_alone
 
 from harvest import SourceError, fault
 from harvest.errors import system_reason
-from harvest.plugins.registered import loaded
 from harvest.plugins.registry import manager
 from harvest.reading.collect import collect
 
@@ -60,13 +59,11 @@ LINE_OF_NUMBER, LINE_OF_WRITE = 18, 23
 
 
 @pytest.fixture
-def plugin(tmp_path):
+def plugin(tmp_path, no_plugin_files):
     """The failing plugin, and beside it a letter in which it fails at the third word."""
     (tmp_path / "letters.py").write_text(FAILING)
     (tmp_path / "a.letter").write_text("one\none\ntwo\n")
-    loaded.clear()
-    yield tmp_path / "letters.py"
-    loaded.clear()
+    return tmp_path / "letters.py"
 
 
 # a plugin that fails

@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -21,7 +20,6 @@ from crash import MARK, left_of
 
 import harvest
 from harvest.plugin_code import PluginExit, contained
-from harvest.plugins.registered import loaded
 
 PLUGIN = '''"""A plugin in a file that does what the environment names, and where."""
 import os
@@ -170,14 +168,12 @@ def harvest_commands():
 
 
 @pytest.fixture
-def plugin(tmp_path: Path) -> Iterator[Path]:
+def plugin(tmp_path: Path, no_plugin_files: None) -> Path:
     (tmp_path / "letters.py").write_text(PLUGIN)
     (tmp_path / "in").mkdir()
     for number in range(3):
         (tmp_path / "in" / f"{number}.letter").write_text("one two three\n")
-    loaded.clear()
-    yield tmp_path / "letters.py"
-    loaded.clear()
+    return tmp_path / "letters.py"
 
 
 def call(plugin: Path, what: str, at: str, *words: object) -> CompletedProcess[str]:

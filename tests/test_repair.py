@@ -15,7 +15,7 @@ import pytest
 from commands import harvest_here
 from datasets import EACH_FORM, Small, dump
 
-from harvest.dataset.repair import repair
+from harvest.dataset.repair import problem_of_manifest, repair
 from harvest.errors import DatasetError
 from harvest.pipeline.rollback import roll_back
 from harvest.plugins.registry import PluginManager
@@ -78,6 +78,30 @@ def test_a_damaged_file_is_named_and_just_its_inputs_are_read_again(
     roll_back(small.open().sink, small.manifest().runs[1])
     assert small.jobs() == rows
     assert small.open().verify() == []
+
+
+@pytest.mark.parametrize("what", ["manifest", "segment"])
+def test_what_differs_by_one_byte_from_its_checksum_is_not_used_and_its_copy_takes_its_place(
+    what: str, small: Small
+) -> None:
+    # given a manifest that could be read all the same, or a segment that it lists
+    path, seen = small.state / "manifest.json", small.seen()
+    if what == "segment":
+        path = small.state / "segments" / small.manifest().parts.segments[-1].entry.file
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b'"parts"', b'"carts"', 1))
+    if what == "segment":
+        flip(path)
+
+    # then nothing is done with the dataset
+    for attempt in (lambda: small.open().parts, lambda: small.harvest(force=True)):
+        with pytest.raises(DatasetError, match=r"manifest is damaged \(checksum\).*--repair"):
+            attempt()
+    assert "manifest is damaged" in str(problem_of_manifest(small.location))
+    # and it is mended
+    assert repair(small.location).restored
+    assert path.read_bytes() == whole
+    assert small.seen() == seen
 
 
 def test_damage_in_one_piece_of_a_consolidated_file_costs_that_piece(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from harvest.recipes.endpoints import endpoint_of
 from harvest.recipes.recipe import Endpoint
 from harvest_testing.lab.process import in_process
 
+pytestmark = pytest.mark.usefixtures("no_plugin_files")
+
 GREETING = '''\
 import attrs
 import harvest
@@ -62,14 +64,6 @@ class MySink(ParquetSink):
     """Parquet by another name."""
     name = "mine"
 '''
-
-
-@pytest.fixture(autouse=True)
-def _own_plugins():
-    """Files stay plugins of the process: each test begins and ends without any."""
-    registered.loaded.clear()
-    yield
-    registered.loaded.clear()
 
 
 @pytest.fixture
