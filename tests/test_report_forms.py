@@ -169,9 +169,12 @@ def test_a_row_of_a_broad_table_names_its_values_for_small_screens():
     assert [table.get("class") for table in page.all("table")] == ["broad", None]
 
 
-def test_no_amount_of_a_page_is_broken():
+def test_no_date_and_no_amount_of_a_page_is_broken():
     pytest.importorskip("jinja2")
-    text = Report("r", ["It grew by -1.3 % to 1,024.5 GiB of 5 users."]).html()
+    intro = "From 2026-01-11 it grew by -1.3 % to 1,024.5 GiB of 5 users."
+    text = Report("Run D2024-04-19_19:01:00_R1", [intro]).html()
+    assert 'Run D<span class="whole">2024-04-19_19:01:00</span>_R1</h1>' in text
+    assert '<span class="whole">2026-01-11</span> it' in text
     assert 'by <span class="whole">-1.3 %</span> to' in text
     assert 'to <span class="whole">1,024.5 GiB</span> of 5 users.' in text
 
