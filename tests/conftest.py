@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ import small_inputs
 from clusters import anywhere, on_slurm, paced, slurm_environment
 
 import harvest
+from harvest.plugins.registered import loaded
 
 __all__ = [
-    "anywhere", "bound_by_permissions", "everything", "on_slurm", "paced", "slurm_environment"
+    "anywhere", "bound_by_permissions", "everything", "no_plugin_files", "on_slurm", "paced",
+    "slurm_environment",
 ]  # fmt: skip
 
 
@@ -26,6 +29,14 @@ def bound_by_permissions() -> list[str]:
     if setpriv is None:
         pytest.skip("root is bound by no permissions, and there is no setpriv to change that")
     return [setpriv, "--bounding-set=-dac_override,-dac_read_search"]
+
+
+@pytest.fixture
+def no_plugin_files() -> Iterator[None]:
+    """Files stay plugins of the process: a test begins and ends without any."""
+    loaded.clear()
+    yield
+    loaded.clear()
 
 
 @pytest.fixture(scope="session")

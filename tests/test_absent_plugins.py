@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import subprocess
-import sys
 
 import pytest
 import small_inputs
+from commands import harvest_here
 
 import harvest
 from harvest import HarvestError, UsageError
 from harvest.plugins.registry import PluginManager
-
-ABSENT = "slurm"
 
 
 @pytest.mark.slow
@@ -85,15 +81,13 @@ WAYS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("no_plugin_files")
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_ask_names_the_distribution_to_install(everything, way):
     command, what = WAYS[way]
     words = [what, everything] if command == "view" else [everything, what]
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", command, *words], capture_output=True, text=True,
-        env=os.environ | {"HARVEST_DISABLE_PLUGINS": ABSENT}, check=False,
-    )  # fmt: skip
+
+    done = harvest_here(command, *words, HARVEST_DISABLE_PLUGINS="slurm")
 
     assert done.returncode == 2, done.stderr
     assert "record type 'slurm.job'; install hpc-harvest-slurm" in done.stderr

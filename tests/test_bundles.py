@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import time
 from itertools import product
 from operator import attrgetter
@@ -192,26 +191,6 @@ def test_what_a_lost_worker_staged_is_not_read_again(few_rows, tasks, monkeypatc
     again = read_partitions([attrs.evolve(task, on_error="fail") for task in tasks])
 
     assert again == first
-
-
-def test_what_a_lost_worker_had_not_staged_is_read(tasks, monkeypatch):
-    # given a worker that was lost after it had staged those of many rows, and none of the others
-    monkeypatch.setattr(reading, "SMALL_BYTES", 0)
-    first = read_partitions(tasks)
-    shutil.rmtree(next(filter(is_bundle, finished(state_of(tasks)))))
-    alone = {task.partition.origin for task in tasks if task.partition.id in ("a.txt", "b.txt")}
-    for path in alone:
-        Path(path).unlink()
-    again = [
-        attrs.evolve(task, on_error="fail") if task.partition.origin in alone else task
-        for task in tasks
-    ]
-
-    parts = [staged.part for (staged,) in read_partitions(again)]
-
-    assert [part.written for part in parts] == [2, 1, 0, 1, 0]
-    assert parts[:2] == [staged.part for (staged,) in first[:2]]
-    check_described(tasks)
 
 
 def test_a_bundle_is_cleared_when_one_of_it_is_to_be_read_again(tasks):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -53,13 +52,6 @@ def by_each(study: Path, out: Path) -> dict[str, int]:
     places = [f"mofka-dask:{study}", f"darshan:{study}", f"slurm:{study / 'a.txt'}"]
     harvest.run(places, f"parquet:{out}")
     return rows(out)
-
-
-@pytest.mark.slow
-def test_a_source_that_is_named_beside_the_bare_location_reads_it_once(study, tmp_path):
-    sources = [f"darshan:{study}", str(study)]
-    harvest.run(sources, f"parquet:{tmp_path / 'out'}")
-    assert rows(tmp_path / "out") == by_each(study, tmp_path / "named")
 
 
 @pytest.mark.slow
@@ -145,10 +137,7 @@ class Tables(Texts):
 
 def knowing(*sources: type[Source]) -> PluginManager:
     """A manager of the core and some of the sources above."""
-    points = [EntryPoint(s.name, f"{__name__}:{s.__qualname__}", "harvest") for s in sources]
-    return PluginManager(
-        [EntryPoint("core", "harvest.builtin.plugin", "harvest"), *points], disabled=""
-    )
+    return harvest.plugins_of(*sources)
 
 
 def chosen(location: Path, *sources: type[Source]) -> tuple[list[str | None], list[str]]:
@@ -165,10 +154,6 @@ def file(tmp_path: Path) -> Path:
     path.parent.mkdir()
     path.write_text("one\n")
     return path
-
-
-def test_the_only_source_that_recognises_a_location_reads_it_without_a_remark(file):
-    assert chosen(file.parent, Weak) == (["weak"], [])
 
 
 def test_where_no_source_is_sure_the_surest_reads_and_the_other_is_named(file):

@@ -131,12 +131,6 @@ def test_a_name_of_two_strangers_is_nobody_s_until_it_is_chosen(strangers, kind,
     assert preferring.find(kind, name).doc == "beta-plugin"
 
 
-def test_what_else_they_declare_is_there(folder, strangers):
-    install(folder, "gamma-plugin", source="others")
-    found = PluginManager(points(folder), disabled="", preferred="")
-    assert list(found.sources) == ["others"]
-
-
 def test_one_name_in_the_command_line(strangers, folder):
     (folder / "in.txt").write_text("x")
     run = ("run", "-k", "parquet:out")
@@ -217,9 +211,3 @@ def test_the_project_s_own_names_stay_with_one_remark(folder, stranger, capsys):
     )
     assert found.source(f"{stranger}:slurm").__module__ == stranger.replace("-", "_")
     assert PluginManager(disabled="", preferred=stranger).source("slurm").__doc__ != cls.__doc__
-
-
-def test_a_stranger_s_name_is_its_own_where_ours_is_not_installed(folder):
-    install(folder, "aaa", source="slurm")
-    found = PluginManager(points(folder), disabled="", preferred="")
-    assert found.sources["slurm"].doc == "aaa"

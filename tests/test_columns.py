@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import polars as pl
 
 from harvest import Column, UInt64, View, columns
@@ -18,15 +15,6 @@ def test_a_kind_of_column_sets_its_type_unit_and_format() -> None:
         "wall_s", unit="s", format="seconds", doc="How long it took.", type=float
     )
     assert columns.hours("gpu_hours", unit="GPU h").heading == "gpu_hours (GPU h)"
-
-
-def test_a_module_that_declares_columns_loads_no_library_of_frames() -> None:
-    code = (
-        "import sys, harvest.columns; "
-        "print(sorted({'polars', 'pyarrow', 'numpy'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
 
 
 def test_the_kinds_of_columns_give_the_types_of_a_frame() -> None:

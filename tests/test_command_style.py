@@ -63,12 +63,6 @@ def options(command: Any) -> list[Any]:
     ]  # fmt: skip
 
 
-def test_the_walk_sees_commands_of_plugins_too():
-    assert {("run",), ("plugins", "new"), ("gpfs", "convert"), ("slurm", "job")} <= {
-        w for w, _ in ALL
-    }
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_commands_has_the_first_sentence_of_each(name):
     _, line = COMMANDS[name]

@@ -29,15 +29,7 @@ LIVES = 4
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: Any) -> Place:
-    """Datasets with two commits, and inputs that have changed since."""
-    folder = tmp_path_factory.mktemp("crash")
-    place = Place(folder / "base", folder / "inputs")
-    small_inputs.write(place.inputs, 2)
-    place.harvest()
-    small_inputs.write(place.inputs, 1)
-    place.harvest()
-    small_inputs.write(place.inputs, 2)
-    return place
+    return crash.with_two_commits(tmp_path_factory.mktemp("crash"))
 
 
 @pytest.fixture(scope="module")

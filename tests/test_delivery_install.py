@@ -166,13 +166,6 @@ def test_pip_takes_a_plugin_of_another_registry_and_harvest_from_their_own(
     }  # fmt: skip
 
 
-def test_the_address_of_a_group_s_index_is_that_of_gitlab(user):
-    text = f"GITLAB_URL=G HARVEST_GROUP=7\n{block(PAGE, 'HARVEST_INDEX_URL=')}"
-    assert user(f'{text}echo "$HARVEST_INDEX_URL"', "").stdout == "/".join(
-        ("G", "api", "v4", "groups", "7", "-", "packages", "pypi", "simple\n")
-    )
-
-
 def test_a_project_of_uv_takes_everything_of_ours_from_the_registry(user, registry, tmp_path):
     uv()
     (tmp_path / "project").mkdir()
@@ -208,14 +201,6 @@ def test_the_first_look_stops_at_the_registry_of_another_project(user, public, t
     assert (done.returncode, done.stdout) == (1, "")
 
 
-def test_the_address_is_that_of_a_project_s_registry(user):
-    assign = block(README, "export HARVEST_INDEX_URL").splitlines()[0]
-    text = f'GITLAB_URL=G HARVEST_PROJECT=7\n{assign}\necho "$HARVEST_INDEX_URL"'
-    assert user(text, "").stdout == "/".join(
-        ("G", "api", "v4", "projects", "7", "packages", "pypi", "simple\n")
-    )
-
-
 @pytest.fixture
 def pipeline(tmp_path):
     """What the pipeline of a new plugin does before anything is installed, as shell."""
@@ -238,20 +223,6 @@ def test_the_pipeline_of_a_new_plugin_takes_harvest_from_its_registry(
     else:
         assert "No matching distribution found for ordinary" in done.stderr
         assert installed(environment) == {}
-
-
-def test_the_pipeline_of_a_new_plugin_stops_at_a_registry_without_harvest(
-    user, public, tmp_path, pipeline
-):
-    (tmp_path / "nothing").mkdir()
-
-    with index(tmp_path / "nothing", forward=public) as address:
-        done = user(f"{pipeline}echo goes on", f"{address}/simple")
-    unset = user(f"unset HARVEST_INDEX_URL\n{pipeline}echo goes on", "")
-
-    assert done.returncode != 0
-    assert "goes on" not in done.stdout + unset.stdout
-    assert "HARVEST_INDEX_URL: set it, see above" in unset.stderr
 
 
 # these tests can fail: what people do without thinking takes the stranger's

@@ -60,6 +60,13 @@ def commit(folder: Path, **fragments: str) -> None:
     git(folder, "commit", "--quiet", "--allow-empty", "-m", "Work")
 
 
+@pytest.fixture
+def origin(repository, tmp_path):
+    """Where the repository is pushed to."""
+    git(tmp_path, "clone", "--quiet", "--bare", str(repository), "origin.git")
+    return tmp_path / "origin.git"
+
+
 def script(folder: Path, name: str, *arguments: str, **variables: str):
     clean = {"PATH": os.environ["PATH"], "HOME": str(folder.parent)}
     return subprocess.run(
@@ -71,8 +78,7 @@ def script(folder: Path, name: str, *arguments: str, **variables: str):
 @pytest.mark.parametrize(
     ("kinds", "version"),
     [
-        (["fixed"], "1.4.3"),
-        (["security"], "1.4.3"),
+        (["fixed", "security"], "1.4.3"),
         (["fixed", "added"], "1.5.0"),
         (["changed"], "1.5.0"),
         (["deprecated"], "1.5.0"),
@@ -152,9 +158,9 @@ def test_tags_of_other_branches_and_other_tags_do_not_count(repository):
     assert script(repository, "next_version").stdout == "1.4.3\n"
 
 
-@pytest.mark.parametrize("tag", ["v01.9.0", "v\u0663.0.0", "v1.9", "v1.9.0.post1", "v1.9.0rc1"])
-def test_a_tag_of_another_form_is_no_release(repository, tag):
-    git(repository, "tag", tag)
+def test_a_tag_of_another_form_is_no_release(repository):
+    for tag in ("v01.9.0", "v\u0663.0.0", "v1.9", "v1.9.0.post1", "v1.9.0rc1"):
+        git(repository, "tag", tag)
     commit(repository, fixed="Something.")
     assert script(repository, "next_version").stdout == "1.4.3\n"
 
@@ -172,11 +178,9 @@ def test_a_fragment_of_no_kind_is_refused(repository):
 
 
 @pytest.mark.slow
-def test_a_release_is_changelog_commit_and_tag_in_one_push(repository, tmp_path):
+def test_a_release_is_changelog_commit_and_tag_in_one_push(repository, origin):
     pytest.importorskip("towncrier")
     # given a repository to push to, and two changes
-    origin = tmp_path / "origin.git"
-    git(tmp_path, "clone", "--quiet", "--bare", str(repository), str(origin))
     commit(repository, added="A sink for stone tablets.", fixed="Tablets no longer crack.")
     git(repository, "push", "--quiet", str(origin), "main")
 
@@ -206,10 +210,8 @@ def test_a_release_is_changelog_commit_and_tag_in_one_push(repository, tmp_path)
 
 
 @pytest.fixture
-def hotfix(repository, tmp_path):
+def hotfix(repository, origin):
     """Where to push to, which has a release of a fix of v1.4.2 on another branch."""
-    origin = tmp_path / "origin.git"
-    git(tmp_path, "clone", "--quiet", "--bare", str(repository), str(origin))
     git(repository, "switch", "--quiet", "--create", "1.4")
     commit(repository)
     git(repository, "tag", "v1.4.3")
@@ -250,10 +252,8 @@ def test_a_minor_version_of_another_branch_is_merged_first(repository, hotfix):
 
 
 @pytest.mark.slow
-def test_a_branch_that_moved_on_releases_nothing(repository, tmp_path):
+def test_a_branch_that_moved_on_releases_nothing(repository, origin, tmp_path):
     pytest.importorskip("towncrier")
-    origin = tmp_path / "origin.git"
-    git(tmp_path, "clone", "--quiet", "--bare", str(repository), str(origin))
     other = tmp_path / "other"
     git(tmp_path, "clone", "--quiet", str(origin), str(other))
     commit(other)
@@ -306,9 +306,3 @@ def test_the_token_is_asked_for_and_never_shown(repository):
     )  # fmt: skip
     assert done.returncode == 1
     assert "s3cret" not in done.stdout + done.stderr
-
-
-def test_a_version_without_a_section_has_no_notes(repository):
-    done = script(repository, "release_notes", "v9.9.9")
-    assert done.returncode == 1
-    assert "no section for 9.9.9" in done.stderr

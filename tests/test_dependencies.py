@@ -261,6 +261,8 @@ def test_core_parquet_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_
     harvest("run", "-s", "tiny:a.txt", "-k", "parquet:out")
     shown = harvest("preview", "-s", "tiny:a.txt", "--json")
     harvest("verify", "out")
+    for name in ("events.csv", "events.jsonl", "events.parquet"):
+        harvest("view", "events", "out", "-o", name)
 
     # then the map is what the source gave
     rows = [json.loads(line) for line in shown.splitlines()]

@@ -6,7 +6,6 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,7 @@ from hypothesis import strategies as st
 import harvest
 from harvest import Detection, Partition, ReadContext, Source, SourceError
 from harvest.commands.inputs import Reader
-from harvest.commands.options import plugin_settings
-from harvest.plugins.registry import PluginManager, manager
+from harvest.plugins.registry import manager
 from harvest.recipes.survey import Known, best, survey
 from harvest_look.preview import first_rows
 
@@ -155,12 +153,8 @@ def test_a_directory_that_a_source_recognises_as_such_is_its_own(tmp_path):
     for name in ("a.store/.head", "a.store/chunks/0.0"):
         (tmp_path / name).write_bytes(b"\0")
     (tmp_path / "other").write_bytes(b"\0")
-    points = [
-        EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-        EntryPoint("stores", f"{__name__}:Stores", "harvest"),
-    ]
 
-    found = survey(tmp_path, PluginManager(points, disabled=""))
+    found = survey(tmp_path, harvest.plugins_of(Stores))
 
     (known,) = found.known
     assert (known.locations, known.files) == ((tmp_path / "a.store",), 2)
@@ -186,8 +180,8 @@ class Stores(Source):
         return iter(())
 
 
-def read_of(result):
-    return sum(part.read for part in result.parts)
+def inputs_of(result):
+    return {path for planned in result.plan.partitions for path in planned.partition.inputs}
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -197,21 +191,21 @@ def test_detection_and_a_run_agree_how_deep_a_source_looks(source, tmp_path):
         small_inputs.write(tmp_path / "other", 1)
         shutil.copytree(tmp_path / "other" / source, tmp_path / place, dirs_exist_ok=True)
 
-    # when it is harvested at all places that detection names, or at the directory alone
+    # when a run is planned for all places that detection names, or for the directory alone
     known = next(k for k in survey(tmp_path / "in", PLUGINS).known if k.source == source)
-    settings = plugin_settings(small_inputs.settings())
-    everywhere = harvest.run(
-        [f"{source}:{place}" for place in known.locations], f"jsonl:{tmp_path / 'a'}",
-        settings=settings, workers=1,
-    )  # fmt: skip
-    here = harvest.run(f"{source}:{tmp_path / 'in'}", f"jsonl:{tmp_path / 'b'}",
-                       settings=settings, workers=1)  # fmt: skip
+    everywhere, here = (
+        harvest.run(sources, f"jsonl:{tmp_path / 'out'}", dry_run=True)
+        for sources in (
+            [f"{source}:{place}" for place in known.locations],
+            [f"{source}:{tmp_path / 'in'}"],
+        )
+    )
 
     # then the former reads the files below, and the latter does so, too, or says that it does not
     assert not [said for said in everywhere.choices if "does not read so deep" in said]
-    assert read_of(everywhere) > 0
+    assert inputs_of(everywhere) >= inputs_of(here) > set()
     said = [each for each in here.choices if "does not read so deep" in each]
-    assert (read_of(here) < read_of(everywhere)) == bool(said)
+    assert (inputs_of(here) < inputs_of(everywhere)) == bool(said)
     assert all("in/sub/" in each for each in said)
 
 

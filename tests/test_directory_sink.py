@@ -73,25 +73,6 @@ def seen(sink: Any, kind: Any = LINE) -> list[str]:
     return sorted(path.read_text() for path in sink.root.glob(f"{kind.name}/*.txt"))
 
 
-def test_a_part_taken_out_leaves_no_empty_directory(driver: SinkDriver) -> None:
-    driver.commit({"a": [(LINE, "one"), (WORD, "w")]})
-    driver.commit({"a": [(LINE, "one")]})
-    assert not (driver.sink.root / "demo.word").exists()
-    driver.commit({"a": None})
-    assert not (driver.sink.root / "demo.line").exists()
-
-
-def test_publishing_again_after_it_was_cut_short_completes_it(driver: SinkDriver) -> None:
-    publication = driver.stage({"a": [(LINE, "one")], "b": [(LINE, "two")]})
-    half = attrs.evolve(publication, parts={"a": publication.parts["a"]})
-    driver.sink.publish(half)  # as far as it came
-    driver.publish(publication)
-    driver.publish(publication)
-    driver.finish(publication)
-    driver.finish(publication)
-    assert seen(driver.sink) == ["one", "two"]
-
-
 def test_the_same_part_with_another_content_keeps_both_until_the_commit(
     driver: SinkDriver,
 ) -> None:

@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 from commands import harvest_here
+from greeting import TEN_LINES
 
 import harvest
 from harvest.pipeline.exporting import export_all
 from harvest.plugins.registry import PluginManager
 from harvest.recipes.recipe import Recipe
 
-SOURCE = """
-import harvest
-
-
-@harvest.record("exported.line", layer="job", level="job")
-class Line(harvest.Record):
-    '''A line.'''
-
-    text: str = harvest.field(doc="Its text.")
-
-
-class Lines(harvest.Source):
-    '''Lines of text.'''
-
-    name, record_types = "exported-lines", (Line,)
-
-    def read(self, partition, ctx):
-        for text in partition.path.read_text().splitlines():
-            yield Line(text=text)
-
-
+EXPORTER = """
 def write(dataset, target, *, end="!", times=1):
     if not end:
         raise ValueError("an empty end")
-    texts = dataset["exported.line"].collect()["text"]
+    texts = dataset["greeting.line"].collect()["text"]
     with open(target, "x") as file:
         file.writelines(text + end * times + "\\n" for text in texts)
     return [target]
@@ -75,9 +55,9 @@ AGAIN = "other runs kept writing to the dataset"
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A folder with a plugin in a file and a dataset that its source wrote."""
-    (tmp_path / "shouting.py").write_text(SOURCE)
+    (tmp_path / "shouting.py").write_text(TEN_LINES + EXPORTER)
     (tmp_path / "hello.txt").write_text("good\nmorning\n")
-    source = f"{tmp_path / 'shouting.py'}:Lines:{tmp_path / 'hello.txt'}"
+    source = f"{tmp_path / 'shouting.py'}:{tmp_path / 'hello.txt'}"
     harvest.run(source, f"parquet:{tmp_path / 'out'}", plugins=PluginManager(disabled=""))
     return tmp_path
 
@@ -125,12 +105,6 @@ def test_an_export_of_a_run_begins_anew_when_others_write_meanwhile(place, times
     exports = export_all(Recipe(export=("patient:x",)), opened(place).sink, plugins)
 
     assert exports == {"patient:x": said}
-
-
-def test_an_absent_exporter_names_its_distribution():
-    points = [p for p in entry_points(group="harvest") if p.dist.name != "hpc-harvest-exports"]
-    with pytest.raises(harvest.UsageError, match="install hpc-harvest-exports"):
-        PluginManager(points, disabled="").exporter("ro-crate")
 
 
 def test_the_command_line_takes_settings_and_the_options_of_their_names(place):

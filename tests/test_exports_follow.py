@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import harvest_alone
 from datasets import dump
 
 import harvest
@@ -54,11 +55,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def harvested(folder: Path, *words: str, command: str = "run") -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "harvest", "--plugin", "counts.py", command, "-s", "slurm:in",
-            "--set", "slurm.timezone=UTC", "-k", "parquet:out", *words]  # fmt: skip
-    return subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=120,
-                          check=False)  # fmt: skip
+PLUGIN = ("--plugin", "counts.py")
+PLACES = ("-s", "slurm:in", "--set", "slurm.timezone=UTC", "-k", "parquet:out")
+
+
+def harvested(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return harvest_alone(*PLUGIN, "run", *PLACES, *words, cwd=folder)
 
 
 def exported(folder: Path) -> dict[str, object]:
@@ -139,8 +141,7 @@ def test_a_recipe_names_exports(folder: Path) -> None:
     (folder / "r.toml").write_text(done.stdout)
     recipe = harvest.Recipe.load(folder / "r.toml")
     assert recipe.export == ["counts:counts.json", "counts:other.json"]
-    line = [sys.executable, "-m", "harvest", "--plugin", "counts.py", "run", "r.toml", "-q"]
-    assert subprocess.run(line, cwd=folder, timeout=120, check=True).returncode == 0
+    assert harvest_alone(*PLUGIN, "run", "r.toml", "-q", cwd=folder).returncode == 0
     assert (folder / "other.json").read_text() == (folder / "counts.json").read_text()
     # and what is no list of texts is an error
     (folder / "r.toml").write_text("[run]\nexport = [3]\n")
@@ -168,9 +169,9 @@ def test_nothing_is_exported_of_a_dry_run(folder: Path) -> None:
 def test_a_watch_exports_what_it_commits_and_tries_again(folder: Path) -> None:
     pytest.importorskip("harvest_watch")
     # given a target that can be written only later
-    line = [sys.executable, "-m", "harvest", "--plugin", "counts.py", "watch", "-s", "slurm:in",
-            "--set", "slurm.timezone=UTC", "-k", "parquet:out", "--export", "counts:later/c.json",
-            "--every", "0.2", "--settle", "0", "--until-idle", "4"]  # fmt: skip
+    line = [sys.executable, "-m", "harvest", *PLUGIN, "watch", *PLACES]
+    line += ["--export", "counts:later/c.json", "--every", "0.2", "--settle", "0"]
+    line += ["--until-idle", "4"]
     with subprocess.Popen(line, cwd=folder, stderr=subprocess.PIPE, text=True) as watch:
         assert watch.stderr is not None
         while "not exported" not in watch.stderr.readline():

@@ -47,11 +47,7 @@ def preloaded(tmp_path_factory: pytest.TempPathFactory) -> Preloaded:
 
 def run(small: Small, environment: dict[str, str]) -> tuple[int, list[str]]:
     """Harvest as a command; its exit code, and the lines that it said."""
-    process = crash.start(
-        ["run", "--workers", "1", "-s", f"slurm:{small.inputs}", "-k", small.sink,
-         "-o", "slurm.timezone=UTC"],
-        **environment,
-    )  # fmt: skip
+    process = crash.start(small.words("--workers", "1"), **environment)
     _, said = process.communicate(timeout=120)
     return process.returncode, said.splitlines()
 

@@ -1,15 +1,13 @@
-"""The first hour of two kinds of user, each on a terminal of 80 columns, with colour or without.
+"""The first hour of a researcher on a terminal of 80 columns, with colour or without.
 
-What they saw is written to the directory that HARVEST_TRANSCRIPTS names, to be read by people.
+The first hour of a plugin's author is that of the tutorial, which test_newcomer.py follows.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Sequence
-from itertools import product
 from pathlib import Path
 
 import attrs
@@ -18,7 +16,6 @@ import pytest
 pytest.importorskip("pyte")
 pytest.importorskip("duckdb")
 pytest.importorskip("matplotlib")
-from night import NIGHT
 from terminal import COLUMNS, Shown, Terminal
 
 pytestmark = pytest.mark.slow
@@ -56,57 +53,19 @@ DASK_RESEARCHER = [
 ]
 
 
-PLUGIN_AUTHOR = [
-    Step("harvest plugins", ["mofka-dask", "parquet"]),
-    Step("harvest plugins --help", ["new", "check"]),
-    Step("harvest plugins new freezer --kind source", ["harvest-freezer"]),
-    Step("ls harvest-freezer", ["pyproject.toml"]),
-    Step(
-        "cd harvest-freezer && PYTHONPATH=src python -m pytest -q -p no:cacheprovider",
-        ["passed"],
-    ),
-    Step("cd harvest-freezer && python -m hatchling build -t wheel", [".whl"]),
-    Step("python -m zipfile -e harvest-freezer/dist/*.whl site"),
-    Step("PYTHONPATH=site harvest plugins", ["freezer"]),
-    Step("PYTHONPATH=site harvest plugins check freezer"),
-    Step("PYTHONPATH=site harvest plugins show freezer", ["freezer.measurement"]),
-    Step(
-        "PYTHONPATH=site harvest run -s freezer:harvest-freezer/tests/data -k jsonl:out",
-        ["rows"],
-        exit=3,  # the sample has a damaged line
-    ),
-    Step("PYTHONPATH=site harvest show out", ["freezer."]),
-    Step("PYTHONPATH=site harvest rejects out", ["reason"]),
-    Step("harvest show out", ["freezer"]),
-]
-
-COLOUR = {"colour": True, "plain": False}
-USERS = {
-    "dask-researcher": DASK_RESEARCHER,
-    "plugin-author": PLUGIN_AUTHOR,
-}
-BY_DAY = [("dask-researcher", "colour")]
-"""An author's commands are much like those of the tutorial, which are tried by day."""
-
-
-@pytest.mark.parametrize(
-    ("user", "colour"),
-    [pytest.param(u, c, id=f"{u}-{c}") for u, c in (product(USERS, COLOUR) if NIGHT else BY_DAY)],
-)
-def test_the_first_hour(user, colour, tmp_path):
-    # given a directory with the examples, and a terminal
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+@pytest.mark.parametrize("colour", [True, False], ids=["colour", "plain"])
+def test_the_first_hour(colour, tmp_path):
+    # given a directory with a run, and a terminal
     shutil.copytree(ROOT / "examples" / "dask-run", tmp_path / "dask-run")
-    terminal = Terminal(tmp_path, colour=COLOUR[colour])
+    terminal = Terminal(tmp_path, colour=colour)
 
     # when the person types one command after the other
-    hour = [(step, terminal.run(step.command)) for step in USERS[user]]
+    hour = [(step, terminal.run(step.command)) for step in DASK_RESEARCHER]
 
     # then each ends as it should, and shows what the person looks for, on 80 columns
-    _write_transcript(f"{user}-{colour}.txt", hour)
     problems = [problem for step, shown in hour for problem in _problems(step, shown)]
     assert not problems, "\n".join(problems)
-    assert any(shown.coloured for _, shown in hour) == COLOUR[colour]
+    assert any(shown.coloured for _, shown in hour) == colour
 
 
 def _problems(step: Step, shown: Shown) -> list[str]:
@@ -124,10 +83,3 @@ def _problems(step: Step, shown: Shown) -> list[str]:
         if len(line) > COLUMNS and len(line.split()) > 1 and not wide and not TO_COPY.match(line)
     ]
     return [f"$ {step.command}\n  {problem}" for problem in found]
-
-
-def _write_transcript(name: str, hour: list[tuple[Step, Shown]]) -> None:
-    folder = os.environ.get("HARVEST_TRANSCRIPTS")
-    if folder:
-        text = "".join(f"$ {step.command}\n{shown.text}[{shown.exit}]\n\n" for step, shown in hour)
-        (Path(folder) / name).write_text(text, "utf-8")

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from importlib.metadata import EntryPoint
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import crash
 import pytest
-from datasets import EACH_FORM, Small, dump
-from typer.testing import CliRunner
+from commands import harvest_here
+from datasets import EACH_FORM, Small, dump, plugins_with
 
 import harvest
 from harvest import fault
-from harvest.api.sink import PartFile
-from harvest.cli.app import app
 from harvest.errors import DatasetError, HarvestError
-from harvest.pipeline import rollback
 from harvest.pipeline.rollback import keep_runs, roll_back
-from harvest.plugins.registry import PluginManager
 
 
 @pytest.fixture(params=EACH_FORM)
@@ -42,8 +37,7 @@ def back(small: Small, run: str) -> str | None:
 
 
 def harvest_command(*words: Any) -> str:
-    done = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
-    return done.stdout
+    return harvest_here(*words).stdout
 
 
 def test_rollback_restores_every_byte(small: Small) -> None:
@@ -169,34 +163,6 @@ def test_unchanged_parts_are_shared_with_kept_states(tmp_path: Path) -> None:
     assert b'"job 499"' not in kept.read_bytes()
 
 
-def test_a_shared_file_is_put_back_once_for_all_its_partitions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # given partitions whose rows lie in one file, and of which one was read again since
-    small = Small(tmp_path).write(a=dump(1), b=dump(2), c=dump(3))
-    small.harvest()
-    before, run = small.seen(), small.manifest().run
-    (shared,) = small.manifest().files.distinct()
-    small.write(b=dump(9))
-    small.harvest()
-
-    # when going back
-    copied: list[str] = []
-    ordinary = rollback.put_back
-
-    def noted(state: Path, file: PartFile, *places: Any) -> None:
-        copied.append(file.path)
-        ordinary(state, file, *places)
-
-    monkeypatch.setattr(rollback, "put_back", noted)
-    back(small, run)
-
-    # then that file was copied once
-    assert copied == [shared.path]
-    assert small.seen() == before
-    assert small.jobs() == [1, 2, 3]
-
-
 def test_a_damaged_kept_file_is_named_and_never_put_in_force(small: Small) -> None:
     run = small.manifest().run
     second(small)
@@ -320,8 +286,7 @@ def test_a_run_that_was_cut_short_before_its_commit_is_not_listed(tmp_path: Path
     small = Small(tmp_path).write(a=dump(1))
     small.harvest()
     small.write(b=dump(2))
-    words = ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC"]
-    assert crash.killed_at(crash.start(words, HARVEST_FAULT="commit.recorded"))
+    assert crash.killed_at(crash.start(small.words(), HARVEST_FAULT="commit.recorded"))
 
     assert len(list((small.state / "runs").iterdir())) == 2
     assert len(small.open().runs()) == 1
@@ -332,12 +297,7 @@ def test_a_run_that_was_cut_short_before_its_commit_is_not_listed(tmp_path: Path
 
 def test_secrets_are_in_no_file_of_the_dataset(tmp_path: Path) -> None:
     (tmp_path / "x.secret").write_text("row\n")
-    points = [
-        EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-        EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
-        EntryPoint("secretive", "harvest_secretive", "harvest"),
-    ]
-    plugins = PluginManager(points, disabled="")
+    plugins = plugins_with(parquet="harvest_parquet.plugin", secretive="harvest_secretive")
     hidden = {"password": "hunter2", "pin": "4711hush", "door-code": "0815hush"}
     settings = {"secretive": {**hidden, "colour": "green"}}
 

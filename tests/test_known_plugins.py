@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import tomllib
 from importlib.metadata import entry_points
@@ -15,14 +16,16 @@ import harvest
 from harvest import HarvestError
 from harvest.model import record_type
 from harvest.pipeline.prepare import prepare_sinks, prepare_sources
-from harvest.plugins.known import KNOWN, is_ours
+from harvest.plugins.known import KNOWN
 from harvest.plugins.registry import PluginManager
 from harvest.recipes.recipe import Endpoint, Recipe
 
 ROOT = Path(__file__).resolve().parents[1]
 BY_NAME = {known.distribution: known for known in KNOWN}
+EVERYTHING = PluginManager(disabled="", preferred="")
 
 
+@functools.cache
 def without(distribution: str) -> PluginManager:
     """The plugins of an environment in which one distribution, and who needs it, is not there."""
     points = [
@@ -56,7 +59,7 @@ def test_the_table_has_every_distribution_of_the_repository_that_declares_someth
 
 @pytest.mark.parametrize("distribution", BY_NAME)
 def test_the_table_says_what_a_plugin_declares(distribution):
-    known, found = BY_NAME[distribution], PluginManager(disabled="", preferred="")
+    known, found = BY_NAME[distribution], EVERYTHING
 
     def declared(kind: str) -> list[str]:
         specs = getattr(found, kind).values()
@@ -81,12 +84,6 @@ def test_the_readme_lists_every_distribution_of_the_repository():
         assert f"| [`{name}`](plugins/{path.parent.name}/README.md) |" in readme
 
 
-def test_ours_are_those_of_the_table():
-    assert is_ours("hpc-harvest")
-    assert is_ours("HPC_Harvest.slurm")
-    assert not is_ours("hpc-harvest-somebody-else-s")
-
-
 @pytest.mark.parametrize(
     ("distribution", "kind", "name"),
     [(k.distribution, kind, name) for k in KNOWN for kind in ("source", "sink")
@@ -106,15 +103,15 @@ def test_an_absent_source_or_sink_names_its_distribution(distribution, kind, nam
     "distribution", [known.distribution for known in KNOWN if known.views or known.records]
 )
 def test_an_absent_view_report_rule_or_record_type_does_too(distribution):
-    plugins, everything = without(distribution), PluginManager(disabled="", preferred="")
+    plugins = without(distribution)
     dataset = harvest.Dataset.blank(plugins)
     for kind in ("view", "report", "rule"):
-        for name, spec in getattr(everything, f"{kind}s").items():
-            if everything.owner(spec).distribution == distribution:
+        for name, spec in getattr(EVERYTHING, f"{kind}s").items():
+            if EVERYTHING.owner(spec).distribution == distribution:
                 absent = f"unknown {kind} '{name}'; install {distribution}"
                 with pytest.raises(HarvestError, match=absent):
                     getattr(plugins, kind)(name)
-    for name in types_of(distribution, everything):
+    for name in types_of(distribution, EVERYTHING):
         with pytest.raises(HarvestError, match=f"; install {distribution}$"):
             dataset[name]
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 import errno
 import io
 import json
-import os
 import resource
-import subprocess
-import sys
 
 import pytest
-from commands import harvest_here
+from commands import harvest_here, python_alone
 
-from harvest import SourceError
+from harvest import SourceError, fault
 from harvest.errors import system_reason
-from harvest.plugins.registered import loaded
 from harvest.plugins.registry import manager
 from harvest.reading.collect import collect
 
@@ -63,13 +59,11 @@ LINE_OF_NUMBER, LINE_OF_WRITE = 18, 23
 
 
 @pytest.fixture
-def plugin(tmp_path):
+def plugin(tmp_path, no_plugin_files):
     """The failing plugin, and beside it a letter in which it fails at the third word."""
     (tmp_path / "letters.py").write_text(FAILING)
     (tmp_path / "a.letter").write_text("one\none\ntwo\n")
-    loaded.clear()
-    yield tmp_path / "letters.py"
-    loaded.clear()
+    return tmp_path / "letters.py"
 
 
 # a plugin that fails
@@ -140,7 +134,7 @@ def test_where_no_more_files_may_be_open_it_says_how_many_and_how_to_raise_that(
         "print(system_reason(OSError('Too many open files (os error 24): as polars writes it')))\n"
     )
 
-    done = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True)
+    done = python_alone(program)
 
     assert done.stdout == (
         "too many open files: this process may have 64 open at a time; raise that before by "
@@ -157,23 +151,14 @@ def test_where_the_system_has_no_more_files_it_says_whose_limit_that_is():
     assert "fs.file-max" in reason
 
 
-def test_another_error_of_the_system_is_said_in_its_words():
-    assert system_reason(OSError(errno.EACCES, "Permission denied")) == "Permission denied"
-    assert system_reason(OSError("no number")) == "no number"
-
-
-@pytest.mark.parametrize(
-    ("step", "number"), [("partition.begun", "EMFILE"), ("partition.rows", "ENFILE")]
-)
-def test_a_run_that_can_open_no_more_files_fails_and_blames_no_input(tmp_path, step, number):
+@pytest.mark.parametrize("failing", ["partition.begun:1:EMFILE", "partition.rows:1:ENFILE"])
+def test_a_run_that_can_open_no_more_files_fails_and_blames_no_input(
+    tmp_path, monkeypatch, failing
+):
     (tmp_path / "jobs.txt").write_text(SACCT)
-    words = [sys.executable, "-m", "harvest", "run", "-s", "slurm:jobs.txt", "-k", "parquet:out"]
+    monkeypatch.setattr(fault, "_fault", fault._Fault(failing))
 
-    done = subprocess.run(
-        [*words, "--workers", "1"],
-        cwd=tmp_path, text=True, capture_output=True, check=False,
-        env={**os.environ, "HARVEST_FAULT": f"{step}:1:{number}"},
-    )  # fmt: skip
+    done = harvest_here("run", "-s", "slurm:jobs.txt", "-k", "parquet:out", cwd=tmp_path)
 
     assert done.returncode == 1
     assert "too many open files" in done.stderr

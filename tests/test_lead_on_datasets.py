@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import small_inputs
 from commands import harvest_here
 
 import harvest
@@ -38,15 +37,6 @@ def test_what_a_report_lacks_is_said_once_with_what_brings_it(tmp_path):
     )
 
 
-def test_record_types_of_one_source_are_said_together(tmp_path):
-    done = harvest_here("report", "dask.run", jobs(tmp_path))
-
-    assert done.stderr.count("mofka-dask") == 1
-    assert (
-        "dask.transfer, dask.worker: harvest with the source 'dask' or 'mofka-dask';" in done.stderr
-    )
-
-
 @pytest.mark.parametrize(("kind", "best"), [("view", "slurm.arrays"), ("report", "slurm.summary")])
 def test_a_dataset_where_a_name_belongs_is_recognised(tmp_path, kind, best):
     jobs(tmp_path)
@@ -65,12 +55,6 @@ def test_a_dataset_and_a_name_the_wrong_way_round_are_put_right(tmp_path):
     done = harvest_here("view", "my jobs", "slurm.usage", cwd=tmp_path)
 
     assert done.stderr.endswith("write: harvest view slurm.usage 'my jobs'\n")
-
-
-def test_a_name_that_is_neither_is_unknown_as_before(tmp_path):
-    done = harvest_here("view", "slurm.job", jobs(tmp_path), cwd=tmp_path)
-
-    assert "unknown view 'slurm.job'; did you mean 'slurm.jobs'" in done.stderr
 
 
 # a condition that no row fits
@@ -153,12 +137,6 @@ def test_a_look_ends_with_the_best_commands_for_what_it_found(tmp_path):
     assert not [each for each in commands if "ncem." in each]
 
 
-def test_a_look_at_inputs_of_all_sources_names_no_more_commands(tmp_path):
-    small_inputs.write(tmp_path, 1)
-
-    assert len(commands_after_a_look(tmp_path)) == 8
-
-
 # a run that says nothing
 
 
@@ -178,13 +156,6 @@ def test_a_quiet_run_still_says_what_could_not_be_read(tmp_path):
 
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == "harvest: 1 input unit could not be read: harvest rejects out\n"
-
-
-def test_a_quiet_run_says_why_it_failed(tmp_path):
-    done = harvest_here("run", "-q", "-s", "slurm:none.txt", "-k", "parquet:out", cwd=tmp_path)
-
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "none.txt: no such file or directory" in done.stderr
 
 
 @pytest.mark.parametrize("option", ["--json", "--dry-run", "--print-config"])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+from datasets import plugins_with
+from harvest_demo import DemoSource as Lines
 
 import harvest
 from harvest.dataset.repair import repair, replay
@@ -38,43 +39,21 @@ def plugins(tmp_path, monkeypatch):
 
     def with_code(**codes: str) -> PluginManager:
         monkeypatch.syspath_prepend(tmp_path)
-        points = [EntryPoint("core", "harvest.builtin.plugin", "harvest")]
-        points += [EntryPoint(n, f"harvest_{n}.plugin", "harvest") for n in ("jsonl", "parquet")]
         for name, code in codes.items():
             (tmp_path / f"{name}_heard.py").write_text(code)
             monkeypatch.delitem(sys.modules, f"{name}_heard", raising=False)
-            points.append(EntryPoint(name, f"{name}_heard", "harvest"))
-        return PluginManager(points, disabled="")
+        sinks = {name: f"harvest_{name}.plugin" for name in ("jsonl", "parquet")}
+        return plugins_with(demo="harvest_demo", **sinks, **{n: f"{n}_heard" for n in codes})
 
     return with_code
 
 
 @pytest.fixture
 def inputs(tmp_path) -> Path:
-    """A file of two lines, the second of which the source rejects."""
-    path = tmp_path / "lines.txt"
+    """A file of two lines, the second of which the source of ``harvest_demo`` rejects."""
+    path = tmp_path / "lines.demo"
     path.write_text("one\nbad\n")
     return path
-
-
-@harvest.record("heard.line", layer="job", level="job")
-class Line(harvest.Record):
-    """A line."""
-
-    text: str = harvest.field(doc="Its text.")
-
-
-class Lines(harvest.Source):
-    """Lines of text, of which ``bad`` is none."""
-
-    name, record_types = "heard-lines", (Line,)
-
-    def read(self, partition, ctx):
-        for number, text in enumerate(partition.path.read_text().splitlines(), 1):
-            if text == "bad":
-                ctx.reject(text, "it is bad", position=number)
-            else:
-                yield Line(text=text)
 
 
 def heard() -> list[tuple[str, str | None, dict[str, int]]]:
@@ -92,8 +71,8 @@ def test_a_listener_gets_the_new_state_and_the_result_of_each_dataset(plugins, i
     second = harvest.run(Lines(str(inputs)), sinks, plugins=found)
 
     assert heard() == [
-        (outs[0], first.run, {"heard.line": 1}),
-        *((out, second.run, {"heard.line": 2}) for out in outs),
+        (outs[0], first.run, {"demo.line": 1}),
+        *((out, second.run, {"demo.line": 2}) for out in outs),
     ]
 
 
@@ -129,14 +108,14 @@ def test_going_back_repair_and_replay_are_heard(plugins, inputs, tmp_path):
     done = replay(harvest.open(out, plugins=found))
     assert [run for _, run, _ in heard()] == [done.again.result.run]
 
-    (row,) = (out / "heard.line").glob("*.parquet")
+    (row,) = (out / "demo.line").glob("*.parquet")
     row.write_bytes(b"")
     mended = repair(out, plugins=found)
     assert [run for _, run, _ in heard()][1:] == [mended.result.run]
 
     back = harvest.open(out, plugins=found).rollback(done.again.result.run)
     assert back is not None
-    assert heard()[2:] == [(str(out), None, {"heard.line": 1})]
+    assert heard()[2:] == [(str(out), None, {"demo.line": 1})]
     assert harvest.open(out, plugins=found).rollback(back) is None
     assert len(heard()) == 3
 
@@ -156,10 +135,3 @@ def test_what_is_committed_before_a_run_fails_is_heard(plugins, inputs, tmp_path
     monkeypatch.setattr(sink, "publish", publish)
 
     assert [place for place, _, _ in heard()] == [str(tmp_path / "a")]
-
-
-def test_a_plugin_that_only_hears_is_whole(plugins):
-    found = plugins(good=LISTENER)
-
-    assert "good" in found.plugins
-    assert found.listeners() == ["good"]

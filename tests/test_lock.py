@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import os
@@ -19,7 +18,6 @@ import crash
 import pytest
 from datasets import Small, dump
 
-from harvest import interrupt
 from harvest.errors import DatasetError
 from harvest.storage import lock as lock_module
 from harvest.storage.lock import STALE_S, Holder, locked
@@ -74,17 +72,6 @@ def test_waiting_has_an_end(locks: str, tmp_path: Path) -> None:
         locked(tmp_path, wait_s=0.2),
     ):
         pass
-
-
-def test_a_run_that_may_wait_for_a_second_looks_again_before_it_is_over(
-    locks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with contextlib.ExitStack() as first:
-        first.enter_context(locked(tmp_path))
-        monkeypatch.setattr(interrupt, "sleep", lambda seconds: first.close())
-
-        with locked(tmp_path, wait_s=1):  # the first run ends in the meantime
-            pass
 
 
 CHILD = """
@@ -224,20 +211,6 @@ for _ in range(25):
 """
 
 
-def test_without_hard_links_too_a_number_is_taken_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(source: Path, target: Path) -> None:
-        raise PermissionError(errno.EPERM, "no hard links on this file system")
-
-    monkeypatch.setattr(os, "link", refuse)
-    path = tmp_path / "lock-00000001"
-
-    assert lock_module._create(path, b"of the first")
-    assert not lock_module._create(path, b"of the second")
-    assert path.read_bytes() == b"of the first"
-
-
 @pytest.mark.slow
 def test_numbered_files_let_one_in_at_a_time(tmp_path: Path) -> None:
     # given processes that each add to a number, which only works one at a time
@@ -254,24 +227,19 @@ def test_numbered_files_let_one_in_at_a_time(tmp_path: Path) -> None:
 # --- whole runs -----------------------------------------------------------------------------------
 
 
-def words(small: Small, *more: str) -> list[str]:
-    return ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC",
-            *more]  # fmt: skip
-
-
 @pytest.mark.slow
 def test_of_two_runs_at_once_one_is_refused_or_waits(tmp_path: Path) -> None:
     # given a run that stands before its commit
     small = Small(tmp_path).write(a=dump(1))
-    first = crash.start(words(small), HARVEST_FAULT="commit.begun:1:stop")
+    first = crash.start(small.words(), HARVEST_FAULT="commit.begun:1:stop")
     crash.wait_until_stopped(first)
 
-    refused = crash.start(words(small))
+    refused = crash.start(small.words())
     _, said = refused.communicate(timeout=120)
     assert refused.returncode == 1
     assert f"another run is writing this dataset (process {first.pid} on " in said
     small.write(b=dump(2))
-    waiting = crash.start(words(small, "--wait", "600"))
+    waiting = crash.start(small.words("--wait", "600"))
     crash.kill_group(first, signal.SIGCONT)
 
     for process in (first, waiting):
@@ -288,7 +256,7 @@ def test_a_run_that_lost_its_lock_touches_nothing(tmp_path: Path) -> None:
     small.harvest()
     small.write(a=dump(2), b=dump(3))
     before = small.manifest()
-    suspended = crash.start(words(small), HARVEST_FAULT="commit.kept:1:stop")
+    suspended = crash.start(small.words(), HARVEST_FAULT="commit.kept:1:stop")
     crash.wait_until_stopped(suspended)
     (small.state / "lock").write_bytes(elsewhere().record())
     files = {path: path.stat().st_mtime_ns for path in small.folder.rglob("*")}
@@ -311,12 +279,12 @@ def test_a_run_where_the_file_system_has_no_locks(
     small.state.mkdir(parents=True)
     monkeypatch.setattr(fcntl, "flock", _no_locks)
     with locked(small.state):
-        refused = crash.start(words(small), HARVEST_FAULT="lock.flock:1:ENOLCK")
+        refused = crash.start(small.words(), HARVEST_FAULT="lock.flock:1:ENOLCK")
         _, said = refused.communicate(timeout=120)
     assert refused.returncode == 1
     assert f"another run is writing this dataset (process {os.getpid()} on " in said
 
-    done = crash.start(words(small), HARVEST_FAULT="lock.flock:1:ENOLCK")
+    done = crash.start(small.words(), HARVEST_FAULT="lock.flock:1:ENOLCK")
     _, said = done.communicate(timeout=120)
     assert done.returncode == 0, said
     assert small.jobs() == [1]

@@ -20,60 +20,14 @@ from harvest.recipes.survey import best, survey
 SACCT = "JobID|State|User\n1|COMPLETED|ada\n2|FAILED|tim\n"
 
 
-def test_every_source_is_found_in_a_tree_that_holds_inputs_of_all(tmp_path):
-    small_inputs.write(tmp_path / "in", 1)
-
-    found = survey(tmp_path / "in", manager())
-
-    assert {known.source for known in found.known} == set(small_inputs.MAKERS)
-    for known in found.known:
-        home = tmp_path / "in" / known.source
-        assert all(
-            place in (home.parent, home) or home in place.parents for place in known.locations
-        )
-
-
-def test_the_command_that_it_names_harvests_all_of_it(tmp_path):
+def test_the_command_that_it_names_harvests_all_of_it(everything, tmp_path):
     """The places that are named give the rows that each source's own directory gives."""
-    small_inputs.write(tmp_path / "in", 1)
+    places = [str(endpoint) for endpoint in survey(everything.parent / "in", manager()).endpoints]
+
     zone = {"slurm": {"timezone": "UTC"}}
-    harvest.run(
-        small_inputs.sources(tmp_path / "in"), f"parquet:{tmp_path / 'a'}", settings=zone, workers=1
-    )
+    harvest.run(places, f"parquet:{tmp_path / 'out'}", settings=zone, workers=1)
 
-    places = [str(endpoint) for endpoint in survey(tmp_path / "in", manager()).endpoints]
-    harvest.run(places, f"parquet:{tmp_path / 'b'}", settings=zone, workers=1)
-
-    assert harvest.open(tmp_path / "b").record_types == harvest.open(tmp_path / "a").record_types
-
-
-def test_files_are_counted_with_their_bytes_and_what_nobody_knows_is_named(tmp_path):
-    (tmp_path / "logs" / "old").mkdir(parents=True)
-    for place in ("logs/may.txt", "logs/old/april.txt"):
-        (tmp_path / place).write_text(SACCT)
-    (tmp_path / "thesis.tex").write_text("words")
-
-    found = survey(tmp_path, manager())
-
-    (slurm,) = found.known
-    assert (slurm.source, slurm.files, slurm.size_bytes) == ("slurm", 2, 2 * len(SACCT))
-    assert [place.name for place in slurm.locations] == ["logs", "old"]
-    (other,) = found.unknown
-    assert (other.ending, other.files, other.size_bytes, other.example.name) == (
-        ".tex",
-        1,
-        5,
-        "thesis.tex",
-    )
-
-
-def test_a_place_with_another_source_s_files_is_not_given_away_whole(tmp_path):
-    (tmp_path / "jobs.txt").write_text(SACCT)
-    (tmp_path / "128x128.csv").write_text("id,slurm_id,elapsed\n1,2,00:01:00\n")
-
-    found = {known.source: known.locations for known in survey(tmp_path, manager()).known}
-
-    assert found["slurm"] == (tmp_path / "jobs.txt",)
+    assert harvest.open(tmp_path / "out").record_types == harvest.open(everything).record_types
 
 
 def test_the_command_line_shows_a_command_that_works_and_runs_it(tmp_path):

@@ -110,15 +110,6 @@ def test_the_json_schema_refuses_what_is_no_record(member: str, value: object) -
         validator.validate({**good, member: value})
 
 
-def test_frames_have_plain_columns_only() -> None:
-    schema = polars_schema(MOVE)
-    text_pairs = pl.List(pl.Struct({"key": pl.String, "value": pl.String}))
-    assert list(schema) == MOVE.arrow_schema.names
-    assert schema["labels"] == schema["extra"] == text_pairs
-    assert schema["origin"] == pl.String
-    assert schema["pieces"] == pl.List(pl.Struct({"key": pl.String, "size_bytes": pl.Int64}))
-
-
 def test_a_table_becomes_a_frame_with_nulls_and_empty_maps_told_apart() -> None:
     labels: list[dict[str, str] | None] = [None, {}, {"a": "b"}]
     rows = [
@@ -133,11 +124,6 @@ def test_a_table_becomes_a_frame_with_nulls_and_empty_maps_told_apart() -> None:
 def test_frames_in_polars_own_types_can_be_made_plain() -> None:
     own = pl.DataFrame(schema=native_schema(MOVE))
     assert dict(own.select(plain_columns(MOVE)).schema) == polars_schema(MOVE)
-
-
-def test_an_arrow_type_outside_the_model_has_no_polars_type() -> None:
-    with pytest.raises(TypeError, match="duration"):
-        polars_type(pa.duration("s"))
 
 
 VALUES = {

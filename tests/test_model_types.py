@@ -95,14 +95,6 @@ def test_the_common_type_has_both_and_does_not_depend_on_their_order(
     assert holds(together, common_type(other, one))
 
 
-@pytest.mark.parametrize("whole", INTEGERS, ids=str)
-@pytest.mark.parametrize("fraction", [pa.float32(), pa.float64()], ids=str)
-def test_integers_and_fractions_never_go_together(
-    whole: pa.DataType, fraction: pa.DataType
-) -> None:
-    assert common_type(whole, fraction) is None
-
-
 @pytest.mark.slow
 @given(st.dictionaries(st.sampled_from("abcdef"), types, min_size=1))
 def test_a_record_type_takes_any_columns(columns: dict[str, pa.DataType]) -> None:

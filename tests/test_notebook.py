@@ -11,7 +11,6 @@ from pathlib import Path
 import pexpect
 import polars as pl
 import pytest
-from datasets import EACH_FORM, Small, dump
 from html_shown import Shown
 
 import harvest
@@ -49,14 +48,6 @@ def dataset(result, lines, demo_plugins):
 
 
 # --- results and datasets
-
-
-@pytest.mark.parametrize("form", EACH_FORM)
-def test_the_size_of_a_dataset_is_that_of_its_files(form: str, tmp_path: Path) -> None:
-    small = Small(tmp_path, form).write(a=dump(1, 2), b=dump(3), c=dump(4))
-    small.harvest()
-
-    assert small.open().summary()["size_bytes"] == sum(len(data) for data in small.seen().values())
 
 
 def test_a_result_shows_the_account_of_the_run(result, lines):
@@ -185,16 +176,6 @@ def report():
         name="test.page",
     )  # fmt: skip
     return made, drawn
-
-
-def test_a_report_is_drawn_only_when_it_is_shown(report):
-    pytest.importorskip("matplotlib")
-    made, drawn = report
-
-    assert repr(made) == f"<Report {made.title!r}: 1 table, 1 plot>"
-    assert drawn == []
-    made._repr_html_()
-    assert drawn == ["drawn"]
 
 
 def test_a_report_in_a_notebook_fetches_nothing_and_changes_nothing_else(report):

@@ -53,10 +53,3 @@ def modules() -> list[Path]:
 def test_no_module_opens_a_file_of_a_dataset_itself(path: str) -> None:
     if path not in OTHERS:
         assert opened((ROOT / path).read_text()) == []
-
-
-def test_the_search_finds_each_way_to_open() -> None:
-    text = 'a.read_bytes()\nopen(b)\nc.open("rb")\nos.open(d, 0)\np.read_text()\npq.read_table(x)\n'
-
-    assert len(opened(text)) == 6
-    assert opened('p.open("wb")\nread_plain(a)\nopen(open_plain(a, 1), "rb")') == []

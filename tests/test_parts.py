@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 from collections import Counter
 from typing import Any
 
-import attrs
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +16,7 @@ from harvest.dataset.holdings import accounts_of, rows_by_type
 from harvest.storage import parts as module
 from harvest.storage import segment
 from harvest.storage.manifest import NAME, Manifest
-from harvest.storage.part import Part, astray, key_of, part_stem
+from harvest.storage.part import Part, key_of, part_stem
 from harvest.storage.parts import Parts
 from harvest.storage.stored_files import StoredFiles
 
@@ -80,7 +78,7 @@ PARTS = st.builds(
     changed=st.booleans(),
     facts=st.just("") | TEXTS.map(lambda text: digest(text)[:32]),
 )
-CHANGES = st.lists(st.tuples(st.lists(PARTS, max_size=8), st.sets(KEYS, max_size=6)), max_size=6)
+CHANGES = st.lists(st.tuples(st.lists(PARTS, max_size=5), st.sets(KEYS, max_size=6)), max_size=4)
 
 
 @pytest.fixture(params=[3])
@@ -175,33 +173,17 @@ def test_columns_hold_what_a_dictionary_holds(
 # --- what one state has beside another ------------------------------------------------------------
 
 
-def whole(file: PartFile) -> PartFile:
-    """A file without which rows of it are meant."""
-    return attrs.evolve(file, rows=0, first_row=None)
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_dataset_without_parts_is_asked_as_any_other(count):
+    # which Arrow below 26.0.1 could not stand: it ended the process
+    parts = Parts([segment.Segment.of([], [])] * count)
 
-
-def test_a_dataset_without_parts_is_asked_as_any_other():
-    # in a process of its own: a fault of Arrow (below 26.0.1) would end this one
-    asked = """
-import pyarrow as pa
-from harvest.storage.parts import Parts
-from harvest.storage.segment import Segment
-from harvest.storage.stored_files import StoredFiles
-
-keys = pa.array([b"12345678"], pa.binary(8))
-empty = Segment.of([], [])
-for parts in (Parts(), Parts([empty]), Parts([empty, empty])):
-    assert parts.rows_outside(keys).to_pylist() == []
+    assert parts.rows_outside(pa.array([b"12345678"], pa.binary(8))).to_pylist() == []
     assert list(parts.with_rejects()) == list(parts.with_notes()) == []
     assert parts.pick(["3132333435363738"]) == {}
     files = StoredFiles(parts)
     assert files.pick(["3132333435363738"]) == {}
     assert files.with_rejects_in(["rejects/a.parquet"]) == []
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", asked], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("name", ["a.csv", "run-1-of-2.csv", "-", ""])
@@ -209,26 +191,3 @@ def test_the_names_of_a_parts_files_tell_its_key_whatever_its_input_is_called(na
     stem = part_stem("0123456789abcdef", f"/data/{name}", "its fingerprint")
 
     assert key_of(stem) == "0123456789abcdef"
-
-
-ONE_ROW: Any = {"record_type": "x.y", "rows": 1, "size_bytes": 1, "sha256": digest("")}
-WITHIN = Part(
-    key="0123456789abcdef", stem="a-b", source="s", partition="p", origin="o", fingerprint="f",
-    plugin="v", config="c", rows={}, read=0, filtered={}, folded={}, rejected=0, notes=(), run="r",
-    files=(PartFile(path="x.y/a", **ONE_ROW),),
-    rejects=PartFile(path="rejects/a", **ONE_ROW),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ["key", "stem", "run", "files", "rejects"])
-def test_a_name_of_a_part_that_leads_out_of_the_dataset_is_told(name: str) -> None:
-    assert astray(WITHIN) is None
-    out = "../out"
-    whole = attrs.evolve(WITHIN.files[0], path=out)
-    leads = {"files": (whole,), "rejects": whole}.get(name, out)
-
-    assert astray(attrs.evolve(WITHIN, **{name: leads})) == out
-
-
-def test_other_names_tell_no_key() -> None:
-    assert key_of("attempts") is None

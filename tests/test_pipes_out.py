@@ -120,18 +120,6 @@ def test_a_named_pipe_and_several_sources_go_through(tmp_path: Path) -> None:
     assert program.returncode == 0
 
 
-def test_a_source_that_is_not_named_is_recognised() -> None:
-    done = subprocess.run([*RUN, "-s", "-", "-k", "jsonl:-"], input=dump(1), text=True,
-                          capture_output=True, timeout=120, check=True)  # fmt: skip
-    assert jobs(done.stdout) == ["1"]
-
-
-def test_too_many_rejects_end_it(tmp_path: Path) -> None:
-    done = given(dump(1, damaged=3), "--max-rejects", "1")
-    assert done.returncode == 4
-    assert "more than 1 rejects" in done.stderr
-
-
 def test_the_account_as_json_and_none_at_all() -> None:
     assert json.loads(given(dump(1), "--json").stderr)["record_types"] == {"slurm.job": 1}
     assert given(dump(1), "-q").stderr == ""
@@ -163,12 +151,6 @@ def test_what_comes_again_and_again_needs_a_dataset(tmp_path: Path, command: lis
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
     assert "needs a dataset" in done.stderr
-
-
-def test_nothing_through_a_pipe_fails() -> None:
-    done = given("")
-    assert done.returncode == 1
-    assert "nothing came through this pipe" in done.stderr
 
 
 BREAKS_OFF = """

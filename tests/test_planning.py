@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import attrs
 import pytest
 
 import harvest
@@ -108,26 +106,6 @@ def test_a_plan_opens_only_inputs_that_are_to_be_compared(inputs: Path, tmp_path
     }
 
 
-def test_a_dataset_is_the_same_whenever_fingerprints_are_taken(
-    inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run(inputs, tmp_path / "by-plan")
-    monkeypatch.setattr("harvest.storage.fingerprint.SETTLED_NS", 0)
-    run(inputs, tmp_path / "by-reading")
-
-    by_plan, by_reading = parts(tmp_path / "by-plan"), parts(tmp_path / "by-reading")
-
-    assert not any(part.facts for part in by_plan)  # too young: the plan took the fingerprints
-    assert all(part.facts for part in by_reading)
-    blank = {"facts": "", "run": "", "files": ()}
-    assert [attrs.evolve(p, **blank) for p in by_plan] == [
-        attrs.evolve(p, **blank) for p in by_reading
-    ]
-    assert {f.path for p in by_plan for f in p.files} == {
-        f.path for p in by_reading for f in p.files
-    }
-
-
 class _Change(Observer):
     """Changes an input when the plan is made and nothing is read yet."""
 
@@ -189,26 +167,6 @@ def test_of_what_was_staged_only_that_counts_whose_input_is_as_it_was(
     read = {Path(planned.partition.origin).name for planned in result.plan.to_read}
     assert "0.csv" in read
     assert jobs(tmp_path / "out") == sorted([*range(1, 10), 50])
-
-
-@pytest.mark.usefixtures("settled")
-def test_skipped_are_the_parts_that_stay_in_the_order_of_the_dataset(
-    inputs: Path, tmp_path: Path
-) -> None:
-    run(inputs, tmp_path / "out")
-    (inputs / "4.csv").write_text(HEADER + LINE.format(n=40))
-    shutil.copy(inputs / "5.csv", inputs / "a.csv")
-    before = parts(tmp_path / "out")
-
-    result = run(inputs, tmp_path / "out")
-
-    staying = [part for part in before if Path(part.origin).name != "4.csv"]
-    assert list(result.skipped) == staying
-    assert result.skipped[-1] == staying[-1]
-    assert result.skipped[2:4] == tuple(staying[2:4])
-    assert [Path(part.origin).name for part in result.parts] == ["4.csv", "a.csv"]
-    assert result.plan.count == 11
-    assert result.account.sources["slurm"].skipped == 9
 
 
 @pytest.mark.usefixtures("settled")

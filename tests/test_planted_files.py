@@ -12,10 +12,11 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from commands import harvest_here
 from datasets import Small, dump
 
 import harvest
@@ -107,7 +108,7 @@ for words in json.loads(sys.argv[1]):
 """
 
 
-def said(*commands: tuple[str, ...]) -> list[tuple[int, str]]:
+def said(*commands: Sequence[str]) -> list[tuple[int, str]]:
     """Exit code and output of each command, all of them with little memory, within two minutes."""
     with_limit = ["bash", "-c", 'ulimit -v 12000000; exec "$@"', "-"]
     if os.geteuid() == 0:  # or what nobody may read could be read
@@ -162,7 +163,7 @@ def test_each_command_ends_and_a_repair_makes_it_whole(
         ("query", place, 'select count(*) from "slurm.job"'),
         ("verify", place, "--repair", "--give-up"),
         ("verify", place),
-        ("run", "-s", f"slurm:{whole.inputs}", "-k", whole.sink, "-o", "slurm.timezone=UTC"),
+        whole.words(),
     )
 
     # then verifying names it, and all is well after the repair
@@ -209,7 +210,7 @@ def test_what_is_in_the_place_of_a_directory_is_moved_aside(
         ("verify", place),
         ("verify", place, "--repair", "--give-up"),
         ("verify", place),
-        ("run", "-s", f"slurm:{whole.inputs}", "-k", whole.sink, "-o", "slurm.timezone=UTC"),
+        whole.words(),
     )
 
     # then it is named and moved, and all is well
@@ -273,10 +274,10 @@ def test_a_record_that_is_lost_stops_no_view(tmp_path: Path) -> None:
     record.unlink()
     record.mkdir()
 
-    place = str(small.location)
-    found = said(("view", "slurm.trend", place), ("report", "slurm.usage", place))
+    assert harvest_here("view", "slurm.trend", small.location).returncode == 0
+    report = harvest_here("report", "slurm.usage", small.location)
 
-    assert [code for code, _ in found] == [0, 0]
-    said_of_zone = " ".join(found[1][1].split())
+    assert report.returncode == 0
+    said_of_zone = " ".join(report.stdout.split())
     assert "the record of a run cannot be read: this is a directory" in said_of_zone
     assert "days and months are in UTC" in said_of_zone

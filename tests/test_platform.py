@@ -8,13 +8,11 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from harvest.engines.pool import available_cores
 from harvest.toolkit.files import fsync, write_atomically
-from harvest_watch.changes import network_file_system
 
 LIKE_MACOS = """
 import os, sys
@@ -90,10 +88,6 @@ def test_without_affinity_all_cores_are_available(monkeypatch):
     assert available_cores() == os.cpu_count()
 
 
-def test_mounts_that_cannot_be_read_are_taken_for_local_ones():
-    assert network_file_system("/", mounts="/absent/mountinfo") is None
-
-
 @pytest.mark.parametrize(("refusal", "flushed"), [(None, 0), (errno.ENOTSUP, 1)])
 def test_the_device_s_cache_is_flushed_where_the_system_can(
     monkeypatch, tmp_path, refusal, flushed
@@ -138,8 +132,3 @@ def test_windows_is_refused_in_one_line():
     last = imported.stderr.splitlines()[-1]
     assert last == "ImportError: harvest needs Linux or macOS; on Windows, use WSL"
     assert "fcntl" not in imported.stderr
-
-
-def test_the_readme_says_where_it_runs():
-    readme = Path(__file__).resolve().parents[1] / "README.md"
-    assert "Linux or macOS" in readme.read_text()

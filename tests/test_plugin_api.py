@@ -67,12 +67,6 @@ def test_plugins_for_an_older_api_harvest_with_a_newer_core(core, tmp_path):
     assert rows["text"].to_list() == ["good", "morning"]
 
 
-@pytest.mark.parametrize("api", [1, 2])
-def test_every_api_from_the_oldest_to_the_newest_is_offered(core, plugin, api):
-    core(oldest=1, newest=2)
-    assert list(plugin(api).plugins) == ["lines"]
-
-
 def test_a_plugin_for_a_newer_api_asks_for_a_newer_harvest(core, plugin):
     core(oldest=1, newest=2)
     refused = plugin(3).broken["lines"]

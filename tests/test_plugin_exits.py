@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -21,7 +20,6 @@ from crash import MARK, left_of
 
 import harvest
 from harvest.plugin_code import PluginExit, contained
-from harvest.plugins.registered import loaded
 
 PLUGIN = '''"""A plugin in a file that does what the environment names, and where."""
 import os
@@ -170,14 +168,12 @@ def harvest_commands():
 
 
 @pytest.fixture
-def plugin(tmp_path: Path) -> Iterator[Path]:
+def plugin(tmp_path: Path, no_plugin_files: None) -> Path:
     (tmp_path / "letters.py").write_text(PLUGIN)
     (tmp_path / "in").mkdir()
     for number in range(3):
         (tmp_path / "in" / f"{number}.letter").write_text("one two three\n")
-    loaded.clear()
-    yield tmp_path / "letters.py"
-    loaded.clear()
+    return tmp_path / "letters.py"
 
 
 def call(plugin: Path, what: str, at: str, *words: object) -> CompletedProcess[str]:
@@ -256,8 +252,7 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("what", ["exit", "typer"])
-@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize(("asked", "what"), [*((a, "exit") for a in ASKED), ("view", "typer")])
 def test_an_exit_in_an_answer_is_the_fault_of_the_plugin(
     plugin: Path, asked: str, what: str
 ) -> None:
@@ -266,15 +261,6 @@ def test_an_exit_in_an_answer_is_the_fault_of_the_plugin(
     done = call(plugin, what, asked.partition(" ")[0], *FILE, *ASKED[asked])
 
     require_fault(done, plugin, what)
-
-
-def test_an_exit_at_import_is_the_fault_of_the_plugin(plugin: Path) -> None:
-    done = call(plugin, "exit", "import", *RUN, "1")
-
-    assert done.returncode == 1
-    assert done.stderr == (
-        f"harvest: {plugin}:{LINE}: PluginExit: SystemExit(0); correct the file\n"
-    )
 
 
 def test_a_watch_goes_on_after_an_exit_and_ends_with_1(plugin: Path) -> None:

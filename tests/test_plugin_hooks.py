@@ -136,10 +136,3 @@ def test_a_source_that_says_other_record_types_than_it_has_is_reported(manager_o
 
     assert not found.record_types()
     assert "are other ones than it declares" in found.broken["wrong"].cause
-
-
-def test_installed_sources_have_the_record_types_that_they_say():
-    found = PluginManager()
-
-    assert found.record_types()
-    assert not found.broken

@@ -11,11 +11,10 @@ from typing import Any
 
 import crash
 import pytest
+from commands import harvest_here
 from datasets import EACH_FORM, Small, dump
-from typer.testing import CliRunner
 
 import harvest
-from harvest.cli.app import app
 from harvest.commands import asking
 from harvest.dataset import Dataset
 from harvest.errors import UsageError
@@ -110,8 +109,7 @@ def test_a_frame_is_read_though_a_commit_ends_that_leaves_the_rows_in_their_plac
     small: Small,
 ) -> None:
     # given a commit of the same rows whose next file has yet to take its place
-    words = ["run", "--force", "-s", f"slurm:{small.inputs}", "-k", small.sink, "--workers", "1"]
-    words += ["-o", "slurm.timezone=UTC"]
+    words = small.words("--force", "--workers", "1")
     process = crash.start(words, HARVEST_FAULT="manifest.after_rename:1:stop")
     crash.wait_until_stopped(process)
     frame = small.open()["slurm.job"]
@@ -146,10 +144,8 @@ def test_a_command_answers_from_the_next_state_where_its_own_is_gone(
 
     monkeypatch.setattr(asking, "open_dataset", open_and_change)
     words, expected, column = COMMANDS[command]
-    words = [str(small.location) if word == "D" else word for word in words]
-    done = CliRunner().invoke(app, words, standalone_mode=False)
+    done = harvest_here(*(small.location if word == "D" else word for word in words))
 
-    assert done.exception is None, done.exception
     text = done.stdout
     rows = json.loads(text) if text.startswith("[") else list(map(json.loads, text.splitlines()))
     assert sorted(row[column] for row in rows) == sorted(expected)

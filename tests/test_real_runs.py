@@ -8,10 +8,8 @@ from __future__ import annotations
 import ast
 import csv
 import json
-from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 
-import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
@@ -93,25 +91,6 @@ def test_the_consolidated_file_holds_exactly_the_same_rows(harvested):
     assert order == sorted(order)
 
 
-def test_the_account_adds_up(harvested):
-    _, _, result = harvested
-    assert result.account.sources["mofka-dask"].balanced
-    assert result.exit_code == 0
-
-
-def test_a_second_run_reads_nothing_and_changes_no_byte(harvested):
-    directory, out, _ = harvested
-    before = {p: p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()}
-
-    again = harvest.run(
-        f"mofka-dask:{directory}", [f"parquet:{out / 'D'}", f"jsonl:{out / 'F.jsonl'}"]
-    )
-
-    assert again.run is None
-    assert not again.parts
-    assert {p: p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()} == before
-
-
 def test_jsonl_and_parquet_hold_equal_values(harvested):
     _, out, _ = harvested
     parquet, jsonl = harvest.open(out / "D"), harvest.open(out / "F.jsonl")
@@ -121,34 +100,3 @@ def test_jsonl_and_parquet_hold_equal_values(harvested):
             parquet[name].collect().sort("origin", "position"),
             jsonl[name].collect().sort("origin", "position"),
         )
-
-
-def test_transitions_equal_the_csv_field_by_field(harvested):
-    directory, out, _ = harvested
-    frame = harvest.open(out / "D")["dask.task_transition"].collect()
-    for path in directory.glob("scheduler_transition*.csv"):
-        rows = frame.filter(pl.col("origin") == str(path)).sort("position").to_dicts()
-        for row, text in zip(rows, read_csv(path), strict=True):
-            assert row["key"] == text["key"]
-            assert row["start_state"] == text["start"]
-            assert row["finish_state"] == text["finish"]
-            assert microseconds(row["time"]) == rounded(text["time"])
-            assert microseconds(row["begins"]) == rounded(text["begins"])
-            assert row["thread"] == (int(float(text["thread"])) if text["thread"] else None)
-            assert row["duration_s"] == (float(text["duration"]) if text["duration"] else None)
-
-
-def test_verify_finds_nothing_wrong(harvested):
-    _, out, _ = harvested
-    assert harvest.open(out / "D").verify() == []
-    assert harvest.open(out / "F.jsonl").verify() == []
-
-
-def microseconds(moment):
-    return None if moment is None else round(Decimal(str(moment.timestamp())) * 10**6)
-
-
-def rounded(text: str):
-    if not text:
-        return None
-    return int((Decimal(text) * 10**6).to_integral_value(ROUND_HALF_EVEN))

@@ -3,68 +3,27 @@
 from __future__ import annotations
 
 import pickle
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 
-import attrs
 import polars as pl
 import pyarrow as pa
 import pytest
 
 import harvest
-from harvest import BatchError, Record, RecordTypeError, UInt64, field, record_type
-from harvest.model.arrow import batches, conform, table_of
-
-
-@attrs.define
-class Inner:
-    key: str
-    size_bytes: int | None = None
+from harvest import BatchError, Record, RecordTypeError, field, record_type
+from harvest.model.arrow import batches, conform
 
 
 @harvest.record("test.sample", layer="system", level="process", version=3)
 class Sample(Record):
-    """A sample of every kind of column.
-
-    It has a second paragraph.
-    """
+    """A sample."""
 
     time: datetime = field(role="time", doc="When it was taken.")
     name: str = field(role="subject", doc="What it is.")
-    count: int | None = field(doc="How many.")
-    share: float | None = field(unit="%", doc="How much.")
-    id: UInt64 | None = field(doc="An id that does not fit 63 bits.")
-    raw: bytes | None = field(doc="Bytes.")
-    valid: bool | None = field(doc="Whether.")
-    tags: list[str] | None = field(doc="Words.")
-    more: dict[str, str] | None = field(doc="Pairs.")
-    parts: list[Inner] | None = field(doc="Nested.")
 
 
 KIND = record_type(Sample)
 NOON = datetime(2024, 4, 19, 12, tzinfo=UTC)
-
-
-def test_instances_are_ordinary_attrs_objects():
-    sample = Sample(time=NOON, name="x")
-    assert sample.count is None
-    assert attrs.asdict(sample)["name"] == "x"
-    with pytest.raises(TypeError):
-        Sample(name="x")
-
-
-def test_instances_become_a_table_and_come_back():
-    sample = Sample(
-        time=NOON.astimezone(timezone(timedelta(hours=2))), name="x", count=1, share=0.5,
-        id=2**64 - 1, raw=b"\xff", valid=True, tags=["a"], more={"k": "v"},
-        parts=[Inner("p", 7)], extra={"e": "f"}, origin="/in", position=4,
-    )  # fmt: skip
-    (row,) = table_of(KIND, [sample]).to_pylist()
-    assert row == {
-        "time": NOON, "name": "x", "count": 1, "share": 0.5, "id": 2**64 - 1, "raw": b"\xff",
-        "valid": True, "tags": ["a"], "more": [("k", "v")],
-        "parts": [{"key": "p", "size_bytes": 7}], "extra": [("e", "f")], "origin": "/in",
-        "position": 4,
-    }  # fmt: skip
 
 
 def test_a_record_type_can_be_pickled():

@@ -10,13 +10,11 @@ from typing import Any
 
 import attrs
 import crash
-import orjson
 import polars as pl
 import pytest
+from commands import harvest_here
 from datasets import EACH_FORM, Small, dump
-from typer.testing import CliRunner
 
-from harvest.cli.app import app
 from harvest.dataset.repair import problem_of_manifest, repair
 from harvest.errors import DatasetError
 from harvest.pipeline.rollback import roll_back
@@ -82,6 +80,30 @@ def test_a_damaged_file_is_named_and_just_its_inputs_are_read_again(
     assert small.open().verify() == []
 
 
+@pytest.mark.parametrize("what", ["manifest", "segment"])
+def test_what_differs_by_one_byte_from_its_checksum_is_not_used_and_its_copy_takes_its_place(
+    what: str, small: Small
+) -> None:
+    # given a manifest that could be read all the same, or a segment that it lists
+    path, seen = small.state / "manifest.json", small.seen()
+    if what == "segment":
+        path = small.state / "segments" / small.manifest().parts.segments[-1].entry.file
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b'"parts"', b'"carts"', 1))
+    if what == "segment":
+        flip(path)
+
+    # then nothing is done with the dataset
+    for attempt in (lambda: small.open().parts, lambda: small.harvest(force=True)):
+        with pytest.raises(DatasetError, match=r"manifest is damaged \(checksum\).*--repair"):
+            attempt()
+    assert "manifest is damaged" in str(problem_of_manifest(small.location))
+    # and it is mended
+    assert repair(small.location).restored
+    assert path.read_bytes() == whole
+    assert small.seen() == seen
+
+
 def test_damage_in_one_piece_of_a_consolidated_file_costs_that_piece(tmp_path: Path) -> None:
     small = Small(tmp_path, "file").write(a=dump(1, 2), b=dump(3), c=dump(4))
     small.harvest()
@@ -110,61 +132,6 @@ def test_a_shared_file_is_named_once_and_all_its_inputs_are_read_again(tmp_path:
     assert small.jobs() == [1, 2, 3]
 
 
-def edit(path: Path) -> None:
-    path.write_bytes(path.read_bytes().replace(b'"parts"', b'"carts"', 1))
-
-
-MANIFEST_DAMAGES = {**DAMAGES, "edited": edit, "a flipped digit": lambda path: flip(path, 40)}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", MANIFEST_DAMAGES)
-def test_a_damaged_manifest_stops_everything_and_is_restored_from_its_copy(
-    damage: str, small: Small
-) -> None:
-    path = small.state / "manifest.json"
-    whole, seen = path.read_bytes(), small.seen()
-    MANIFEST_DAMAGES[damage](path)
-
-    # nothing is done with it: a run that took the dataset for empty would remove its files
-    for attempt in (small.open, small.harvest):
-        with pytest.raises(DatasetError, match=r"manifest is (damaged|missing)") as caught:
-            attempt()
-        assert "harvest verify DATASET --repair" in str(caught.value)
-    done = repair(small.location)
-
-    assert done.restored
-    assert done.result is None
-    assert path.read_bytes() == whole
-    assert small.seen() == seen
-    assert small.open().verify() == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_segment_stops_what_needs_it_and_is_restored_from_its_copy(
-    damage: str, small: Small
-) -> None:
-    # given a file that the manifest lists and that is not as it was written
-    whole, seen = (small.state / "manifest.json").read_bytes(), small.seen()
-    name = orjson.loads(whole)["segments"][-1]["file"]
-    DAMAGES[damage](small.state / "segments" / name)
-
-    # then nothing is done with the dataset
-    for attempt in (lambda: small.open().parts, lambda: small.harvest(force=True)):
-        with pytest.raises(DatasetError, match="manifest is damaged") as caught:
-            attempt()
-        assert "harvest verify DATASET --repair" in str(caught.value)
-    assert "manifest is damaged" in str(problem_of_manifest(small.location))
-    assert small.seen() == seen
-
-    # and its copy takes its place
-    done = repair(small.location)
-    assert done.restored
-    assert (small.state / "manifest.json").read_bytes() == whole
-    assert small.open().verify() == []
-
-
 def test_verifying_says_what_repairing_cannot_mend(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,7 +142,7 @@ def test_verifying_says_what_repairing_cannot_mend(
     monkeypatch.setattr("harvest.dataset.dataset.manager", lambda: without)
 
     # when it is verified, and repaired
-    done = CliRunner().invoke(app, ["verify", str(small.location)], standalone_mode=False)
+    done = harvest_here("verify", small.location)
     again = repair(small.location, plugins=without)
 
     # then the type that cannot be checked is named with what to install, and nothing is promised
@@ -266,8 +233,7 @@ def test_files_that_a_killed_run_published_are_named_and_removed(tmp_path: Path)
     small.harvest()
     before = small.seen()
     small.write(b=dump(2))
-    words = ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC"]
-    assert crash.killed_at(crash.start(words, HARVEST_FAULT="commit.published"))
+    assert crash.killed_at(crash.start(small.words(), HARVEST_FAULT="commit.published"))
 
     (problem,) = small.open().verify()
     assert "left by an interrupted run" in problem
@@ -319,10 +285,8 @@ def test_verify_and_repair_on_the_command_line(tmp_path: Path) -> None:
     small.harvest()
 
     def command(*words: str) -> tuple[int, str]:
-        done = CliRunner().invoke(
-            app, ["verify", str(small.location), *words], standalone_mode=False
-        )
-        return done.return_value, done.stdout
+        done = harvest_here("verify", small.location, *words)
+        return done.returncode, done.stdout
 
     assert command() == (0, "no problems: 2 files, 2 rows checked\n")
     small.files()[0].unlink()
@@ -353,11 +317,8 @@ def test_replay_reads_just_the_inputs_with_rejects_and_says_what_remains(small: 
     small.harvest()
 
     def replay(*words: str) -> tuple[int, Any]:
-        done = CliRunner().invoke(
-            app, ["rejects", str(small.location), "--replay", "--json", *words],
-            standalone_mode=False,
-        )  # fmt: skip
-        return done.return_value, json.loads(done.stdout)
+        done = harvest_here("rejects", small.location, "--replay", "--json", *words)
+        return done.returncode, json.loads(done.stdout)
 
     code, told = replay("--reason", "no such reason")
     assert (code, told["read_again"], told["rejects"]) == (3, [], 3)
@@ -384,11 +345,7 @@ def test_replay_may_change_a_setting(tmp_path: Path) -> None:
     assert small.jobs() == [2]
     columns = "JobID,JobName,User,State,ExitCode,Elapsed,Start"
 
-    done = CliRunner().invoke(
-        app,
-        ["rejects", str(small.location), "--replay", "--set", f"slurm.columns={columns}"],
-        standalone_mode=False,
-    )
+    done = harvest_here("rejects", small.location, "--replay", "--set", f"slurm.columns={columns}")
 
-    assert done.return_value == 0, done.stdout
+    assert done.returncode == 0, done.stdout
     assert small.jobs() == [1, 2]

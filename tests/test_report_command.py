@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib.metadata import EntryPoint
 from types import ModuleType
 
 import polars as pl
 import pytest
+from datasets import plugins_with
 
 import harvest
 from harvest import PluginError, ReportSpec, UsageError
 from harvest.cli import main
 from harvest.errors import DatasetError
-from harvest.plugins.registry import PluginManager
 from harvest_report import Notes, Report, Table
 
 
@@ -73,14 +72,7 @@ def plugins(monkeypatch):
     ]
     module.harvest_reports = harvest.hookimpl(lambda: declared)
     monkeypatch.setitem(sys.modules, "demo_reports", module)
-    found = PluginManager(
-        [
-            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-            EntryPoint("demo", "harvest_demo", "harvest"),
-            EntryPoint("reports", "demo_reports", "harvest"),
-        ],
-        disabled="",
-    )
+    found = plugins_with(demo="harvest_demo", reports="demo_reports")
     assert not found.broken
     for user in ("harvest_look.asked", "harvest_look.commands.asking", "harvest.dataset.dataset"):
         monkeypatch.setattr(f"{user}.manager", lambda: found)

@@ -9,11 +9,11 @@ import shutil
 import subprocess
 import sys
 from datetime import UTC, date, datetime
-from html.parser import HTMLParser
 
 import polars as pl
 import pytest
 from browser import dumped
+from html_shown import Shown as Page
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,26 +123,6 @@ def test_no_escape_code_from_data_reaches_the_terminal(report):
 # the page
 
 
-class Page(HTMLParser):
-    """What a browser would find: elements with their attributes, and text."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements, self.words = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-
-    handle_startendtag = handle_starttag
-
-    def handle_data(self, data):
-        self.words.append(data)
-
-    def all(self, tag):
-        return [attributes for name, attributes in self.elements if name == tag]
-
-
 @pytest.fixture(scope="module")
 def page(report):
     pytest.importorskip("matplotlib")
@@ -226,16 +206,6 @@ def test_a_users_own_matplotlib_style_changes_nothing(report):
     plain = drawing.to_svg(report.plots[0])
     with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red", "svg.fonttype": "none"}):
         assert drawing.to_svg(made().plots[0]) == plain
-
-
-def test_files_of_one_figure_are_those_that_are_drawn_alone():
-    pytest.importorskip("matplotlib")
-    from harvest_report import draw as drawing
-
-    together = drawing.draw(made().plots[0], "svg", "png")
-
-    assert together["svg"] == drawing.to_svg(made().plots[0])
-    assert together["png"] == drawing.to_png(made().plots[0])
 
 
 @pytest.mark.slow
@@ -480,11 +450,3 @@ def test_a_report_begins_with_its_key_numbers_and_its_picture(tmp_path):
     made.write(tmp_path / "waits.svg")
     made.only("p2").write(tmp_path / "p2.svg")
     assert (tmp_path / "waits.svg").read_bytes() == (tmp_path / "p2.svg").read_bytes()
-
-
-def test_without_a_picture_named_the_first_plot_is_it():
-    one = Plot("p1", lambda figure: None, "One", "One.")
-
-    assert Report("Waits", sections=[Notes("n", ["Text."]), one]).picture is one
-    assert Report("Waits", sections=[one], picture="absent").picture is one
-    assert Report("Waits").picture is None

@@ -154,21 +154,6 @@ def test_numbers_of_a_logarithmic_axis_have_all_their_digits():
     assert {"0.01", "1", "1,000,000"} <= {*ticks(Plot("log", draw, "Log", "A line."))}
 
 
-def test_what_is_looked_for_is_found_where_it_is(monkeypatch):
-    """Given a plot with its legend on the data, and labels over each other that are not parted."""
-    monkeypatch.setattr("harvest_report.draw.part_labels", lambda figure: None)
-
-    def draw(figure):
-        axes = figure.subplots()
-        axes.plot([0, 1], [0, 1], label="on the data")
-        axes.set_xticks([0.50, 0.51], ["a long label", "another long label"])
-        axes.legend(loc="center")
-
-    found = flaws(Plot("bad", draw, "Bad", "A line."))
-    assert any("legend lies on the data" in flaw for flaw in found)
-    assert any("lie on each other" in flaw for flaw in found)
-
-
 # ---- colours -------------------------------------------------------------------------------------
 
 SEEN_BY = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from drawn_frames import frames
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -54,24 +55,7 @@ def test_each_part_of_a_table_begins_with_what_names_its_rows():
     ]
 
 
-@st.composite
-def frames(draw):
-    """Numbers and texts, in up to nine columns."""
-    height = draw(st.integers(0, 6))
-    series = []
-    for number in range(draw(st.integers(1, 9))):
-        kind, values = draw(
-            st.sampled_from(
-                [(pl.Int64, st.integers(-(2**63), 2**63 - 1)), (pl.String, st.text(max_size=70))]
-            )
-        )
-        name = f"c{number}_" + draw(st.text("xyz_", max_size=25))
-        cells = draw(st.lists(st.none() | values, min_size=height, max_size=height))
-        series.append(pl.Series(name, cells, kind))
-    return pl.DataFrame(series)
-
-
-@given(frames(), st.integers(40, 120))
+@given(frames(kinds=(pl.Int64, pl.String)), st.integers(40, 120))
 def test_a_report_shows_all_its_numbers_at_any_width(frame, width):
     text = Report("r", sections=[Table("t", frame)]).text(width)
     for name in frame.columns:

@@ -14,16 +14,15 @@ import pytest
 from commands import harvest_here
 
 import harvest
-from harvest import Bundle, ConfigError, HarvestError, UsageError
-from harvest.pipeline.plan import make_plan
-from harvest.pipeline.prepare import PreparedRun, prepare_sinks, prepare_sources
+from harvest import ConfigError, HarvestError, UsageError
 from harvest.plugins import registered
 from harvest.plugins.registry import manager
 from harvest.reading.collect import collect
 from harvest.recipes.endpoints import endpoint_of
-from harvest.recipes.recipe import Endpoint, Recipe
-from harvest.storage.manifest import Manifest
+from harvest.recipes.recipe import Endpoint
 from harvest_testing.lab.process import in_process
+
+pytestmark = pytest.mark.usefixtures("no_plugin_files")
 
 GREETING = '''\
 import attrs
@@ -58,11 +57,6 @@ class PartingSource(GreetingSource):
     """The same, for partings."""
     name = "parting"
 '''
-HOOKS = """
-@harvest.hookimpl
-def harvest_sources():
-    return [harvest.SourceSpec(name="greeting", doc="Lines.", factory=GreetingSource)]
-"""
 SINK = '''\
 from harvest_parquet.sink import ParquetSink
 
@@ -70,14 +64,6 @@ class MySink(ParquetSink):
     """Parquet by another name."""
     name = "mine"
 '''
-
-
-@pytest.fixture(autouse=True)
-def _own_plugins():
-    """Files stay plugins of the process: each test begins and ends without any."""
-    registered.loaded.clear()
-    yield
-    registered.loaded.clear()
 
 
 @pytest.fixture
@@ -230,15 +216,10 @@ def test_a_file_that_is_named_takes_part_in_looking(folder):
     assert account("-s", "greeting.py:greeting:in", "-k", "parquet:out", cwd=folder) == [1, 0]
 
 
-@pytest.mark.parametrize("hooks", ["", HOOKS])
-def test_views_of_a_file(folder, hooks):
-    (folder / "greeting.py").write_text(GREETING + (hooks or VIEW))
+def test_views_of_a_file(folder):
+    (folder / "greeting.py").write_text(GREETING + VIEW)
     good("run", "-s", "greeting.py:hello.txt", "-k", "parquet:out", cwd=folder)
 
-    if hooks:
-        plugins = json.loads(good("--plugin", "greeting.py", "plugins", "--json", cwd=folder))
-        assert {"sources": ["greeting"]} in [p["offers"] for p in plugins["plugins"]]
-        return
     for asked in (
         ("--plugin", "greeting.py", "view", "greeting.count", "out"),
         ("view", "greeting.py:greeting.count", "out"),
@@ -281,7 +262,6 @@ BAD = {
     "syntax": ("import harvest\n\ndef f(:\n", "greeting.py:3: invalid syntax: def f(:"),
     "raises": ("x = 1\ny = x / 0\n", "greeting.py:2: ZeroDivisionError: division by zero"),
     "exits": ("import sys\nsys.exit(3)\n", "greeting.py:2: PluginExit: SystemExit(3)"),
-    "absent module": ("import not_there_at_all\n", "greeting.py:1: ModuleNotFoundError"),
     "sibling": ("import beside\n", "a plugin file cannot import its neighbours"),
     "no source": ("x = 1\n", "greeting.py: it declares no source; define one"),
     "unfinished": (
@@ -407,29 +387,6 @@ def test_another_process_loads_the_very_same_file(folder):
         pickle.loads(task)
     ended = in_process(collect, source, scratch=folder)
     assert "has changed since the run began" in ended.errors
-
-
-def test_batch_jobs_load_the_very_same_file(folder):
-    source = endpoint_of(f"{folder / 'greeting.py'}:{folder / 'hello.txt'}", "source", manager())
-    recipe = Recipe(sources=(source,), sinks=(Endpoint("parquet", str(folder / "out")),))
-    uses, sinks = prepare_sources(recipe, manager()), prepare_sinks(recipe, manager())
-    listed = [(use, partition) for use in uses for partition in use.source.plan()]
-    run = PreparedRun(recipe=recipe, plugins=manager(), uses=uses, listed=listed, sinks=sinks)
-    held = Manifest(sink="parquet", location=str(folder / "out"))
-    plan = make_plan(listed, sinks, [held], run="r")
-    work = run.work(plan, plan.to_read)
-    written = json.dumps(work.bundles[0].to_json())
-    cls = type(uses[0].source)
-    del sys.modules[cls.__module__]
-    registered.loaded.clear()
-
-    (task,) = Bundle.from_json(json.loads(written))._tasks
-
-    assert type(task.source) is not cls
-    assert type(task.source).__qualname__ == "GreetingSource"
-    (folder / "greeting.py").write_text(GREETING + "# edited")
-    with pytest.raises(HarvestError, match="has changed since the run began"):
-        Bundle.from_json(json.loads(written))
 
 
 PROGRAM = (

@@ -200,24 +200,6 @@ def test_a_failing_run_leaves_the_earlier_dataset_as_it_was(
     assert rows_of(tmp_path / "out", demo_plugins) == ["one", "two", "three"]
 
 
-def test_work_staged_before_a_failure_is_not_done_again(
-    reads, lines, harvested, tmp_path, demo_plugins
-):
-    (lines / "b.demo").write_text("three\nboom\n")
-    with pytest.raises(HarvestError):
-        harvested(lines)
-    assert reads() == ["a.demo", "b.demo"]
-    (lines / "b.demo").write_text("three\n")
-
-    done = harvested(lines)
-
-    assert reads() == ["a.demo", "b.demo", "b.demo"]
-    assert rows_of(tmp_path / "out", demo_plugins) == ["one", "two", "three"]
-    # and what was staged is of the run that commits it
-    parts = harvest.open(tmp_path / "out", plugins=demo_plugins).parts
-    assert {part.run for part in parts} == {done.run}
-
-
 @pytest.mark.parametrize("count", [1, 2])
 def test_where_nothing_can_be_read_nothing_is_committed(count, tmp_path, harvested):
     folder = tmp_path / "in"
@@ -284,34 +266,6 @@ def test_two_sinks_are_filled_by_one_reading(reads, lines, tmp_path, demo_plugin
 
     assert reads() == ["a.demo", "b.demo"]
     assert rows_of(tmp_path / "x", demo_plugins) == rows_of(tmp_path / "y", demo_plugins)
-
-
-def test_a_sink_added_later_gets_what_it_lacks(lines, tmp_path, demo_plugins):
-    harvest.run(f"demo:{lines}", f"arrow-demo:{tmp_path / 'x'}", plugins=demo_plugins)
-    before = snapshot(tmp_path / "x")
-
-    harvest.run(
-        f"demo:{lines}",
-        [f"arrow-demo:{tmp_path / 'x'}", f"arrow-demo:{tmp_path / 'y'}"],
-        plugins=demo_plugins,
-    )
-
-    assert rows_of(tmp_path / "y", demo_plugins) == ["one", "two", "three"]
-    assert snapshot(tmp_path / "x") == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
-def test_the_number_of_workers_changes_nothing(lines, harvested, tmp_path, demo_plugins, workers):
-    for number in range(10):
-        (lines / f"n{number}.demo").write_text(f"line {number}\n" * 100)
-
-    result = harvested(lines, workers=workers)
-
-    assert result.account.written == 1003
-    assert rows_of(tmp_path / "out", demo_plugins) == ["one", "two"] + ["three"] + [
-        f"line {n}" for n in range(10) for _ in range(100)
-    ]
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:

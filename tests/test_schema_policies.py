@@ -12,7 +12,6 @@ import sys
 import types
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
+from datasets import plugins_with
 
 import harvest
 from harvest import Int32, Partition, ReadContext, Record, Source, UInt64, View, field, record
@@ -58,14 +58,8 @@ class Lab:
         module.Lab = type("Lab", (Source,), members)  # type: ignore[attr-defined]
         module.harvest_views = harvest_views  # type: ignore[attr-defined]
         self.monkeypatch.setitem(sys.modules, "lab_plugin", module)
-        points = [
-            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-            EntryPoint("lab", "lab_plugin:Lab", "harvest"),
-            EntryPoint("views", "lab_plugin", "harvest"),
-            EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
-            EntryPoint("jsonl", "harvest_jsonl.plugin", "harvest"),
-        ]
-        return PluginManager(points, disabled="")
+        sinks = {name: f"harvest_{name}.plugin" for name in ("jsonl", "parquet")}
+        return plugins_with(lab="lab_plugin:Lab", views="lab_plugin", **sinks)
 
     def run(self, columns: dict[str, Any], *, policy: str = "evolve", **given: Any) -> Dataset:
         """Harvest one row from a new location, by a source with these columns; the dataset."""
@@ -142,7 +136,9 @@ def as_dict(entries: Any) -> dict[str, str]:
     return {entry["key"]: entry["value"] for entry in entries or []}
 
 
-@pytest.fixture(params=["parquet", "file", pytest.param("jsonl", marks=pytest.mark.slow)])
+@pytest.fixture(
+    params=["parquet", *(pytest.param(form, marks=pytest.mark.slow) for form in ("file", "jsonl"))]
+)
 def lab(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     return Lab(tmp_path, SINKS[request.param].format(tmp_path), monkeypatch)
 
@@ -425,29 +421,3 @@ def test_the_policy_is_an_option_a_key_of_recipes_and_kept_with_the_run(tmp_path
     assert 'schema-drift = "reject"' in CliRunner().invoke(app, on_top).output
     with pytest.raises(harvest.ConfigError, match="use evolve, freeze or reject"):
         harvest.run("slurm:x", "parquet:y", schema_drift="anything")
-
-
-@pytest.mark.parametrize("location", ["parquet:{}/out", "jsonl:{}/out"])
-def test_within_an_input_new_columns_go_to_extra_and_odd_cells_are_rejects(
-    tmp_path: Path, location: str
-) -> None:
-    # given exports of one source: the second has a column more, and a cell of another type
-    folder = tmp_path / "exports"
-    folder.mkdir()
-    (folder / "128_128.csv").write_text("id,slurm_id,elapsed\n1,11,00:00:01\n")
-    (folder / "256_256.csv").write_text(
-        "id,slurm_id,elapsed,node\n2,22,00:00:02,n1\n3,soon,00:00:03,n2\n"
-    )
-
-    result = harvest.run(f"distiller:{folder}", location.format(tmp_path))
-
-    # then both files are in one table, the new column in extra, the odd row among the rejects
-    opened = harvest.open(tmp_path / "out")
-    rows = opened["distiller.job"].sort("scan_id").collect().to_dicts()
-    assert [(row["scan_id"], row["extra"] or []) for row in rows] == [
-        (1, []),
-        (2, [{"key": "node", "value": "n1"}]),
-    ]
-    (reject,) = opened.rejects()
-    assert (reject["position"], reject["raw"]) == (3, b"3,soon,00:00:03,n2")
-    assert result.exit_code == 3

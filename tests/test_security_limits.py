@@ -54,38 +54,32 @@ def read(module: str, name: str, path: Path) -> tuple[int, int, int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("module", "source", "name", "head", "least"),
+    ("module", "source", "name", "head"),
     [
-        ("harvest_mofka_dask.source", "MofkaDaskSource", "worker.e", "x\n", 1),
-        ("harvest_mofka_dask.source", "MofkaDaskSource", "consumer.o", "data failure: x\n", 1),
-        ("harvest_mofka_dask.source", "MofkaDaskSource", "config.txt", "A b\n", 1),
-        ("harvest_mofka_dask.source", "MofkaDaskSource", "config.json", '{"a": "', 1),
-        ("harvest_yappi.source", "YappiSource", "a.callgrind", "version: 1\nevents: Ticks\n", 1),
-        ("harvest_yappi.source", "YappiSource", "a.txt", "name  id  tid  ttot  scnt\n", 1),
-        ("harvest_yappi.source", "YappiSource", "a.pstat", "{)\x03", 1),
-        ("harvest_ncem.source", "NcemSource", "4dstem_rec_status_0_scan_1.json", '{"a": "', 1),
-        ("harvest_pbs.source", "PbsSource", "20260302", "03/02/2026 10:00:00;E;1.a;user=", 1),
-        ("harvest_pbs.source", "PbsSource", "a.json", PBS + '"1.a":{"b":"', 1),
-        ("harvest_darshan.source", "DarshanSource", "a.darshan", "3.41\0\0\0\0", 1),
-        (
-            "harvest_ncem.source",
-            "NcemSource",
-            "scans.csv",
-            "distiller_id,scan_number,datetime\n",
-            1,
-        ),
-        ("harvest_distiller.source", "DistillerSource", "128_128.csv", "id,slurm_id,elapsed\n", 1),
+        ("harvest_mofka_dask.source", "MofkaDaskSource", "worker.e", "x\n"),
+        ("harvest_mofka_dask.source", "MofkaDaskSource", "consumer.o", "data failure: x\n"),
+        ("harvest_mofka_dask.source", "MofkaDaskSource", "config.txt", "A b\n"),
+        ("harvest_mofka_dask.source", "MofkaDaskSource", "config.json", '{"a": "'),
+        ("harvest_yappi.source", "YappiSource", "a.callgrind", "version: 1\nevents: Ticks\n"),
+        ("harvest_yappi.source", "YappiSource", "a.txt", "name  id  tid  ttot  scnt\n"),
+        ("harvest_yappi.source", "YappiSource", "a.pstat", "{)\x03"),
+        ("harvest_ncem.source", "NcemSource", "4dstem_rec_status_0_scan_1.json", '{"a": "'),
+        ("harvest_pbs.source", "PbsSource", "20260302", "03/02/2026 10:00:00;E;1.a;user="),
+        ("harvest_pbs.source", "PbsSource", "a.json", PBS + '"1.a":{"b":"'),
+        ("harvest_darshan.source", "DarshanSource", "a.darshan", "3.41\0\0\0\0"),
+        ("harvest_ncem.source", "NcemSource", "scans.csv", "distiller_id,scan_number,datetime\n"),
+        ("harvest_distiller.source", "DistillerSource", "128_128.csv", "id,slurm_id,elapsed\n"),
     ],
 )
 def test_a_line_without_end_costs_bounded_memory(
-    tmp_path: Path, module: str, source: str, name: str, head: str, least: int
+    tmp_path: Path, module: str, source: str, name: str, head: str
 ) -> None:
     path = tmp_path / name
     with path.open("wb") as file:
         file.write(head.encode())
         file.truncate(256 * MIB)
     rows, rejects, peak = read(module, source, path)
-    assert rows + rejects >= least
+    assert rows + rejects >= 1
     assert peak < PEAK_MB
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+from datasets import plugins_with
 
 import harvest
 from harvest.plugins.registry import PluginManager
@@ -44,15 +44,8 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PluginManager:
     (tmp_path / "modules" / "hostile_names.py").write_text(HOSTILE.format(names=NAMES))
     monkeypatch.syspath_prepend(tmp_path / "modules")
     monkeypatch.delitem(sys.modules, "hostile_names", raising=False)
-    return PluginManager(
-        [
-            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-            EntryPoint("hostile", "hostile_names:Hostile", "harvest"),
-            EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
-            EntryPoint("jsonl", "harvest_jsonl.plugin", "harvest"),
-        ],
-        disabled="",
-    )
+    sinks = {name: f"harvest_{name}.plugin" for name in ("jsonl", "parquet")}
+    return plugins_with(hostile="hostile_names:Hostile", **sinks)
 
 
 @pytest.mark.slow

@@ -9,9 +9,6 @@ from pathlib import Path
 import pytest
 from commands import harvest_here
 
-from harvest.dataset import open as open_dataset
-from harvest.errors import UsageError
-
 EVIL = "\x1b]0;owned\x07\x1b[31m\x9b2J\u202egnp<script>alert(1)</script>\"'onload=x "
 STEERS = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that steer a terminal or reorder what it shows."""
@@ -85,22 +82,3 @@ def test_spreadsheets_get_no_formula(dataset: Path, tmp_path: Path) -> None:
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
     # and nothing of the names is lost: the apostrophe stands before them
     assert {row["key"] for row in rows} >= {f"'{f}{n}" for n, f in enumerate(FORMULAS)}
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "select * from read_csv('{0}/secret.csv')",
-        "select * from '{0}/secret.csv'",
-        "copy (select 1) to '{0}/made.csv'",
-        "attach '{0}/made.db'",
-        "set enable_external_access = true",
-        "select 1; copy (select 1) to '{0}/made.csv'",
-    ],
-)
-def test_a_query_reads_and_writes_no_file(dataset: Path, tmp_path: Path, query: str) -> None:
-    pytest.importorskip("duckdb", reason="duckdb is not installed")
-    (tmp_path / "secret.csv").write_text("a\n1\n")
-    with pytest.raises(UsageError):
-        open_dataset(dataset).sql(query.format(tmp_path))
-    assert [path.name for path in tmp_path.iterdir()] == ["secret.csv"]

@@ -15,8 +15,7 @@ from night import NIGHT
 
 from harvest.api.sink import PartFile
 from harvest.errors import DatasetError
-from harvest.storage import fingerprint, segment
-from harvest.storage import parts as parts_of_datasets
+from harvest.storage import fingerprint
 from harvest.storage.history import forget, remember
 from harvest.storage.manifest import NAME, Manifest
 from harvest.storage.part import Part
@@ -95,37 +94,6 @@ def test_a_shared_file_is_there_once_for_all_its_parts() -> None:
     # and where rows of it belong to nobody, piece by piece
     fewer = manifest.after("r1", {}, [part(1).key])
     assert fewer.files.of_type("x.y") == [mine[0], mine[2]]
-
-
-@pytest.mark.parametrize("piece", [4, 1_000])
-def test_files_are_listed_in_order_in_whichever_pieces_parts_are_read(
-    piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # given fifty parts in a file each, then every third of them again in files that two share
-    monkeypatch.setattr(segment, "_PIECE", piece)
-    monkeypatch.setattr(parts_of_datasets, "FEW_PARTS", 0)
-    own = {n: file(f"x.y/own-{n}.parquet", n) for n in range(1, 51)}
-    manifest = manifest_of([part(n, n, files=(own[n],)) for n in own]).write(tmp_path / NAME)
-    again = {}
-    for n in range(3, 51, 3):
-        shared = file(f"x.y/shared-{(n - 1) // 6}.parquet", 1, first_row=(n + 1) % 2, file_rows=2)
-        again[part(n).key] = part(n, files=(shared,))
-    manifest.after("r1", again, ()).write(tmp_path / NAME)
-
-    # when they are read anew
-    found = Manifest.read(tmp_path / NAME)
-    assert found is not None
-    assert len(found.parts.segments) == 2
-    files = found.files.of_type("x.y")
-
-    # then each file is there once, where the first of its parts is
-    in_order = [own[n].path if n % 3 else f"x.y/shared-{(n - 1) // 6}.parquet" for n in own]
-    assert [f.path for f in files] == list(dict.fromkeys(in_order))
-    assert [f.rows for f in files] == [
-        2 if "shared" in path else own[in_order.index(path) + 1].rows
-        for path in dict.fromkeys(in_order)
-    ]
-    assert found.record_types() == {"x.y": sum(f.rows for f in files)}
 
 
 # --- readers --------------------------------------------------------------------------------------
@@ -222,18 +190,6 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     return names
 
 
-def test_inputs_that_are_as_the_system_knew_them_are_not_opened(
-    tmp_path: Path, opened: list[str]
-) -> None:
-    small = Small(tmp_path).write(a=dump(1), b=dump(2))
-    small.harvest()
-    opened.clear()
-
-    assert small.harvest().run is None
-
-    assert opened == []
-
-
 def test_head_and_tail_decide_where_the_system_says_something_else(
     tmp_path: Path, opened: list[str]
 ) -> None:
@@ -255,15 +211,3 @@ def test_head_and_tail_decide_where_the_system_says_something_else(
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     small.harvest()
     assert small.jobs() == [7, 2]
-
-
-def test_a_file_that_has_just_changed_is_opened(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_text("new")
-    assert fingerprint.facts([str(path)]) is None  # it may change again at the same time
-
-
-def test_what_is_not_a_file_is_looked_at_as_a_whole(tmp_path: Path, opened: list[str]) -> None:
-    assert fingerprint.facts([str(tmp_path)]) is None
-    assert fingerprint.facts([str(tmp_path / "absent")]) is None
-    assert fingerprint.facts([]) is None

@@ -13,12 +13,11 @@ from archives import BY_FILE, PLANS, Archive
 from hypothesis import given
 from hypothesis import strategies as st
 
-import harvest
-from harvest.errors import ConfigError, ExitCode, UsageError
+from harvest.errors import ConfigError, UsageError
 from harvest.pipeline.record import last_day
 from harvest.pipeline.rollback import roll_back
 from harvest.recipes.recipe import Recipe, day_of
-from harvest.recipes.selection import Named, Since
+from harvest.recipes.selection import Since
 from harvest.storage.manifest import Manifest
 from harvest_parquet.sink import ParquetSink
 
@@ -55,14 +54,6 @@ def test_directories_named_for_an_earlier_day_are_not_listed(tmp_path):
     assert since.remarks() == [
         "since 2026-11-03: 4 directories named for a day read, 5 of earlier days skipped"
     ]
-
-
-def test_a_location_within_a_month_knows_its_days(tmp_path):
-    month = tmp_path / "2026" / "11"
-    for day in ("2", "3"):
-        (month / day).mkdir(parents=True)
-        (month / day / "log").touch()
-    assert list(Since(date(2026, 11, 3)).files(month)) == [month / "3" / "log"]
 
 
 def test_a_day_is_a_date_or_so_many_days_ago():
@@ -200,17 +191,6 @@ def test_every_name_of_the_list_is_counted_however_a_source_plans(tmp_path, plan
     ]
 
 
-@pytest.mark.parametrize("plan", PLANS)
-def test_days_are_counted_however_a_source_plans(tmp_path, plan):
-    archive = Archive(tmp_path, plan).write(_20261101__a="1", _20261103__b="2", notes="3")
-
-    result = archive.run(since="2026-11-03")
-
-    assert list(result.choices) == [
-        "since 2026-11-03: 1 directory named for a day read, 1 of earlier days skipped"
-    ]
-
-
 def test_names_behind_a_linked_location_are_found(tmp_path):
     archive = Archive(tmp_path).write(a="1", b="2")
     archive.run()
@@ -220,28 +200,6 @@ def test_names_behind_a_linked_location_are_found(tmp_path):
     archive.logs.symlink_to(tmp_path / "real")
     Path(names).write_text(f"{tmp_path / 'real' / 'a'}\n")
     assert names_read(archive.run(changed=names)) == ["a"]
-
-
-def test_a_file_of_the_list_that_cannot_be_read_is_a_reject(tmp_path):
-    small = tmp_path / "in"
-    small.mkdir()
-    (small / "good.txt").write_text("JobID|JobName|User|State|ExitCode|Elapsed|Start\n")
-    (small / "bad.txt.gz").write_bytes(b"\x1f\x8b\x08\x00 cut short")
-    (tmp_path / "changed").write_text(f"{small / 'bad.txt.gz'}\n")
-    result = harvest.run(
-        f"slurm:{small}",
-        f"parquet:{tmp_path / 'out'}",
-        settings={"slurm": {"timezone": "UTC"}},
-        changed=str(tmp_path / "changed"),
-    )
-    assert result.exit_code is ExitCode.REJECTS
-
-
-def test_a_file_that_is_gone_behind_a_linked_directory_was_no_input_by_that_name(tmp_path):
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "link").symlink_to(tmp_path / "logs")
-    here, linked = tmp_path / "logs" / "gone", tmp_path / "logs" / "link" / "gone"
-    assert Named([str(here), str(linked)]).gone(tmp_path / "logs") == [here]
 
 
 def test_a_file_that_is_cut_into_fewer_ranges_loses_the_rows_of_the_others(tmp_path):

@@ -46,14 +46,6 @@ def test_what_has_one_name_is_shown_together_and_a_machine_finds_the_source_firs
     assert set(layout) >= {"name", "type", "default", "meaning"}
 
 
-@pytest.mark.parametrize(("name", "setting"), [("dask.tasks", "key"), ("slurm.usage", "month")])
-def test_views_and_reports_are_shown_with_their_settings(capsys, name, setting):
-    print_plugin(name, json=False)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith(("view ", "report "))
-    assert any(line.startswith(f"{setting} ") for line in lines)
-
-
 def test_an_unknown_name_is_refused_with_names_like_it():
     with pytest.raises(UsageError, match=r"unknown .* 'parket'; did you mean 'parquet'"):
         print_plugin("parket", json=False)

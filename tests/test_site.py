@@ -116,12 +116,6 @@ def test_every_link_within_the_site_leads_to_a_file(site):
                 assert (page.parent / path).exists(), (page, link)
 
 
-def test_the_scan_for_other_hosts_sees_them():
-    found = Loads('<script src="//a.invalid/x"></script><img src="b.png"><a href="https://c/"></a>')
-    assert [a for a in found.fetched if elsewhere(a)] == ["//a.invalid/x"]
-    assert found.links == ["https://c/"]
-
-
 @pytest.fixture
 def hook():
     return script("site_pages")
@@ -146,22 +140,6 @@ def test_links_out_of_the_site_lead_to_the_project_where_it_is_known(hook, monke
     assert "[b](https://host.invalid/group/harvest/-/tree/abc/tests)" in shown
 
 
-def test_plugins_are_listed_by_the_keyword_in_their_metadata(hook, monkeypatch, tmp_path):
-    # given one plugin with the keyword and one without
-    for name, words in (("argon", '["harvest-plugin", "gas"]'), ("zinc", '["metal"]')):
-        folder = tmp_path / "plugins" / name
-        folder.mkdir(parents=True)
-        (folder / "pyproject.toml").write_text(
-            f'[project]\nname = "hpc-harvest-{name}"\ndescription = "All of {name}"\n'
-            f'keywords = {words}\n[project.entry-points.harvest]\n{name} = "{name}.plugin"\n'
-        )
-    monkeypatch.setattr(hook, "ROOT", tmp_path)
-
-    rows = [line for line in hook.plugin_list().splitlines() if line.startswith("| [")]
-
-    assert rows == ["| [`argon`](argon/README.md) | `hpc-harvest-argon` | All of argon |"]
-
-
 def test_every_plugin_of_ours_and_every_example_is_listed(hook):
     listed = re.findall(r"^\| \[.*?\]\((.*?)/README.md\)", hook.plugin_list(), re.MULTILINE)
     folders = (ROOT / "plugins", ROOT / "examples" / "plugins")
@@ -173,15 +151,6 @@ def test_every_plugin_of_ours_and_every_example_is_listed(hook):
     ]
     assert len(plugins) >= 12
     assert sorted(listed) == sorted(os.path.relpath(folder, ROOT / "plugins") for folder in plugins)
-
-
-def test_links_to_a_notebook_lead_to_its_page(hook, monkeypatch):
-    monkeypatch.delenv("CI_PROJECT_URL", raising=False)
-    text = "[a](notebooks/dask-run.ipynb)\n```text\n[b](notebooks/dask-run.ipynb)\n```\n"
-
-    shown = hook.on_page_markdown(text, page=page("index.md"))
-
-    assert shown == text.replace("[a](notebooks/dask-run.ipynb)", "[a](notebooks/dask-run.md)")
 
 
 def test_links_between_pages_and_plugins_stay_on_the_site(hook):

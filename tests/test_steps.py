@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pty
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -64,17 +63,6 @@ def test_a_terminal_shows_what_long_work_is_at_and_the_line_goes(dataset, words,
 
     assert line in written
     assert "\x1b[2K" in written.rpartition(line)[2], "the line is not taken away"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("words", [("report", "slurm.summary"), ("findings",)])
-def test_a_pipe_gets_nothing_of_it(dataset, words):
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", *words, str(dataset)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    assert not re.search("\x1b|building|looking for", done.stdout)
 
 
 def test_a_report_says_what_it_reads_and_draws(dataset, tmp_path):

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import subprocess
-import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import crash
 import pytest
-import small_inputs
+from commands import harvest_alone
 from crash import Place
-from datasets import Small, dump
+from datasets import Small, dump, plugins_with
 
 import harvest
 from harvest import fault
 from harvest.errors import HarvestError
 from harvest.plugins.registry import PluginManager
-from harvest.storage.target import storage_errors
-
-
-@pytest.mark.parametrize(("named", "where"), [("/out/rows", "/out/rows"), (None, "/out")])
-def test_what_fails_is_named_by_its_file_or_else_by_the_dataset(
-    named: str | None, where: str
-) -> None:
-    with pytest.raises(HarvestError, match="No space left") as caught, storage_errors("/out"):
-        raise OSError(errno.ENOSPC, "No space left on device", named)
-    assert caught.value.where == where
-
 
 # --- every step at which the storage can fail -----------------------------------------------------
 
@@ -48,14 +34,7 @@ def steps() -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: Any) -> Place:
-    """Datasets with two commits, and inputs that have changed since."""
-    folder = tmp_path_factory.mktemp("storage")
-    place = Place(folder / "base", folder / "inputs")
-    for version in (2, 1):
-        small_inputs.write(place.inputs, version)
-        place.harvest()
-    small_inputs.write(place.inputs, 2)
-    return place
+    return crash.with_two_commits(tmp_path_factory.mktemp("storage"))
 
 
 @pytest.fixture(scope="module")
@@ -132,14 +111,6 @@ def test_what_a_killed_write_left_is_removed_by_the_next_run(tmp_path: Path) -> 
 # --- real disks -----------------------------------------------------------------------------------
 
 
-def run(small: Small, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "harvest", "run", "-s", f"slurm:{small.inputs}", "-k", small.sink,
-         "-o", "slurm.timezone=UTC"],
-        capture_output=True, text=True, check=False, **options,
-    )  # fmt: skip
-
-
 @pytest.fixture
 def disk(tmp_path: Path) -> Any:
     """A file system of two megabytes."""
@@ -174,6 +145,16 @@ def test_a_disk_that_fills_up(form: str, disk: Path, tmp_path: Path) -> None:
     assert small.open().verify() == []
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="all may be written here")
+def test_a_place_that_may_not_be_written(tmp_path: Path) -> None:
+    inputs = Small(tmp_path).write(a=dump(1)).inputs
+
+    with pytest.raises(HarvestError, match="the dataset cannot be written") as refused:
+        harvest.run(f"slurm:{inputs}", "parquet:/proc/self/out")
+
+    assert (refused.value.where or "").startswith("/proc/self/out")
+
+
 @pytest.mark.slow
 def test_a_disk_that_may_only_be_read(disk: Path, tmp_path: Path) -> None:
     small = Small(disk)
@@ -183,7 +164,7 @@ def test_a_disk_that_may_only_be_read(disk: Path, tmp_path: Path) -> None:
     elsewhere.write(a=dump(2))
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
 
-    done = run(small)
+    done = harvest_alone(*small.words())
 
     assert done.returncode == 1
     assert "Read-only file system" in done.stderr
@@ -200,9 +181,7 @@ def test_permission_lost_midway(bound_by_permissions: list[str], tmp_path: Path)
     before = small.seen()
     small.write(a=dump(2), b=dump(3))
     process = crash.start(
-        ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC"],
-        before=bound_by_permissions,
-        HARVEST_FAULT="commit.begun:1:stop",
+        small.words(), before=bound_by_permissions, HARVEST_FAULT="commit.begun:1:stop"
     )
     crash.wait_until_stopped(process)
     folder = small.location / "slurm.job"
@@ -226,14 +205,7 @@ def test_permission_lost_midway(bound_by_permissions: list[str], tmp_path: Path)
 @pytest.fixture
 def meddled() -> PluginManager:
     """Plugins with a source that lets a test meddle with its file while it is read."""
-    return PluginManager(
-        [
-            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-            EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
-            EntryPoint("meddled", "harvest_meddled", "harvest"),
-        ],
-        disabled="",
-    )
+    return plugins_with(parquet="harvest_parquet.plugin", meddled="harvest_meddled")
 
 
 CHANGES = {

@@ -13,6 +13,7 @@ from unittest import mock
 import polars as pl
 import pytest
 from commands import harvest_here
+from drawn_frames import frames
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -198,12 +199,6 @@ def test_what_tells_rows_apart_is_shown_before_what_matters_more():
     assert "not shown here: amount_a, amount_b" in lines
 
 
-def test_texts_that_would_look_alike_are_folded():
-    path = Column("path", format="path")
-    rows = pl.DataFrame({"path": [f"/gpfs/{n}/" + "x" * 60 for n in range(4)], "n": [10**12] * 4})
-    assert [f"/gpfs/{n}/" in printed(rows, path, width=50) for n in range(4)] == [True] * 4
-
-
 def test_notes_are_not_cut():
     note = " ".join(f"word{n}" for n in range(40))
     rows = pl.DataFrame({"name": ["a", "b", "c", "d"], "note": [f"{note} {n}" for n in range(4)]})
@@ -211,12 +206,6 @@ def test_notes_are_not_cut():
         text = printed(frame, width=60)
         assert all(f"word{n}" in text for n in range(40))
         assert "…" not in text
-
-
-def test_exact_values_are_whole_and_have_no_separators():
-    path, size = Column("path", format="path"), Column("size", unit="bytes")
-    lines = printed(FILES, path, size, width=80, exact=True).splitlines()
-    assert lines[3] == "/gpfs/demo/projects/climate/member0/forcing.nc  1000000000  100000"
 
 
 def test_wide_shows_all_columns_in_full():
@@ -243,28 +232,6 @@ def test_values_that_are_only_shown_alike_are_not_called_one_value():
 
 def test_a_format_that_does_not_suit_a_text_is_not_applied():
     assert "unknown" in printed(pl.DataFrame({"s": ["unknown"]}), Column("s", format="seconds"))
-
-
-VALUES = {
-    pl.Int64: st.integers(-(2**63), 2**63 - 1),
-    pl.Float64: st.floats(allow_nan=True),
-    pl.String: st.text(max_size=70),
-    pl.Boolean: st.booleans(),
-    pl.Datetime("us", "UTC"): st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)),
-    pl.List(pl.String): st.lists(st.text(max_size=9), max_size=9),
-}
-
-
-@st.composite
-def frames(draw, kinds=tuple(VALUES)):
-    height = draw(st.integers(0, 6))
-    series = []
-    for number in range(draw(st.integers(1, 9))):
-        kind = draw(st.sampled_from(kinds))
-        name = f"c{number}_" + draw(st.text("xyz_", max_size=25))
-        values = draw(st.lists(st.none() | VALUES[kind], min_size=height, max_size=height))
-        series.append(pl.Series(name, values, kind))
-    return pl.DataFrame(series)
 
 
 @st.composite

@@ -94,15 +94,6 @@ def harvest_command(python, *arguments, **variables):
     )  # fmt: skip
 
 
-@pytest.mark.slow
-def test_all_of_harvest_comes_from_the_wheels(environment):
-    asked = "import harvest, harvest_parquet; print(harvest.__file__, harvest_parquet.__file__)"
-    done = subprocess.run(
-        [environment, "-I", "-c", asked], capture_output=True, text=True, check=True
-    )
-    assert all(path.startswith(str(environment.parents[1])) for path in done.stdout.split())
-
-
 def test_example_plugins_and_a_new_one_are_listed(environment):
     listed = json.loads(harvest_command(environment, "plugins", "--json").stdout)
     offers = {p["name"]: p["offers"] for p in listed["plugins"]}
@@ -173,20 +164,6 @@ def test_installed_plugins_keep_what_can_be_tried(name, kept, environment):
 
 
 @pytest.mark.slow
-def test_it_emits_records(environment, tmp_path):
-    (tmp_path / "hello.txt").write_text("good\nmorning\n")
-
-    shown = harvest_command(
-        environment, "preview", "-s", f"greeting:{tmp_path / 'hello.txt'}", "--json"
-    )
-
-    rows = [json.loads(line) for line in shown.stdout.splitlines()]
-    assert [(r["text"], r["position"]) for r in rows] == [("good", 1), ("morning", 2)]
-    assert rows[0]["origin"] == str(tmp_path / "hello.txt")
-    assert shown.returncode == 0
-
-
-@pytest.mark.slow
 def test_a_dataset_whose_plugin_is_not_installed_says_which_wrote_it(environment, tmp_path):
     # given rows of a plugin, and another environment that never had it
     (tmp_path / "hello.txt").write_text("good\nmorning\n")
@@ -227,14 +204,3 @@ def test_a_broken_plugin_is_fatal_only_when_asked_for(environment, tmp_path):
     assert done.returncode == 1
     assert "plugin 'broken' cannot be used" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_plugins_are_disabled_by_name(environment):
-    done = harvest_command(
-        environment, "plugins", "--json", HARVEST_DISABLE_PLUGINS="broken,greeting"
-    )
-
-    listed = json.loads(done.stdout)
-    names = {p["name"] for p in listed["plugins"]} | {b["name"] for b in listed["broken"]}
-    assert not {"greeting", "broken"} & names
-    assert listed["disabled"] == ["broken", "greeting"]

@@ -25,15 +25,6 @@ UNITS = {
 
 
 @pytest.mark.parametrize(
-    ("size", "words"),
-    [(0, "0 bytes"), (987, "987 bytes"), (5 * 2**20, "5.00 MiB"), (2**20 - 1, "1.00 MiB"),
-     (12_345, "12.1 KiB"), (123 * 2**30, "123 GiB"), (9 * 2**60, "9.00 EiB")],
-)  # fmt: skip
-def test_sizes(size, words):
-    assert bytes_in_words(size) == words
-
-
-@pytest.mark.parametrize(
     ("size", "decimal", "binary"),
     [
         (0, "0 bytes", "0 bytes"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import hashlib
 import io
 import os
@@ -27,7 +25,6 @@ from harvest.toolkit.files import (
     replacing,
     report_unreadable,
     walk_files,
-    walk_names,
     write_atomically,
 )
 from harvest.toolkit.plain import checksum, checksum_range
@@ -62,12 +59,6 @@ def test_directories_come_in_the_order_of_their_names(tree: Path) -> None:
     assert folders == [".", ".hidden", "sub", "sub/deep", "sub-x"]
     names = [path.name for path in list_files(tree)]
     assert names == ["a.txt", "b.txt", "circle", "linked", "nowhere"]
-
-
-def test_names_are_those_of_the_files(tree: Path) -> None:
-    named = [(folder, name) for folder, names in walk_names(tree) for name in names]
-    files = [path for _, found in walk_files(tree) for path in found]
-    assert named == [(str(path.parent), path.name) for path in files]
 
 
 def test_of_some_paths_those_are_files_that_a_walk_lists(tree: Path) -> None:
@@ -143,14 +134,6 @@ def _stop_within(temporary: Path) -> None:
     raise KeyboardInterrupt
 
 
-def test_two_writers_of_one_file_do_not_meet(tmp_path: Path) -> None:
-    path = tmp_path / "out"
-    with replacing(path) as one, replacing(path) as two:
-        one.write_bytes(b"one")
-        two.write_bytes(b"two")
-    assert path.read_bytes() == b"one"  # the block that ended last
-
-
 def _killed_while_writing(path: Path) -> None:
     """What a process leaves that is killed halfway through a file."""
     program = (
@@ -188,19 +171,6 @@ def test_a_link_in_the_temporary_file_s_place_is_not_followed(tmp_path: Path) ->
 
     assert path.read_bytes() == b"new"
     assert victim.read_text() == "precious"
-
-
-def test_where_there_are_no_locks_a_file_is_replaced_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def without(descriptor: int, operation: int) -> None:
-        raise OSError(errno.ENOSYS, "Function not implemented")
-
-    monkeypatch.setattr(fcntl, "flock", without)
-
-    write_atomically(tmp_path / "out", b"new")
-
-    assert list(tmp_path.iterdir()) == [tmp_path / "out"]
 
 
 def test_checksums_are_those_of_sha256sum(tmp_path: Path) -> None:

@@ -71,13 +71,6 @@ def test_slurm_s_lists_of_hosts_are_expanded(text, hosts):
     assert expand(text) == hosts
 
 
-def test_a_list_of_100_000_names_is_read_in_one_pass():
-    text = ",".join(f"node{number}" for number in range(100_000))
-
-    assert expand(text) == text.split(",")
-    assert expand(text + ",one-more") == []
-
-
 @given(st.lists(st.integers(0, 999), min_size=1, unique=True), st.sampled_from(["n", "nid-0x"]))
 def test_a_list_of_numbers_gives_each_of_them(numbers, prefix):
     text = f"{prefix}[{','.join(f'{number:03d}' for number in numbers)}]"

@@ -10,11 +10,10 @@ from typing import Any
 
 import crash
 import pytest
-from datasets import EACH_FORM, Small, dump
-from typer.testing import CliRunner
+from commands import harvest_here
+from datasets import EACH_FORM, Small, change_a_byte, dump
 
 import harvest
-from harvest.cli.app import app
 from harvest.dataset import verify as verifying
 from harvest.pipeline.rollback import keep_runs
 from harvest_jsonl import file
@@ -30,15 +29,13 @@ def small(tmp_path: Path, request: Any) -> Small:
 
 
 def verify(small: Small) -> tuple[int, str]:
-    done = CliRunner().invoke(app, ["verify", str(small.location)], standalone_mode=False)
-    assert done.exception is None, done.exception
-    return done.return_value, done.stdout
+    done = harvest_here("verify", small.location)
+    return done.returncode, done.stdout
 
 
 def run_until(small: Small, point: str) -> Any:
     """A run that a fault point has suspended."""
-    words = ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC"]
-    process = crash.start([*words, "--workers", "1"], HARVEST_FAULT=f"{point}:1:stop")
+    process = crash.start(small.words("--workers", "1"), HARVEST_FAULT=f"{point}:1:stop")
     _, status = os.waitpid(process.pid, os.WUNTRACED)
     if os.WIFSTOPPED(status):
         return process
@@ -92,9 +89,7 @@ def test_damage_is_found_beside_a_run(small: Small, step: str) -> None:
     (damaged, *_) = small.files()
     process = run_until(small, step)
     try:
-        data = bytearray(damaged.read_bytes())
-        data[len(data) // 2] ^= 1
-        damaged.write_bytes(data)
+        change_a_byte(damaged)
 
         code, said = verify(small)
 
@@ -148,8 +143,7 @@ def test_what_a_killed_run_left_is_a_problem(small: Small) -> None:
     assert code == 1, said
     assert "a run is writing" not in said
     # and a repair finishes it
-    words = ["verify", str(small.location), "--repair"]
-    CliRunner().invoke(app, words, standalone_mode=False, catch_exceptions=False)
+    harvest_here("verify", small.location, "--repair")
     assert verify(small)[0] == 0
     assert small.jobs() == [1, 2, 6, 7, 8, 4]
 

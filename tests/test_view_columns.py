@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import polars as pl
 import pytest
+from datasets import plugins_with
+from scripts import run_script
 
 import harvest
 from harvest import Column, View, hookimpl
 from harvest.columns import size
-from harvest.plugins.registry import PluginManager, manager
+from harvest.plugins.registry import manager
 from harvest_testing import faults_of_columns
 from harvest_testing.promise import BrokenPromise
 
@@ -42,13 +41,9 @@ def dataset(tmp_path_factory):
     if missing:
         pytest.skip(f"not installed: {', '.join(sorted(missing))}")
     folder = tmp_path_factory.mktemp("columns")
-    for script, where in (
-        ("make_run.py", folder),
-        ("darshan-logs/make_logs.py", folder / RUN),
-        ("ncem-study/make_study.py", folder / "study"),
-    ):
-        command = [sys.executable, "-B", EXAMPLES / script, where]
-        subprocess.run(command, check=True, capture_output=True)
+    run_script(EXAMPLES / "make_run.py", folder)
+    run_script(EXAMPLES / "darshan-logs" / "make_logs.py", folder / RUN)
+    run_script(EXAMPLES / "ncem-study" / "make_study.py", folder / "study")
     (folder / "jobs.txt").write_text(JOBS)
     (folder / "20260111.list").write_text(SCAN)
     places = {
@@ -77,36 +72,6 @@ def test_every_view_over_every_dataset_is_looked_at():
 @pytest.mark.parametrize("view", VIEWS)
 def test_columns_are_as_declared(dataset, view):
     assert faults_of_columns(dataset, view) == []
-
-
-ENDS = {
-    "job to run": {"cluster", "job_id", "run"},
-    "run to process": {"run", "process", "host", "pid"},
-    "process to log": {"run", "process", "host", "pid", "log"},
-    "log to file": {"log", "record_id", "path"},
-    "file to entry": {"path", "inode", "generation", "scan_time"},
-    "scan to Distiller": {"scan_number", "scan_id"},
-    "Distiller to job": {"scan_id", "job_id"},  # their jobs' own records are not in the dump
-}
-
-
-def test_a_link_has_the_keys_of_its_two_ends_and_no_others(dataset):
-    links = dataset.view("run.chain").collect()
-    keys = set().union(*ENDS.values())
-    assert set(links["link"]) == set(ENDS)
-    for kind, expected in ENDS.items():
-        rows = links.filter(pl.col("link") == kind)
-        given = {key for key in keys if rows[key].null_count() < rows.height}
-        assert given == expected, kind
-        assert set(rows["sure"]) <= {"certain", "likely", "possible"}
-
-
-def test_each_name_of_a_log_has_a_lineage_and_the_scanned_one_its_entry(dataset):
-    lines = dataset.view("run.lineage").collect()
-    assert lines.height == dataset["darshan.file"].collect().height
-    scanned = lines.filter(pl.col("inode").is_not_null())
-    assert set(scanned["path"]) == {"/scratch/demo/fluid/table.parquet"}
-    assert set(lines["job_id"]) == {411207}
 
 
 # ---- what the check itself finds ----------------------------------------------------------------
@@ -142,12 +107,10 @@ def test_declarations_that_do_not_fit_the_rows_are_found(tmp_path):
     (tmp_path / "sacct.txt").write_text(JOBS)
     zone = {"slurm": {"timezone": "UTC"}}
     harvest.run(f"slurm:{tmp_path / 'sacct.txt'}", f"parquet:{tmp_path / 'out'}", settings=zone)
-    points = [
-        EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
-        EntryPoint("slurm", "harvest_slurm.plugin", "harvest"),
-        EntryPoint("odd", __name__, "harvest"),
-    ]
-    dataset = harvest.open(tmp_path / "out", plugins=PluginManager(points, disabled=""))
+    plugins = plugins_with(
+        parquet="harvest_parquet.plugin", slurm="harvest_slurm.plugin", odd=__name__
+    )
+    dataset = harvest.open(tmp_path / "out", plugins=plugins)
 
     with pytest.raises(BrokenPromise, match=r"test\.bare gives rest"):
         faults_of_columns(dataset, "test.bare")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
-
 import polars as pl
 import pytest
+from datasets import plugins_with
 
 from harvest import Column, DatasetError, View, hookimpl
 from harvest.plugins import PluginManager
@@ -40,11 +39,7 @@ def harvest_views():
 @pytest.fixture
 def strangers() -> PluginManager:
     """A manager that knows the core and the views above."""
-    points = [
-        EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-        EntryPoint("strange", __name__, "harvest"),
-    ]
-    return PluginManager(points, disabled="")
+    return plugins_with(strange=__name__)
 
 
 def test_a_column_that_a_setting_adds_has_no_type_but_its_meaning(strangers):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
-
 import polars as pl
 import pytest
 from commands import harvest_here
+from datasets import plugins_with
 from night import NIGHT
 
 import harvest
 from harvest import HarvestError, ReportSpec, UsageError, View, hookimpl
-from harvest.plugins.registry import PluginManager
 from harvest.toolkit.steps import watched
 from harvest_report import LazySection, Notes, Report, Tile
 
@@ -55,14 +53,7 @@ def harvest_reports():
 @pytest.fixture
 def dataset(everything):
     """Rows of every source, opened with this module's view and report beside those installed."""
-    plugins = PluginManager(
-        [
-            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-            EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
-            EntryPoint("test", __name__, "harvest"),
-        ],
-        disabled="",
-    )
+    plugins = plugins_with(parquet="harvest_parquet.plugin", test=__name__)
     return harvest.open(everything, plugins=plugins)
 
 
@@ -155,22 +146,6 @@ def test_nothing_that_a_user_gives_is_ignored(everything, words, said):
 )  # fmt: skip
 def test_a_semicolon_alone_makes_no_second_statement(everything, query):
     assert harvest.open(everything).sql(query).height == 1
-
-
-SHORTENED = {
-    "view": (("view", "slurm.jobs", "@", "-n", "4"), "slurm.jobs: 4 of 65 rows"),
-    "whole view": (("view", "slurm.jobs", "@", "-n", "65"), "slurm.jobs: 65 rows"),
-    "view without -n": (("view", "slurm.jobs", "@"), "slurm.jobs: 20 of 65 rows"),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", SHORTENED)
-def test_a_shortened_table_says_of_how_many_rows(everything, case):
-    # the first version of the small inputs has 30 + 30 + 5 jobs
-    words, said = SHORTENED[case]
-    done = harvest_here(*(everything if word == "@" else word for word in words))
-    assert said in done.stdout.splitlines()
 
 
 @pytest.mark.slow

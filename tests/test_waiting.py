@@ -24,26 +24,6 @@ def test_calls_that_wait_are_made_by_threads():
     assert 1 < len(callers) <= 1 + THREADS
 
 
-def test_calls_that_compute_are_made_one_after_the_other():
-    callers = set()
-
-    def compute(number: int) -> int:
-        callers.add(threading.get_ident())
-        return sum(range(20_000)) * number
-
-    assert map_waiting(compute, ITEMS) == [199_990_000 * number for number in ITEMS]
-    assert callers == {threading.get_ident()}
-
-
-@pytest.mark.parametrize("count", [0, 1, FIRST, FIRST + 1])
-def test_few_calls(count):
-    def ask(number: int) -> int:
-        time.sleep(0.0001)
-        return number
-
-    assert map_waiting(ask, range(count)) == list(range(count))
-
-
 def test_what_a_call_in_a_thread_raises_is_raised():
     def ask(number: int) -> int:
         time.sleep(0.001)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -83,12 +84,18 @@ def fitting(sql: str) -> list[int]:
     return sorted(ROWS.lazy().filter(condition_of(sql, ROWS.lazy())).collect()["n"])
 
 
+@pytest.fixture(scope="module")
+def connection() -> Iterator[Any]:
+    """DuckDB with the rows."""
+    with duckdb.connect() as made:
+        made.execute("SET TimeZone = 'UTC'")
+        made.register("rows", ROWS.to_arrow())
+        yield made
+
+
 @pytest.mark.parametrize("sql", SAME_AS_DUCKDB)
-def test_a_condition_chooses_the_rows_that_a_query_chooses(sql: str) -> None:
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        connection.register("rows", ROWS.to_arrow())
-        expected = connection.execute(f"SELECT n FROM rows WHERE {sql} ORDER BY n").fetchall()
+def test_a_condition_chooses_the_rows_that_a_query_chooses(connection: Any, sql: str) -> None:
+    expected = connection.execute(f"SELECT n FROM rows WHERE {sql} ORDER BY n").fetchall()
 
     assert fitting(sql) == [n for (n,) in expected]
 
@@ -145,6 +152,6 @@ def test_values_that_cannot_be_converted_are_named_and_how_to_pass_them_over() -
     assert fitting("try_cast(name as int) > 3") == []
 
 
-def test_other_failures_are_not_the_conditions(tmp_path: Path) -> None:
+def test_other_failures_are_not_the_conditions() -> None:
     with pytest.raises(pl.exceptions.PolarsError), refused_values("n > 1"):
         ROWS.select(pl.col("name").cast(pl.Int32))

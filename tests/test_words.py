@@ -37,7 +37,10 @@ def paragraphs(page):
 def sayings(part):
     """The texts of modules: strings of several words, docstrings among them."""
     for path in (ROOT / part).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        # the trees of all modules would take seconds; a text may be in several pieces
+        plain = re.sub(r"""["'] [rf]*["']""", "", " ".join(text.split()))
+        for node in ast.walk(ast.parse(text)) if WORDS.search(plain) else ():
             if isinstance(node, ast.Constant) and " " in str(node.value):
                 yield " ".join(str(node.value).split())
 

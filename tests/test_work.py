@@ -57,22 +57,6 @@ def test_tasks_are_made_when_they_are_given_out(tmp_path: Path):
     assert peak < 64 * 2_048 + 100 * 2_000
 
 
-def test_work_is_described_whether_or_not_its_tasks_are_made(tmp_path: Path):
-    run, plan = plan_of(tmp_path, 70)
-
-    work = run.work(plan, plan.to_read)
-
-    assert [len(each) for each in work.bundles] == [32, 32, 6]
-    assert work.bundles[1:] == [work.bundles[1], work.bundles[2]]
-    assert [origin for bundle in work.bundles for origin in bundle.origins] == [
-        f"/scratch/logs/2026/{number:06}.log" for number in range(70)
-    ]
-    assert work.partitions == 70
-    assert work.cost_bytes == 70 * (2_000 + 65_536)
-    assert (work.state, work.run) == (tmp_path / "out" / "_harvest", "20260101T000000-000000")
-    assert work.importable
-
-
 # --- what comes back ------------------------------------------------------------------------------
 
 

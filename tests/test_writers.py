@@ -6,16 +6,12 @@ of no account.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from datasets import EACH_FORM, Small, dump
-from night import NIGHT, SEED
+from datasets import EACH_FORM, Small, change_a_byte, dump
 
 from harvest.dataset.repair import repair, replay
 from harvest.errors import DatasetError
@@ -49,12 +45,6 @@ def small(tmp_path: Path, request: Any) -> Small:
     small.harvest(keep_runs=5)
     small.write(a=dump(1, 2, 4, 5, 6), b=dump(7, damaged=1)).harvest()
     return small
-
-
-def change_a_byte(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
 
 
 def actions(small: Small) -> list[str]:
@@ -163,65 +153,3 @@ def test_as_many_states_are_kept_as_told_of_those_there_are_then(
 
 
 # --- many at once ---------------------------------------------------------------------------------
-
-WRITER = """
-import random, sys
-from pathlib import Path
-from datasets import Small, dump
-from harvest.dataset.repair import repair, replay
-from harvest.errors import DatasetError
-from harvest.pipeline.rollback import roll_back
-folder, form, what, seed, rounds = sys.argv[1:]
-small, draw = Small(Path(folder), form), random.Random(int(seed))
-for _ in range(int(rounds)):
-    if what == "run":
-        small.write(a=dump(1, 2, draw.randrange(10, 99)), b=dump(draw.randrange(10, 99), damaged=1))
-        small.harvest(wait_s=300)
-    elif what == "rollback":
-        now = small.manifest()
-        roll_back(small.open().sink, draw.choice([*set(now.runs) - {now.run}]), wait_s=300)
-    elif what == "repair":
-        done = repair(small.location, wait_s=300)
-        assert (done.found, done.result) == ([], None), done
-    else:
-        replay(small.open(), wait_s=300)
-"""
-ROUNDS = 40 if NIGHT else 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", ["parquet", "jsonl", "gz", "file"])
-def test_four_writers_at_once_leave_what_each_meant(form: str, tmp_path: Path) -> None:
-    # given runs, rollbacks, repairs and replays of one dataset, each as fast as it can
-    small = Small(tmp_path, form).write(a=dump(1, 2), b=dump(3, damaged=1))
-    small.harvest(keep_runs=10 * ROUNDS)
-    small.write(a=dump(1), b=dump(4, damaged=1)).harvest()
-    words = [sys.executable, "-c", WRITER, str(tmp_path), form]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    writers = [
-        subprocess.Popen(
-            [*words, what, str(SEED), str(ROUNDS)],
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-        for what in ("run", "rollback", "repair", "replay")
-    ]
-    said = [writer.communicate(timeout=600)[1] for writer in writers]
-    assert [writer.returncode for writer in writers] == [0, 0, 0, 0], (SEED, said)
-
-    # then all is well, nothing was mended, and each state is there, whole
-    assert small.open().verify() == []
-    runs = small.open().runs()
-    assert {run["action"] for run in runs} >= {"run", "rollback"}
-    assert "repair" not in {run["action"] for run in runs}
-    states = {run: read_state(small.state, run) for run in small.manifest().runs}
-    # and a rollback left just the state that it went back to
-    for run in runs:
-        if run["action"] == "rollback":
-            assert _rows(states[run["run"]]) == _rows(states[run["to"]]), SEED
-
-
-def _rows(manifest: Any) -> list[tuple[str, list[str]]]:
-    """Each part with the checksums of its files."""
-    return [(part.key, [file.sha256 for file in part.files]) for part in manifest]

@@ -1,7 +1,7 @@
-"""The command line called in this process, for tests that are not about the process itself.
+"""The command line, called in this process or in one of its own.
 
-What is printed and the exit code are those of ``harvest WORDS...``; only the second that a process
-of its own takes to start is not spent.
+What is printed and the exit code are those of ``harvest WORDS...``.  ``harvest_here`` does not
+spend the second that a process takes to start; it is for all that is not about the process itself.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import subprocess
+import sys
 import traceback
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 from unittest import mock
 
 from harvest.cli.main import main
 
-__all__ = ["harvest_here"]
+__all__ = ["harvest_alone", "harvest_here", "python_alone"]
 
 
 def harvest_here(
@@ -52,3 +55,19 @@ def _read(stream: io.TextIOWrapper) -> str:
     stream.flush()
     stream.seek(0)
     return stream.read()
+
+
+def harvest_alone(*words: object, **options: Any) -> CompletedProcess[str]:
+    """Run ``harvest WORDS...`` in a process of its own; options: of ``subprocess.run``."""
+    return _process(["-m", "harvest", *words], options)
+
+
+def python_alone(code: str, *arguments: object, **options: Any) -> CompletedProcess[str]:
+    """Execute some code in a process of its own; options: of ``subprocess.run``."""
+    return _process(["-c", code, *arguments], options)
+
+
+def _process(words: list[object], options: dict[str, Any]) -> CompletedProcess[str]:
+    command = [sys.executable, *map(str, words)]
+    options = {"capture_output": True, "text": True, "timeout": 300, **options}
+    return subprocess.run(command, check=False, **options)

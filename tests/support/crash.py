@@ -101,6 +101,16 @@ class Place:
         return attrs.evolve(self, folder=target)
 
 
+def with_two_commits(folder: Path) -> Place:
+    """Datasets with two commits, and inputs that have changed since."""
+    place = Place(folder / "base", folder / "inputs")
+    for version in (2, 1):
+        small_inputs.write(place.inputs, version)
+        place.harvest()
+    small_inputs.write(place.inputs, 2)
+    return place
+
+
 def start(
     words: list[str], *, before: Sequence[str] = (), **environment: str
 ) -> subprocess.Popen[str]:

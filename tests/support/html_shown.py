@@ -23,6 +23,10 @@ class Shown(HTMLParser):
         if data.strip():
             self.texts.append(data.strip())
 
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        """The attributes of each such element."""
+        return [given for name, given in self.elements if name == tag]
+
     @property
     def tags(self) -> set[str]:
         return {tag for tag, _ in self.elements}

@@ -31,6 +31,7 @@ Check pages by hand with ``python tests/support/pages.py docs/tutorials/darshan.
 from __future__ import annotations
 
 import configparser
+import functools
 import importlib.util
 import io
 import json
@@ -137,6 +138,7 @@ def _uses(text: str) -> list[tuple[str, str]]:
 # ---- links and pictures
 
 
+@functools.cache
 def _slugs(text: str) -> set[str]:
     """Anchors of a page's headings, as Python-Markdown's toc makes them."""
     found: set[str] = set(re.findall(r"\{ *#([\w-]+) *\}", text))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import os
-import random
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,7 +9,7 @@ import attrs
 import pytest
 
 import harvest
-from harvest import Record, Source, SourceError, field
+from harvest import Record, Source, field
 from harvest_testing import BrokenPromise, SourceConformance
 from harvest_testing.check import try_promises
 
@@ -123,27 +120,12 @@ class Counting(Lines):
             yield row
 
 
-class Polluting(Lines):
-    def read(self, partition, ctx):
-        os.environ["KIT_SEEN"] = partition.id
-        random.seed(1)
-        yield from super().read(partition, ctx)
-
-
-class Globbing(Lines):
-    def read(self, partition, ctx):
-        for path in glob.glob(partition.origin):  # noqa: PTH207 - the defect
-            yield from super().read(attrs.evolve(partition, origin=path), ctx)
-
-
 @pytest.mark.parametrize(
     ("source", "test", "seen"),
     [
         (Losing, "test_accounting_adds_up", "2 units read, but 1 rows"),
         (Renaming, "test_accounting_adds_up", "prepare() changed more than the options"),
         (Counting, "test_partitions_are_independent", "read alone gives something else"),
-        (Polluting, "test_no_global_state", "environment variables, random numbers"),
-        (Globbing, "test_names_of_any_bytes", "glob["),
     ],
 )
 def test_a_defect_breaks_its_promise(source, test, seen, tmp_path):
@@ -154,42 +136,6 @@ def test_units_that_the_source_does_not_see_are_found(tmp_path):
     seen = broken(Lines, "test_accounting_adds_up", tmp_path, units=5).seen
     assert "4 units" in seen
     assert "the sample has 5" in seen
-
-
-class Silent(Lines):
-    def read(self, partition, ctx):
-        if partition.path.read_bytes()[:1].isalnum():
-            yield from super().read(partition, ctx)
-
-
-class Refusing(Lines):
-    def plan(self):
-        for partition in super().plan():
-            if not partition.path.read_bytes()[:1].isalnum():
-                raise SourceError("is no text", remedy="give another")
-            yield partition
-
-
-@pytest.mark.parametrize(
-    ("source", "corruption", "seen"),
-    [
-        (Silent, "zeroed", "give no row, no reject, no note and no error"),
-        (Refusing, "zeroed", "with it 1 sound partitions"),
-    ],
-)
-def test_damage_that_breaks_a_source_is_named(source, corruption, seen, tmp_path):
-    class Kit(LinesKit):
-        def sample(self, directory):
-            for name in ("a.txt", "b.txt"):
-                (directory / name).write_text("good\nmorning\n")
-            return directory
-
-    kit = Kit()
-    kit.__class__.source = source
-    with pytest.raises(BrokenPromise) as raised:
-        kit.test_corrupt_input_becomes_rejects(tmp_path, corruption)
-    assert raised.value.seen.startswith("a.txt, ")
-    assert seen in raised.value.seen
 
 
 def test_undocumented_columns_and_settings_are_named(tmp_path):

@@ -15,7 +15,7 @@ KITS = {
     "Source": ("lines", "ranges", "stations", "tree"),
     "View": ("views", "joined"),
     "Report": ("report",),
-    "Sink": ("csvsink", "sqlitesink"),
+    "Sink": ("csvsink",),
     "Exporter": ("exporter",),
     "Engine": ("engine",),
 }

@@ -21,7 +21,7 @@ from harvest.errors import UsageError
 from harvest.plugins.registry import PluginManager
 from harvest_testing.check import check_promises
 from harvest_testing.declarations import check_plugin
-from harvest_testing.scaffold import KINDS, add_kinds, scaffold, version_bounds
+from harvest_testing.scaffold import KINDS, add_kinds, scaffold
 
 ROOT = Path(__file__).resolve().parents[3]
 COMBINATIONS = [
@@ -103,16 +103,12 @@ class LinesOnlySource(LineSource):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("declared", ["as begun", "without the toolkit"])
-def test_a_source_of_lines_is_checked_with_what_its_project_declares_alone(declared, tmp_path):
+def test_a_source_of_lines_is_checked_with_what_its_project_declares_alone(tmp_path):
     pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
     # given a project of a source of lines, and an environment with what its wheel declares
     scaffold("lines-only", ["source"], tmp_path)
     root, wheels = tmp_path / "harvest-lines-only", tmp_path / "wheels"
     (root / "src/harvest_lines_only/source.py").write_text(LINES)
-    if declared != "as begun":
-        project = root / "pyproject.toml"
-        project.write_text(project.read_text().replace('"hpc-harvest[toolkit]', '"hpc-harvest'))
     wheels.mkdir()
     build_wheels([ROOT, ROOT / "plugins" / "testing", root], wheels)
     (wheel,) = wheels.glob("harvest_lines_only-*.whl")
@@ -127,13 +123,8 @@ def test_a_source_of_lines_is_checked_with_what_its_project_declares_alone(decla
         env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
     )  # fmt: skip
 
-    # then all is well, or what is missing is named
-    if declared == "as begun":
-        assert checked.returncode == 0, checked.stdout + checked.stderr
-        assert ", 0 broken, " in checked.stdout
-    else:
-        assert checked.returncode == 1
-        assert "No module named 'numpy'" in " ".join(checked.stdout.split())
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert ", 0 broken, " in checked.stdout
 
 
 @pytest.fixture(scope="module")
@@ -234,27 +225,10 @@ def requirements_of(wheel: Path) -> list[Requirement]:
 
 
 @pytest.mark.parametrize(
-    ("running", "bounds"),
-    [
-        ("1.4.2", ">=1.4,<2"),
-        ("0.1.0", ">=0.1,<1"),
-        ("0.1.0.dev351+g20fd6e434", ">=0.1.0.dev351,<1"),
-        ("2.0.0rc1", ">=2.0.0rc1,<3"),
-    ],
-)
-def test_a_plugin_requires_the_harvest_that_it_was_begun_with_up_to_the_next_major_version(
-    running, bounds
-):
-    assert version_bounds(running) == bounds
-
-
-@pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("Upper", "not a valid plugin name"),
         ("a_b", "not a valid plugin name"),
         ("../up", "not a valid plugin name"),
-        ("", "not a valid plugin name"),
         ("a" * 33, "at most 32"),
         ("class", "a word of Python's own"),
         ("harvest-mine", "leave that out: harvest plugins new mine"),
@@ -267,12 +241,6 @@ def test_names_that_cannot_be_had_are_refused(name, reason, tmp_path):
     with pytest.raises(UsageError, match=reason):
         scaffold(name, ["source"], tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_plugin_of_harvest_s_own_has_its_name_where_it_is_not_installed(tmp_path, monkeypatch):
-    monkeypatch.setattr("harvest_testing.scaffold.manager", lambda: PluginManager([], disabled=""))
-    with pytest.raises(UsageError, match="taken by hpc-harvest-slurm"):
-        scaffold("slurm", ["source"], tmp_path)
 
 
 @pytest.mark.parametrize("name", ["json", "plugin"])
@@ -290,9 +258,8 @@ def test_kinds_that_are_added_give_the_project_that_has_them_from_the_start(colu
     scaffold("mine", KINDS, one, columnar=columnar)
 
     scaffold("mine", ["source"], other, columnar=columnar)
-    add_kinds("mine", ["sink"], other)
-    add_kinds("mine", ["view"], other)
-    add_kinds("mine", ["report"], other)
+    for kind in ("sink", "view", "report"):
+        add_kinds("mine", [kind], other)
 
     def modules(folder: Path) -> dict[str, str]:
         found = folder.rglob("*.py")
@@ -306,13 +273,6 @@ def test_kinds_that_are_added_give_the_project_that_has_them_from_the_start(colu
     assert len(modules(one)) == 10
     assert modules(one) == modules(other)
     assert dependencies(one) == dependencies(other)
-
-
-def test_a_kind_that_is_there_is_not_added(tmp_path):
-    scaffold("mine", ["source"], tmp_path)
-    with pytest.raises(UsageError, match=r"source\.py: it is there already"):
-        add_kinds("mine", ["view", "source"], tmp_path)
-    assert not (tmp_path / "harvest-mine/src/harvest_mine/views").exists()
 
 
 @pytest.mark.parametrize(
@@ -336,3 +296,6 @@ def test_nothing_is_overwritten_and_kinds_are_added_to_what_exists(tmp_path):
     scaffold("mine", ["source"], tmp_path)
     with pytest.raises(UsageError, match="exists already"):
         scaffold("mine", ["view"], tmp_path)
+    with pytest.raises(UsageError, match=r"source\.py: it is there already"):
+        add_kinds("mine", ["view", "source"], tmp_path)
+    assert not (tmp_path / "harvest-mine/src/harvest_mine/views").exists()

@@ -22,7 +22,6 @@ PLUGINS = {
     "joined": "planted_joined",
     "report": "planted_report",
     "csvsink": "planted_csvsink:CsvSink",
-    "sqlitesink": "planted_sqlitesink:SqliteSink",
     "exporter": "planted_exporter",
     "engine": "",
 }
