@@ -27,7 +27,7 @@ from .deciding import Planned
 from .plan import Plan
 from .prepare import PreparedRun
 from .record import describe_run
-from .result import RunResult, Unchanged
+from .result import RunResult
 
 
 @contained()
@@ -100,7 +100,8 @@ class _Execution:
             run=self.run if self.committed else None,
             plan=self.plan,
             parts=tuple(parts.values()),
-            skipped=Unchanged(self.plan, left, self.manifests),
+            left=left,
+            manifests=self.manifests,
             dropped=self._dropped_parts(),
             choices=tuple(choices),
             datasets=tuple(str(sink.location) for sink in self.sinks),

@@ -19,7 +19,7 @@ from harvest.errors import PluginError, SourceError, SourceRejected, TooManyReje
 from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, size_of
 from harvest.storage.fingerprint import fingerprint
-from harvest.storage.part import Part, require_rows, write_part
+from harvest.storage.part import Part, require_rows, write_parts
 from harvest.storage.rejects import RejectWriter
 from harvest.storage.staging import (
     ATTEMPTS,
@@ -285,7 +285,7 @@ class _SinkStage:
         fault.point("partition.staged")
         # directories are not flushed: if a power cut loses staged files, the next run finds that
         # they do not match the description, and reads the partition again
-        write_part(self.directory / DONE, part)
+        write_parts(self.directory / DONE, [part])
         fault.point("partition.done")
         (placed,) = put_in_place([part], self.directory, self.place)
         return placed
