@@ -103,11 +103,7 @@ def frame_of(record_type: RecordType, table: pa.Table) -> pl.DataFrame:
     """Convert a table with exactly the record type's schema to a frame of plain columns."""
     arrays = [without_maps(column) for column in table.columns]
     frame: pl.DataFrame = pl.from_arrow(pa.table(arrays, names=table.column_names))  # type: ignore[assignment]
-    schema = polars_schema(record_type)
-    return frame.select(
-        pl.col(name) if frame.schema[name] == kind else pl.col(name).cast(kind)
-        for name, kind in schema.items()
-    )
+    return frame.cast(polars_schema(record_type))  # type: ignore[arg-type]
 
 
 def without_maps(array: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:

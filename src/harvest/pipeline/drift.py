@@ -10,7 +10,7 @@ columns, and of columns whose type has values that the dataset's type lacks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -125,13 +125,19 @@ class Drift:
 def _refuse_different(
     kind: RecordType, recorded: Mapping[str, pa.DataType], version: int, where: str
 ) -> None:
-    for found in _differences(kind, recorded, version):
-        raise DatasetError(
-            f"{kind.name}: {found}",
-            where=where,
-            remedy="nothing was written; --schema-drift evolve or freeze accepts it, or harvest "
-            "into a new dataset",
-        )
+    declared = declared_types(kind)
+    each = [
+        (f"column {n!r} is", recorded.get(n, "absent"), declared.get(n, "absent"))
+        for n in [*recorded, *declared]
+    ]
+    for what, before, now in [*each, ("it has version", version, kind.version)]:
+        if before != now:
+            raise DatasetError(
+                f"{kind.name}: {what} {before} in the dataset and {now} in the installed plugin",
+                where=where,
+                remedy="nothing was written; --schema-drift evolve or freeze accepts it, or "
+                "harvest into a new dataset",
+            )
 
 
 def _refuse_changed(kind: RecordType, recorded: Mapping[str, pa.DataType], where: str) -> None:
@@ -144,18 +150,6 @@ def _refuse_changed(kind: RecordType, recorded: Mapping[str, pa.DataType], where
                 remedy="nothing was written; --schema-drift freeze puts the new values into "
                 "'extra', --force reads all inputs again, or harvest into a new dataset",
             )
-
-
-def _differences(
-    kind: RecordType, recorded: Mapping[str, pa.DataType], version: int
-) -> Iterator[str]:
-    declared = declared_types(kind)
-    for name in [*recorded, *declared]:
-        before, now = recorded.get(name, "absent"), declared.get(name, "absent")
-        if before != now:
-            yield f"column {name!r} is {before} in the dataset and {now} in the installed plugin"
-    if version != kind.version:
-        yield f"it has version {version} in the dataset and {kind.version} in the installed plugin"
 
 
 def _unite(kind: RecordType, recorded: Mapping[str, pa.DataType]) -> Schema:

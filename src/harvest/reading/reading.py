@@ -137,7 +137,7 @@ class _Stage:
         return ReadContext(
             printable(self.task.partition.origin),
             self.scratch,
-            progress=self.meter.bytes,
+            progress=self.meter.add,
             on_reject=self._reject,
         )
 
@@ -170,26 +170,18 @@ class _Stage:
         if limit is not None:
             table = table.slice(0, limit - self.rows.total())
         self.rows[kind.name] += table.num_rows
-        self.meter.rows(table.num_rows)
-        if self.held is None:
-            self._pass_on(kind, table)
-        else:
-            self._hold(self.held, kind, table)
+        self.meter.add(rows=table.num_rows)
+        ready = [(kind, table)]
+        if self.held is not None:
+            self.held += ready
+            self.held_bytes += size_of(table)
+            ready = []
+            if self.held_bytes > SMALL_BYTES:
+                ready, self.held = self.held, None
+        for kind, table in ready:
+            for each in self.sinks:
+                each.write(kind, table)
         return limit is not None and self.rows.total() >= limit
-
-    def _hold(
-        self, held: list[tuple[RecordType, pa.Table]], kind: RecordType, table: pa.Table
-    ) -> None:
-        held.append((kind, table))
-        self.held_bytes += size_of(table)
-        if self.held_bytes > SMALL_BYTES:
-            self.held = None
-            for kind, table in held:
-                self._pass_on(kind, table)
-
-    def _pass_on(self, kind: RecordType, table: pa.Table) -> None:
-        for each in self.sinks:
-            each.write(kind, table)
 
     def restart(self) -> None:
         """Discard the output of a partition that turned out to be unreadable."""

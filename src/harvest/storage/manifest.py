@@ -173,9 +173,8 @@ class Manifest:
 
     def save(self, state: Path) -> Manifest:
         """Put this manifest in force, atomically and durably; return the stored one."""
-        stored = self.stored(state)
         fault.point("manifest.before_rename")
-        stored.write(state / NAME)
+        stored = self.write(state / NAME)
         fault.point("manifest.after_rename")
         return stored
 
