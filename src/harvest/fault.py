@@ -36,8 +36,6 @@ _SIGNALS = {
 
 
 class _Fault:
-    """The fault that the environment variable defines."""
-
     def __init__(self, text: str):
         name, _, rest = text.partition(":")
         count, _, what = rest.partition(":")

@@ -124,7 +124,6 @@ def _wrong(dataset: Dataset, problem: str, which: str) -> UsageError:
 
 
 def _tables(dataset: Dataset) -> pl.DataFrame:
-    """List the available tables: record types with their rows, and views."""
     held = [(name, "record type", rows) for name, rows in dataset.record_types.items()]
     views = [(name, "view", None) for name in dataset.views()]
     schema = {"name": pl.String, "kind": pl.String, "rows": pl.Int64}

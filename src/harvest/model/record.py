@@ -201,7 +201,6 @@ def record(
 def _optional_means_none(
     cls: type, attributes: list[attrs.Attribute[Any]]
 ) -> list[attrs.Attribute[Any]]:
-    """Make None the default of every column annotated ``X | None``."""
     return [
         a.evolve(default=None) if a.default is attrs.NOTHING and _is_optional(a.type) else a
         for a in attributes

@@ -119,7 +119,6 @@ class Unlisted:
         )
 
     def _places(self, rows: pa.Array) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Yield the key of each row with its source and origin."""
         for row in self._parts.read(rows.to_pylist(), KEYS, NAMES):
             yield row["key"].hex(), (row["source"], row["folder"] + row["name"])
 

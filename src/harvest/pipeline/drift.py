@@ -153,7 +153,6 @@ def _refuse_changed(kind: RecordType, recorded: Mapping[str, pa.DataType], where
 
 
 def _unite(kind: RecordType, recorded: Mapping[str, pa.DataType]) -> Schema:
-    """Merge the columns of existing rows with those of this record type."""
     types = dict(recorded)
     for name, declared in declared_types(kind).items():
         types[name] = common_type(types.get(name, declared), declared)

@@ -58,8 +58,6 @@ def _of_run(run: str, staged: Staged) -> Staged:
 
 
 class _Execution:
-    """One execution of a plan: reading, staging and committing."""
-
     def __init__(self, prepared: PreparedRun, targets: Sequence[Target], plan: Plan, run: str):
         self.prepared = prepared
         self.recipe = prepared.recipe

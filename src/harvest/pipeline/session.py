@@ -226,7 +226,6 @@ def _partitions(
 def _keys_to_read(
     listed: Listed, ready: Callable[[Partition], bool]
 ) -> Mapping[str, tuple[str, str]]:
-    """Return the keys of partitions that may be read, each with its source and origin."""
     places = [(use.source.name, printable(partition.origin)) for use, partition in listed]
     waiting = {
         place for place, (_, partition) in zip(places, listed, strict=True) if not ready(partition)

@@ -130,7 +130,6 @@ def require_record_types(cls: Any) -> None:
 
 
 def _place(cls: Any) -> str | None:
-    """Return file and line of a class; None without source code."""
     try:
         return f"{inspect.getsourcefile(cls)}:{inspect.getsourcelines(cls)[1]}"
     except (TypeError, OSError):

@@ -99,7 +99,6 @@ def read_tables(
 
 
 def _is_unchanged(task: Task, before: str) -> bool:
-    """Return whether the inputs have the same fingerprint as before (mostly, when planned)."""
     return not task.targets[0][1].changed and fingerprint(task.partition.inputs) == before
 
 

@@ -236,7 +236,6 @@ def _document(path: Path) -> Any:
 
 
 def _is_sealed(data: bytes) -> bool:
-    """Return whether the checksum at the start of a document is right."""
     return data[_CHECKSUM_AT : _CHECKSUM_AT + len(_BLANK)] == _seal(data)
 
 

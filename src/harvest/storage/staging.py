@@ -199,7 +199,6 @@ def stage_small(state: Path, small: Sequence[Small]) -> tuple[Staged, ...]:
 
 
 def _write(path: Path, tables: Mapping[str, Sequence[pa.Table]]) -> None:
-    """Write rows of partitions, by record type, in the order given."""
     listed = [
         (name, table.num_rows, size_of(table) if table.num_rows else 0)
         for name, each in tables.items()
@@ -231,7 +230,6 @@ class _Rows:
 
 
 def _read(path: Path) -> dict[str, _Rows]:
-    """Read the rows of a bundle's file, by record type."""
     memory = pa.BufferReader(read_plain(path, DATA_BYTES))
     listed = _following(memory).to_pydict()
     sizes: dict[str, dict[tuple[int, int], int]] = {}
