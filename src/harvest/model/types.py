@@ -122,11 +122,6 @@ def declared_types(record_type: RecordType) -> dict[str, pa.DataType]:
     return {field.name: field.type for field in record_type.arrow_schema if field.name not in TAIL}
 
 
-def declared_columns(record_type: RecordType) -> dict[str, Any]:
-    """Return the types of a record type's own columns, in order, in the form of a manifest."""
-    return {name: to_plain(kind) for name, kind in declared_types(record_type).items()}
-
-
 def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     """Return the wider of two types, which has every value of both; None if neither does.
 

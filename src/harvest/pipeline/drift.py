@@ -20,7 +20,7 @@ import pyarrow as pa
 from harvest.api.source import Source
 from harvest.errors import DatasetError
 from harvest.model import RecordType, RecordTypeError, record_type
-from harvest.model.types import common_type, declared_columns, declared_types, from_plain, to_plain
+from harvest.model.types import common_type, declared_types, from_plain, to_plain
 from harvest.storage.manifest import Manifest, Schema
 from harvest.storage.part import Part
 
@@ -48,16 +48,11 @@ def recorded_types(manifest: Manifest, name: str) -> dict[str, pa.DataType] | No
         ) from error
 
 
-def declared_schema(kind: RecordType) -> Schema:
-    """Return version and columns of a record type, as the manifest records them."""
-    return Schema(version=kind.version, columns=declared_columns(kind))
-
-
 def _is_declared(recorded: Schema | None, kind: RecordType) -> bool:
     """Return whether a dataset has exactly a record type's columns, structs in order too."""
     if recorded is None:
         return False
-    declared = declared_schema(kind)
+    declared = _schema(kind)
     # comparing dicts would ignore the order
     same = orjson.dumps(recorded.columns) == orjson.dumps(declared.columns)
     return same and recorded.version == declared.version
@@ -79,7 +74,7 @@ class Drift:
             kind.name: dict(recorded.columns)
             for kind in self.kinds
             if (recorded := manifest.schemas.get(kind.name)) is not None
-            and recorded.columns != declared_schema(kind).columns
+            and recorded.columns != _schema(kind).columns
         }
 
     def check(self, plan: Plan, number: int, manifest: Manifest, *, where: str) -> None:
@@ -109,11 +104,9 @@ class Drift:
             recorded = schemas.get(kind.name)
             if kind.name not in now or _is_declared(recorded, kind):
                 continue
-            if recorded is None:
-                schemas[kind.name] = declared_schema(kind)
-            elif self.policy != "freeze":
+            if recorded is None or self.policy != "freeze":
                 types = recorded_types(manifest, kind.name) if kind.name in staying else None
-                schemas[kind.name] = _unite(kind, types or {})
+                schemas[kind.name] = _schema(kind, types)
         return dict(sorted(schemas.items()))
 
     def _staying(self, plan: Plan, number: int, manifest: Manifest) -> set[str]:
@@ -152,8 +145,9 @@ def _refuse_changed(kind: RecordType, recorded: Mapping[str, pa.DataType], where
             )
 
 
-def _unite(kind: RecordType, recorded: Mapping[str, pa.DataType]) -> Schema:
-    types = dict(recorded)
+def _schema(kind: RecordType, existing: Mapping[str, pa.DataType] | None = None) -> Schema:
+    """Return version and columns of a record type, merged with those of existing rows."""
+    types = dict(existing or {})
     for name, declared in declared_types(kind).items():
         types[name] = common_type(types.get(name, declared), declared)
     return Schema(

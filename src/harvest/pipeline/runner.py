@@ -219,10 +219,8 @@ class _Execution:
             )
 
     def _one_per_partition(self) -> dict[str, Part]:
-        parts: dict[str, Part] = {}
-        for staged in self.staged:
-            for key, each in staged.items():
-                parts.setdefault(key, each.part)
+        last_first = reversed(self.staged)  # the first sink's description counts
+        parts = {key: one.part for each in last_first for key, one in each.items()}
         return dict(sorted(parts.items(), key=lambda item: item[1].order))
 
     def _refuse(self, parts: Mapping[str, Part]) -> None:
