@@ -15,7 +15,7 @@ from harvest.plugins.registry import manager
 from harvest.reading import bundle, reading
 from harvest.reading.bundle import read_partitions
 from harvest.reading.task import Task
-from harvest.storage.part import Part, read_part
+from harvest.storage.part import Part, read_parts
 from harvest.storage.staging import DONE, STAGING, clear_places, remove_tree, staged_parts
 
 
@@ -80,7 +80,7 @@ def test_the_first_to_finish_is_kept_and_the_other_takes_its_result(task, tmp_pa
     assert attempts(task) == []
     for (sink, _), one in zip(task.targets, slow_results[0][0], strict=True):
         assert one.directory == sink.state / STAGING / stem
-        assert read_part(one.directory / DONE) == one.part
+        assert read_parts(one.directory / DONE) == (one.part,)
         assert one.part.rows == {"paced.line": 3}
 
 
@@ -116,7 +116,7 @@ def test_an_attempt_that_fails_leaves_what_another_staged(task, tmp_path, monkey
         read_partitions([broken])
 
     sink, part = task.targets[0]
-    assert read_part(sink.state / STAGING / part.stem / DONE) == first[0].part
+    assert read_parts(sink.state / STAGING / part.stem / DONE) == (first[0].part,)
     assert attempts(task) == []
 
 
@@ -129,7 +129,7 @@ def test_a_staged_part_without_its_whole_account_is_read_again(task, tmp_path, m
     (first,) = read_partitions([task])
     for each in first:
         account = json.loads((each.directory / DONE).read_bytes())
-        del account[missing]
+        del account[0][missing]
         (each.directory / DONE).write_text(json.dumps(account))
 
     # then it is not believed

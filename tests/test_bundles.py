@@ -27,7 +27,7 @@ from harvest.storage.fingerprint import fingerprint
 from harvest.storage.part import Part
 from harvest.storage.staging import (
     ATTEMPTS,
-    BUNDLED,
+    DONE,
     SMALL_BYTES,
     STAGING,
     clear_places,
@@ -224,8 +224,8 @@ def test_a_damaged_description_of_a_bundle_is_no_work_done(tasks):
     read_partitions(tasks)
     state = state_of(tasks)
     (bundle,) = filter(is_bundle, finished(state))
-    described = (bundle / BUNDLED).read_bytes()
-    (bundle / BUNDLED).write_bytes(described[: len(described) // 2])
+    described = (bundle / DONE).read_bytes()
+    (bundle / DONE).write_bytes(described[: len(described) // 2])
 
     assert not staged_parts(state)
     # and it does not stand in the way of another attempt

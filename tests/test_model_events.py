@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 
 from harvest.model import Record, RecordType, RecordTypeError, UInt64, field, record, record_type
 from harvest.model.arrow import table_of
-from harvest.model.events import EVENTS_SCHEMA, project_lazy
+from harvest.model.events import EVENTS_SCHEMA, event_columns
 from harvest.model.frames import frame_of
 from harvest_jsonl.decoding import decode
 from harvest_jsonl.event_lines import encode_event_lines
@@ -46,7 +46,7 @@ STEP, BARE = record_type(Step), record_type(Bare)
 
 def project(kind: RecordType, table: pa.Table) -> pa.Table:
     """A table's rows as events."""
-    return project_lazy(kind, frame_of(kind, table).lazy()).collect().to_arrow().cast(EVENTS_SCHEMA)
+    return frame_of(kind, table).select(event_columns(kind)).to_arrow().cast(EVENTS_SCHEMA)
 
 
 FULL = Step(
@@ -124,7 +124,7 @@ def test_the_projection_has_the_schema_and_the_lazy_one_gives_the_same(rows: lis
     table = table_of(STEP, rows)
     found = project(STEP, table)
     assert found.schema == EVENTS_SCHEMA
-    lazy = project_lazy(STEP, frame_of(STEP, table).lazy()).collect()
+    lazy = frame_of(STEP, table).lazy().select(event_columns(STEP)).collect()
     assert_frame_equal(lazy, _frame(found))
 
 

@@ -243,7 +243,7 @@ def test_where_nobody_watches_nothing_is_shown_unless_wanted(
     harvested(lines, demo_plugins, "c", progress=True)
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.splitlines()[-1].startswith("harvest: 0/1 partitions, 0 of 0 MB, 2 rows")
+    assert err.splitlines()[0].startswith("harvest: 0/1 partitions, 0 of 0 MB, 2 rows")
 
 
 def test_who_observes_a_run_is_called_in_place_of_the_display(lines, demo_plugins, capsys):

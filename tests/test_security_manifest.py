@@ -19,7 +19,7 @@ from harvest.api.sink import PartFile
 from harvest.dataset.repair import problem_of_manifest, repair
 from harvest.pipeline.rollback import roll_back
 from harvest.storage.manifest import HISTORY, NAME, Manifest
-from harvest.storage.part import Part, write_part
+from harvest.storage.part import Part, write_parts
 from harvest.toolkit.plain import checksum
 
 SECRET = b"a secret of somebody\n"
@@ -255,7 +255,7 @@ def test_staged_work_that_leads_outside_is_not_used(small: Small) -> None:
     path = os.path.relpath(small.folder / "precious.jsonl", small.location.parent)
     staged = small.state / "staging" / part.stem
     staged.mkdir(parents=True)
-    write_part(staged / "_part.json", attrs.evolve(part, files=(outside(small, f"../{path}"),)))
+    write_parts(staged / "_part.json", [attrs.evolve(part, files=(outside(small, f"../{path}"),))])
 
     small.harvest()
 

@@ -36,8 +36,6 @@ _SIGNALS = {
 
 
 class _Fault:
-    """The fault that the environment variable defines."""
-
     def __init__(self, text: str):
         name, _, rest = text.partition(":")
         count, _, what = rest.partition(":")
@@ -52,10 +50,8 @@ class _Fault:
         if name != self.name:
             return
         self.left -= 1
-        if self.left == 0:
-            self._strike()
-
-    def _strike(self) -> None:
+        if self.left:
+            return
         if self.what == "die":
             os.kill(os.getpid(), signal.SIGKILL)
         elif self.what in _SIGNALS:

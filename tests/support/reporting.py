@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from harvest import Dataset
-from harvest.plugins.building import build
+from harvest.plugins.building import call
 
 __all__ = ["page_of"]
 
 
 def page_of(dataset: Dataset, name: str, /, **settings: Any) -> Any:
     """What the report's own function makes, for tests of its words, tables and plots."""
-    return build("report", dataset.plugins.report(name), dataset, settings)
+    spec = dataset.plugins.report(name)
+    return call("report", spec, spec.build, (dataset,), settings)

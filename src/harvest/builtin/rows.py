@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import orjson
 import polars as pl
 
-from harvest.model.events import EVENTS_SCHEMA, project_lazy
+from harvest.model.events import EVENTS_SCHEMA, event_columns
 from harvest.model.frames import types_of
 
 from .plugin import FINDINGS, NOTES
@@ -26,7 +26,7 @@ def findings(dataset: Dataset) -> pl.LazyFrame:
 
 def events(dataset: Dataset) -> pl.LazyFrame:
     """Return all rows of the dataset as events, type by type, each in the dataset's order."""
-    frames = [project_lazy(dataset.record_type(name), dataset[name]) for name in dataset]
+    frames = [dataset[name].select(event_columns(dataset.record_type(name))) for name in dataset]
     if not frames:
         empty: pl.DataFrame = pl.from_arrow(EVENTS_SCHEMA.empty_table())  # type: ignore[assignment]
         return empty.lazy()

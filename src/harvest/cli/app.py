@@ -118,7 +118,6 @@ def _put_below(group: Any, words: str, word: str) -> None:
 
 
 def _command(name: str, found: Any) -> Any:
-    """Convert a function or a typer app to a command."""
     if isinstance(found, typer.Typer):
         command: Any = typer.main.get_group(found)
     else:

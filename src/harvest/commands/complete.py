@@ -16,12 +16,12 @@ Items = list[tuple[str, str]]
 
 def sources(incomplete: str) -> Items:
     """Return ``NAME:`` of every source, with its line of documentation."""
-    return _begun(incomplete, _plugins().sources, ":")
+    return named(incomplete, _plugins().sources, ":")
 
 
 def sinks(incomplete: str) -> Items:
     """Return ``NAME:`` of every sink, with its line of documentation."""
-    return _begun(incomplete, _plugins().sinks, ":")
+    return named(incomplete, _plugins().sinks, ":")
 
 
 def engines(incomplete: str) -> Items:
@@ -39,7 +39,7 @@ def settings(incomplete: str) -> Items:
     name, dot, _ = incomplete.partition(".")
     if not dot:
         specs = {n: spec for _, declared in kinds for n, spec in declared.items()}
-        names = _begun(incomplete, specs, ".")
+        names = named(incomplete, specs, ".")
         if len(names) != 1:
             return names
         name = names[0][0].removesuffix(".")
@@ -61,12 +61,8 @@ def keys(incomplete: str, settings: Iterable[tuple[str, Any]]) -> Items:
     return _beginning(incomplete, items)
 
 
-def named(incomplete: str, specs: Mapping[str, Any]) -> Items:
-    """Return names of declarations, each with its line of documentation."""
-    return _begun(incomplete, specs)
-
-
-def _begun(incomplete: str, specs: Mapping[str, Any], sign: str = "") -> Items:
+def named(incomplete: str, specs: Mapping[str, Any], sign: str = "") -> Items:
+    """Return names of declarations, followed by a sign, each with its line of documentation."""
     return _beginning(incomplete, ((f"{name}{sign}", spec.doc) for name, spec in specs.items()))
 
 

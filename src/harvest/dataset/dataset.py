@@ -19,7 +19,7 @@ from harvest.pipeline.drift import recorded_types
 from harvest.pipeline.exporting import announcing
 from harvest.pipeline.rollback import keep_runs, roll_back
 from harvest.plugin_code import contained
-from harvest.plugins.building import build, call, names_for
+from harvest.plugins.building import call, names_for
 from harvest.plugins.registry import PluginManager, manager
 from harvest.storage.files import link_on_the_way
 from harvest.storage.history import changed, kept_bytes, located
@@ -33,7 +33,6 @@ from .description import Description, describe
 from .holdings import Holding, holdings, read_runs, settings_used, summary, to_html
 from .report import build_report
 from .sql import queries as run_queries
-from .sql import query as run_query
 from .verify import Problem, judge
 
 if TYPE_CHECKING:
@@ -253,7 +252,8 @@ class Dataset:
         Raises UsageError for an unknown view, or for an unknown or unsuitable setting.
         """
         with self.reading():
-            return build("view", self.plugins.view(name), self, settings)  # type: ignore[no-any-return]
+            view = self.plugins.view(name)
+            return call("view", view, view.build, (self,), settings)  # type: ignore[no-any-return]
 
     def summary(self) -> dict[str, Any]:
         """Return what ``harvest show --json`` prints: rows, inputs, runs, types, views, reports."""
@@ -344,15 +344,20 @@ class Dataset:
 
         settings: settings of views, by the view's name: ``{"dask.tasks": {"run": "R1"}}``.
         """
-        with self.reading():
-            return run_query(self, query, settings)
+        found = self.sql_all(query, settings=settings)
+        if len(found) != 1:
+            raise UsageError(
+                f"{len(found)} statements where one query is expected",
+                remedy="make one call per query",
+            )
+        return found[0]
 
     def sql_all(
         self, queries: str, *, settings: Mapping[str, Mapping[str, Any]] | None = None
     ) -> list[pl.DataFrame]:
         """Return the results of several SQL queries, separated by semicolons; see ``sql``."""
         with self.reading():
-            return run_queries(self, queries, settings)
+            return run_queries(self, queries, settings or {})
 
     def rejects(self) -> Iterator[dict[str, Any]]:
         """Yield every unreadable input unit: source, origin, position, raw, reason."""

@@ -116,7 +116,6 @@ def _in_place_of_one_file(path: Path, state: Path) -> Iterator[tuple[Path, str]]
 
 
 def _in_place_of_rows(dataset: Dataset) -> Iterator[tuple[Path, str]]:
-    """Yield paths of row files that have the wrong kind, and the kind found."""
     root = dataset.sink.root
     files = dataset.manifest.files.distinct()
     for name in sorted({file.path for file in files if file.offset is None}):
@@ -126,7 +125,6 @@ def _in_place_of_rows(dataset: Dataset) -> Iterator[tuple[Path, str]]:
 
 
 def _clear_places(state: Path, places: Iterable[tuple[Path, str]]) -> list[str]:
-    """Move entries of the wrong kind aside; return a sentence on each."""
     return [f"{path}: was {what}, now {set_aside(path, state)}" for path, what in list(places)]
 
 

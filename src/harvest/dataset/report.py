@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from harvest.errors import DatasetError, PluginError
 from harvest.findings import Verdict, evaluate
-from harvest.plugins.building import build, check_settings, refusing
+from harvest.plugins.building import call, check_settings, refusing
 from harvest.plugins.registry import PluginManager
 
 if TYPE_CHECKING:
@@ -43,14 +43,6 @@ class ReportContext:
         return self.judge()
 
 
-@runtime_checkable
-class _Built(Protocol):
-    """The object that a report's function returns."""
-
-    def completed(self, context: ReportContext) -> Any:
-        """Return the report with the dataset's context, as ``Dataset.report`` returns it."""
-
-
 def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Any:
     """Build a report on a dataset; the plugin's own class completes it.
 
@@ -67,8 +59,8 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> An
             where=dataset.sink.location,
             remedy="; ".join(gaps),
         )
-    report = build("report", spec, dataset, settings)
-    if not isinstance(report, _Built):
+    report = call("report", spec, spec.build, (dataset,), settings)
+    if not callable(getattr(report, "completed", None)):
         raise PluginError(
             f"report {name!r} gave a {type(report).__name__}, not a report: "
             "it has no method completed(context)",

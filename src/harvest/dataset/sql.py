@@ -24,17 +24,7 @@ _Settings = Mapping[str, Mapping[str, Any]]
 _NO_TABLE: Final = re.compile(r"Table with name \"?(.+?)\"? does not exist")
 
 
-def query(dataset: Dataset, text: str, settings: _Settings | None = None) -> pl.DataFrame:
-    """Return the result of one SQL query, as ``queries``; raise UsageError for several."""
-    found = queries(dataset, text, settings)
-    if len(found) != 1:
-        raise UsageError(
-            f"{len(found)} statements where one query is expected", remedy="make one call per query"
-        )
-    return found[0]
-
-
-def queries(dataset: Dataset, text: str, settings: _Settings | None = None) -> list[pl.DataFrame]:
+def queries(dataset: Dataset, text: str, settings: _Settings) -> list[pl.DataFrame]:
     """Return the results of SQL queries, separated by semicolons; ``show tables`` lists tables.
 
     settings: settings of views, by the view's name.
@@ -60,7 +50,7 @@ def queries(dataset: Dataset, text: str, settings: _Settings | None = None) -> l
         _check(statements)
         connection.execute("SET TimeZone = 'UTC'")
         known = [*dataset.plugins.record_type_names(), *dataset.plugins.views]
-        _register_all(connection, dataset, _named(text, known), settings or {})
+        _register_all(connection, dataset, _named(text, known), settings)
         # tables are registered; from here on, a query sees only these tables
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
@@ -124,7 +114,6 @@ def _wrong(dataset: Dataset, problem: str, which: str) -> UsageError:
 
 
 def _tables(dataset: Dataset) -> pl.DataFrame:
-    """List the available tables: record types with their rows, and views."""
     held = [(name, "record type", rows) for name, rows in dataset.record_types.items()]
     views = [(name, "view", None) for name in dataset.views()]
     schema = {"name": pl.String, "kind": pl.String, "rows": pl.Int64}

@@ -117,7 +117,6 @@ def concerned(manifest: Manifest, problems: Iterable[Problem]) -> list[str]:
 
 
 def _byte_problems(dataset: Dataset) -> Iterator[Problem]:
-    """Yield problems of files whose bytes have changed since they were written."""
     named, sink = dataset.manifest.files, dataset.sink
     # a file may hold rows of several parts and several record types
     files = {(file.path, file.offset, file.sha256): file for file in named.distinct()}
@@ -198,8 +197,6 @@ def _count(dataset: Dataset, name: str, files: Sequence[PartFile], rows: int) ->
         found = frame.select(pl.len()).collect().item()
         # row counts come from file footers; reading one row checks the columns
         frame.head(1).collect()
-    except UnknownTypeError:
-        raise
     except (pl.exceptions.PolarsError, DatasetError, OSError) as error:
         return f"rows of {name} cannot be read as declared: {error}"
     return None if found == rows else f"has {found} rows of {name}, the manifest says {rows}"
@@ -246,7 +243,6 @@ def _bytes_behind(root: Path, files: Iterable[PartFile]) -> Iterator[Problem]:
 
 
 def _state_problems(dataset: Dataset) -> Iterator[Problem]:
-    """Yield missing or damaged records of runs, kept states, and copies of the state."""
     manifest, state = dataset.manifest, dataset.sink.state
     for run in manifest.runs:
         if manifest.records.get(run) == GIVEN_UP:

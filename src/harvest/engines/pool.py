@@ -140,7 +140,6 @@ class WorkerProcess:
             self.connection.send_bytes(data)
 
     def _loss(self) -> HarvestError:
-        """Build the error for a worker whose connection is closed."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
         code = self._process.poll()
@@ -273,7 +272,6 @@ def _results(
     tasks: Iterator[Any],
     on_progress: Callable[[Any], None] | None,
 ) -> Iterator[Any]:
-    """Yield results; give each task to the next idle worker."""
     idle: list[WorkerProcess] = []
     taken: deque[Any] = deque()
     more = True

@@ -29,8 +29,6 @@ EVIDENCE_ROWS = 10
 
 @attrs.frozen
 class _Question:
-    """A rule with the thresholds and view settings for one check."""
-
     rule: Rule
     thresholds: dict[str, float]
     settings: dict[str, Any]

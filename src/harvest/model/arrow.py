@@ -84,7 +84,6 @@ def conform(
 
 
 def _as_table(record_type: RecordType, data: Any) -> pa.Table:
-    """Convert Arrow data of any library to a table; raise BatchError for other data."""
     if isinstance(data, pa.Table):
         return data
     if isinstance(data, pa.RecordBatch):
@@ -127,7 +126,6 @@ def _first_misfit(column: pa.ChunkedArray, shape: Shape) -> int:
 
 
 def _shown(value: pa.ChunkedArray) -> str:
-    """Format the single value of an array for an error message."""
     if "[" in str(value.type):  # times, which may be outside Python's range
         return " ".join(value.to_string(skip_new_lines=True).strip("[]").split())[:_SHOWN]
     try:

@@ -170,7 +170,6 @@ def array_of(values: Sequence[Any], shape: Shape) -> pa.Array:
 
 
 def _made(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array:
-    """Build an array of the given type, or of the type that Arrow infers."""
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError as error:

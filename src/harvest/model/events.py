@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from .column import ROLES, RecordTypeError, Role
 from .frames import polars_type
-from .json import object_text
+from .json import object_text, types_in
 from .record import RecordType
 from .types import TIMESTAMP
 
@@ -27,16 +27,13 @@ EVENTS_SCHEMA = pa.schema(
 """Schema of the ``events`` view; ``data`` is the text of a JSON object."""
 
 
-def project_lazy(record_type: RecordType, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Convert rows of a record type, in plain columns as sinks scan them, to ``EVENTS_SCHEMA``."""
-    return frame.select(event_columns(record_type))
-
-
 def event_columns(record_type: RecordType) -> list[pl.Expr]:
     """Return expressions for the columns of ``EVENTS_SCHEMA`` over a frame of plain columns.
 
     Raises RecordTypeError when a column's type does not suit its role.
     """
+    kinds = types_in(record_type)
+    del kinds["origin"], kinds["position"]
     return [
         pl.lit(record_type.name).alias("record_type"),
         *(_in_role(record_type, role).alias(role) for role in ROLES),
@@ -44,7 +41,7 @@ def event_columns(record_type: RecordType) -> list[pl.Expr]:
         pl.lit(record_type.level).alias("level"),
         pl.col("origin"),
         pl.col("position"),
-        object_text(record_type, omit=("origin", "position"), sparse="extra").alias("data"),
+        object_text(kinds, sparse="extra").alias("data"),
     ]
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from harvest.columns import Column
 
 from .record import RecordType
-from .types import arrow_type
+from .types import TIMESTAMP, arrow_type
 
 __all__ = [
     "arrow_type_of", "frame_of", "no_rows", "plain_columns", "polars_schema", "polars_type",
@@ -26,30 +26,10 @@ __all__ = [
 
 Microseconds = TypeVar("Microseconds", pl.Expr, pl.Series)
 
-_SIMPLE: dict[pa.DataType, pl.DataType] = {
-    pa.bool_(): pl.Boolean(),
-    pa.int8(): pl.Int8(),
-    pa.int16(): pl.Int16(),
-    pa.int32(): pl.Int32(),
-    pa.int64(): pl.Int64(),
-    pa.uint8(): pl.UInt8(),
-    pa.uint16(): pl.UInt16(),
-    pa.uint32(): pl.UInt32(),
-    pa.uint64(): pl.UInt64(),
-    pa.float32(): pl.Float32(),
-    pa.float64(): pl.Float64(),
-    pa.string(): pl.String(),
-    pa.large_string(): pl.String(),
-    pa.binary(): pl.Binary(),
-    pa.large_binary(): pl.Binary(),
-    pa.timestamp("us", tz="UTC"): pl.Datetime("us", "UTC"),
-}
 
-
+@lru_cache
 def polars_type(kind: pa.DataType) -> pl.DataType:
     """Return the plain polars type for an Arrow type of a record type's schema."""
-    if kind in _SIMPLE:
-        return _SIMPLE[kind]
     if pa.types.is_dictionary(kind):
         return polars_type(kind.value_type)
     if pa.types.is_map(kind):
@@ -59,7 +39,9 @@ def polars_type(kind: pa.DataType) -> pl.DataType:
         return pl.List(polars_type(kind.value_type))
     if pa.types.is_struct(kind):
         return pl.Struct({field.name: polars_type(field.type) for field in kind})
-    raise TypeError(f"no polars type is laid down for Arrow's {kind}")
+    if pa.types.is_temporal(kind) and kind != TIMESTAMP:
+        raise TypeError(f"no polars type is laid down for Arrow's {kind}")
+    return pl.Series(pa.array([], kind)).dtype
 
 
 def arrow_type_of(kind: pl.DataType) -> pa.DataType:
@@ -121,11 +103,7 @@ def frame_of(record_type: RecordType, table: pa.Table) -> pl.DataFrame:
     """Convert a table with exactly the record type's schema to a frame of plain columns."""
     arrays = [without_maps(column) for column in table.columns]
     frame: pl.DataFrame = pl.from_arrow(pa.table(arrays, names=table.column_names))  # type: ignore[assignment]
-    schema = polars_schema(record_type)
-    return frame.select(
-        pl.col(name) if frame.schema[name] == kind else pl.col(name).cast(kind)
-        for name, kind in schema.items()
-    )
+    return frame.cast(polars_schema(record_type))  # type: ignore[arg-type]
 
 
 def without_maps(array: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:

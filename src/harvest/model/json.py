@@ -9,7 +9,7 @@ no such numbers.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 import pyarrow as pa
@@ -23,15 +23,9 @@ __all__ = ["encode_frame", "encode_lines", "lines_of"]
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
-def encode(record_type: RecordType, table: pa.Table, *, omit: Collection[str] = ()) -> pl.Series:
-    """Return the JSON text of each row of a table with the record type's schema."""
-    text = object_text(record_type, omit=omit)
-    return frame_of(record_type, table).select(text.alias("json")).to_series()
-
-
 def encode_lines(record_type: RecordType, table: pa.Table) -> memoryview:
     """Return a table with the record type's schema as JSON Lines, ready to be written."""
-    line = object_text(record_type) + pl.lit("\n")
+    line = object_text(types_in(record_type)) + pl.lit("\n")
     return lines_of(frame_of(record_type, table).select(line.alias("json")).to_series())
 
 
@@ -48,7 +42,7 @@ def encode_frame(frame: pl.DataFrame) -> pl.Series:
         selectors.categorical().cast(pl.String),
     )
     kinds = {name: arrow_type_of(plain.schema[name]) for name in plain.columns}
-    return plain.select(_members_text(kinds).alias("json")).to_series()
+    return plain.select(object_text(kinds).alias("json")).to_series()
 
 
 def plain_text(kind: pa.DataType, column: pa.ChunkedArray) -> pa.Array:
@@ -81,19 +75,16 @@ def lines_of(texts: pl.Series) -> memoryview:
     return memoryview(array.buffers()[2])[first:last]
 
 
-def object_text(
-    record_type: RecordType, *, omit: Collection[str] = (), sparse: str | None = None
-) -> pl.Expr:
-    """Return an expression for the JSON text of each row of a frame of plain columns."""
-    return _members_text(
-        {field.name: field.type for field in record_type.arrow_schema}, omit=omit, sparse=sparse
-    )
+def types_in(record_type: RecordType) -> dict[str, pa.DataType]:
+    """Return the Arrow types of all columns of a record type, by name."""
+    return {field.name: field.type for field in record_type.arrow_schema}
 
 
-def _members_text(
-    kinds: Mapping[str, pa.DataType], *, omit: Collection[str] = (), sparse: str | None = None
-) -> pl.Expr:
-    """Return an expression for the JSON text of each row, from columns of these types."""
+def object_text(kinds: Mapping[str, pa.DataType], *, sparse: str | None = None) -> pl.Expr:
+    """Return an expression for the JSON text of each row, from plain columns of these types.
+
+    sparse: name of a column that is left out of rows in which it is null.
+    """
     members: list[pl.Expr] = []
     together: list[pl.Expr] = []  # columns that polars' encoder can write together
 
@@ -104,7 +95,7 @@ def _members_text(
             together.clear()
 
     for name, kind in kinds.items():
-        if name in omit or name == sparse:
+        if name == sparse:
             continue
         value = _as_encodable(kind, pl.col(name))
         if value is not None:

@@ -131,7 +131,7 @@ def _columns(cls: type[Record]) -> tuple[Column, ...]:
     columns = []
     seen_roles: dict[str, str] = {}
     for attribute in [*own, *tail]:
-        hint, nullable = _strip_none(hints[attribute.name])
+        hint, nullable = without_none(hints[attribute.name])
         role = attribute.metadata.get("role")
         if role and role in seen_roles:
             raise RecordTypeError(
@@ -154,7 +154,8 @@ def _columns(cls: type[Record]) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def _strip_none(hint: Any) -> tuple[Any, bool]:
+def without_none(hint: Any) -> tuple[Any, bool]:
+    """Return an annotation without its ``| None``, and whether it had that."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         members = [m for m in typing.get_args(hint) if m is not type(None)]
         if len(members) != 1:
@@ -200,7 +201,6 @@ def record(
 def _optional_means_none(
     cls: type, attributes: list[attrs.Attribute[Any]]
 ) -> list[attrs.Attribute[Any]]:
-    """Make None the default of every column annotated ``X | None``."""
     return [
         a.evolve(default=None) if a.default is attrs.NOTHING and _is_optional(a.type) else a
         for a in attributes

@@ -12,15 +12,13 @@ import typing
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import attrs
 import pyarrow as pa
 
 from .column import TAIL, Column, RecordTypeError
-
-if TYPE_CHECKING:
-    from .record import RecordType
+from .record import RecordType, without_none
 
 Types: TypeAlias = Mapping[str, pa.DataType]
 """Arrow types of columns by name, in order, without the columns that end every table."""
@@ -60,8 +58,7 @@ class Shape:
 
 def shape_of(hint: Any) -> Shape:
     """Return the shape for an annotation; raise RecordTypeError if it has no Arrow type."""
-    bare = without_none(hint)
-    nullable = bare is not hint
+    bare, nullable = without_none(hint)
     if bare in SIMPLE:
         return Shape(SIMPLE[bare], nullable)
     origin, args = typing.get_origin(bare), typing.get_args(bare)
@@ -98,14 +95,13 @@ def arrow_type(hint: Any) -> pa.DataType:
 
 def schema_of(record_type: RecordType) -> pa.Schema:
     """Return the Arrow schema of a record type, documented in its metadata."""
-    fields = []
-    for column in record_type.columns:
-        kind = ORIGIN if column.name == "origin" else arrow_type(column.python_type)
-        fields.append(
-            pa.field(column.name, kind, nullable=column.nullable, metadata=_metadata(column))
-        )
     return pa.schema(
-        fields,
+        (
+            pa.field(column.name, shape.kind, nullable=shape.nullable, metadata=_metadata(column))
+            for column, shape in zip(
+                record_type.columns, shapes_of(record_type).values(), strict=True
+            )
+        ),
         metadata={
             "harvest.record_type": record_type.name,
             "harvest.version": str(record_type.version),
@@ -121,22 +117,9 @@ def _metadata(column: Column) -> dict[str, str]:
     return {f"harvest.{key}": word for key, word in words.items() if word}
 
 
-def without_none(hint: Any) -> Any:
-    """Return an annotation without its ``| None``."""
-    args = [a for a in typing.get_args(hint) if a is not type(None)]
-    if type(None) in typing.get_args(hint) and len(args) == 1:
-        return args[0]
-    return hint
-
-
 def declared_types(record_type: RecordType) -> dict[str, pa.DataType]:
     """Return the Arrow types of a record type's own columns, in order, without the tail."""
     return {field.name: field.type for field in record_type.arrow_schema if field.name not in TAIL}
-
-
-def declared_columns(record_type: RecordType) -> dict[str, Any]:
-    """Return the types of a record type's own columns, in order, in the form of a manifest."""
-    return {name: to_plain(kind) for name, kind in declared_types(record_type).items()}
 
 
 def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import attrs
 import pyarrow as pa
@@ -23,7 +23,10 @@ from harvest.toolkit.plain import is_content
 from harvest.toolkit.texts import printable
 
 State: TypeAlias = "Literal[True] | str | None"
-"""State of a held part: True if its facts are unchanged, else its fingerprint to compare."""
+"""State of a held part: True if its facts are unchanged, else its fingerprint to compare.
+
+None if it is not held, not settled, or was read with other settings.
+"""
 
 
 class Held:
@@ -35,46 +38,29 @@ class Held:
     def __init__(self, manifest: Manifest, keys: pa.Array, force: bool):
         parts = Parts() if force else manifest.parts
         self._rows = parts.rows_of(keys)
-        self._state = parts.table(STATE)
+        read = ("facts", "fingerprint", "fingerprint_text", "plugin", "config", "failed", "changed")
+        self._state = parts.table(STATE).select(read)
 
-    def unchanged(self, listed: pa.Array, facts: pa.Array, plugin: str, config: str) -> pa.Array:
-        """Mask the listed partitions (row numbers) that are held with the same facts."""
-        state = self._at(listed, "facts", *_READ)
-        same = pc.and_(_fits(state, plugin, config), _equal(state, "facts", facts))
-        return pc.fill_null(same, fill_value=False)
+    def at(self, listed: pa.Array, facts: pa.Array, plugin: str, config: str) -> pa.Table:
+        """Return the fingerprints of the parts of listed partitions (row numbers), and two masks.
 
-    def states(self, listed: pa.Array, same: pa.Array, plugin: str, config: str) -> list[State]:
-        """Return states of partitions; None if not held, not settled, or read with other settings.
-
-        same: mask of the partitions whose facts are unchanged.
+        fits: held, settled, and read by this plugin with these settings; same: also with these
+        facts.
         """
-        state = self._at(listed, "fingerprint", "fingerprint_text", *_READ)
-        fits = _fits(state, plugin, config).to_pylist()
-        texts = state.column("fingerprint_text").to_pylist()
-        digests = state.column("fingerprint").to_pylist()
-        return [
-            True if equal else None if not fit else text if digest is None else digest.hex()
-            for equal, fit, text, digest in zip(same.to_pylist(), fits, texts, digests, strict=True)
-        ]
-
-    def _at(self, listed: pa.Array, *columns: str) -> pa.Table:
-        return self._state.select(columns).take(self._rows.take(listed))
+        state = self._state.take(self._rows.take(listed))
+        fits = pc.invert(pc.or_(state["failed"], state["changed"]))
+        for name, value in (("plugin", plugin), ("config", config)):
+            fits = pc.and_(fits, pc.equal(state[name].cast(pa.string()), value))
+        same = pc.and_(fits, pc.equal(state["facts"], facts))
+        masks = [pc.fill_null(mask, fill_value=False) for mask in (fits, same)]
+        texts = (state["fingerprint"], state["fingerprint_text"])
+        return pa.table([*texts, *masks], names=["digest", "text", "fits", "same"])
 
 
-_READ: Final = ("plugin", "config", "failed", "changed")
-
-
-def _fits(state: pa.Table, plugin: str, config: str) -> pa.Array:
-    """Mask parts that are settled and were read in this way; null for those not held."""
-    unsettled = pc.or_(state.column("failed"), state.column("changed"))
-    alike = pc.and_(_equal(state, "plugin", plugin), _equal(state, "config", config))
-    return pc.and_(alike, pc.invert(unsettled))
-
-
-def _equal(state: pa.Table, name: str, value: Any) -> pa.Array:
-    column = state.column(name)
-    plain = column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
-    return pc.equal(plain, value)
+def _state(digest: bytes | None, text: str | None, fits: bool, same: bool) -> State:
+    if same or not fits:
+        return same or None
+    return text if digest is None else digest.hex()
 
 
 class Earlier:
@@ -133,7 +119,6 @@ class Unlisted:
         )
 
     def _places(self, rows: pa.Array) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Yield the key of each row with its source and origin."""
         for row in self._parts.read(rows.to_pylist(), KEYS, NAMES):
             yield row["key"].hex(), (row["source"], row["folder"] + row["name"])
 
@@ -214,20 +199,17 @@ class Deciding:
         self, use: SourceUse, config: str, at: pa.Array, keys: pa.Array, some: Sequence[Partition]
     ) -> None:
         """Decide for partitions of one source; at: their numbers; keys: keys of their parts."""
-        read = (use.version, config)
         known = map_waiting(_facts, some)
         digests = pa.array(known, pa.binary(16))
-        same = [each.unchanged(at, digests, *read) for each in self.held]
-        left = pc.invert(reduce(pc.and_, same))
-        self.unchanged.extend(at.filter(pc.invert(left)).to_pylist())
-        rest, keys = at.filter(left), keys.filter(left)
-        states = [
-            each.states(rest, equal.filter(left), *read)
-            for each, equal in zip(self.held, same, strict=True)
-        ]
+        held = [each.at(at, digests, use.version, config) for each in self.held]
+        same = reduce(pc.and_, [each["same"] for each in held])
+        self.unchanged.extend(at.filter(same).to_pylist())
+        left = pc.invert(same)
+        lists = ([c.to_pylist() for c in each.filter(left).columns] for each in held)
+        states = [map(_state, *columns) for columns in lists]
         places = pc.indices_nonzero(left).to_pylist()
-        rows = zip(places, rest.to_pylist(), keys.to_pylist(), *states, strict=True)
-        for place, row, key, *state in rows:
+        numbers, those = at.filter(left).to_pylist(), keys.filter(left).to_pylist()
+        for place, row, key, *state in zip(places, numbers, those, *states, strict=True):
             planned = self._planned(use, some[place], key.hex(), known[place], config, state)
             if len(planned.held_by) == len(self.held):
                 self.unchanged.append(row)

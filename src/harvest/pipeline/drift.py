@@ -10,7 +10,7 @@ columns, and of columns whose type has values that the dataset's type lacks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -20,7 +20,7 @@ import pyarrow as pa
 from harvest.api.source import Source
 from harvest.errors import DatasetError
 from harvest.model import RecordType, RecordTypeError, record_type
-from harvest.model.types import common_type, declared_columns, declared_types, from_plain, to_plain
+from harvest.model.types import common_type, declared_types, from_plain, to_plain
 from harvest.storage.manifest import Manifest, Schema
 from harvest.storage.part import Part
 
@@ -48,16 +48,11 @@ def recorded_types(manifest: Manifest, name: str) -> dict[str, pa.DataType] | No
         ) from error
 
 
-def declared_schema(kind: RecordType) -> Schema:
-    """Return version and columns of a record type, as the manifest records them."""
-    return Schema(version=kind.version, columns=declared_columns(kind))
-
-
 def _is_declared(recorded: Schema | None, kind: RecordType) -> bool:
     """Return whether a dataset has exactly a record type's columns, structs in order too."""
     if recorded is None:
         return False
-    declared = declared_schema(kind)
+    declared = _schema(kind)
     # comparing dicts would ignore the order
     same = orjson.dumps(recorded.columns) == orjson.dumps(declared.columns)
     return same and recorded.version == declared.version
@@ -79,7 +74,7 @@ class Drift:
             kind.name: dict(recorded.columns)
             for kind in self.kinds
             if (recorded := manifest.schemas.get(kind.name)) is not None
-            and recorded.columns != declared_schema(kind).columns
+            and recorded.columns != _schema(kind).columns
         }
 
     def check(self, plan: Plan, number: int, manifest: Manifest, *, where: str) -> None:
@@ -109,11 +104,9 @@ class Drift:
             recorded = schemas.get(kind.name)
             if kind.name not in now or _is_declared(recorded, kind):
                 continue
-            if recorded is None:
-                schemas[kind.name] = declared_schema(kind)
-            elif self.policy != "freeze":
+            if recorded is None or self.policy != "freeze":
                 types = recorded_types(manifest, kind.name) if kind.name in staying else None
-                schemas[kind.name] = _unite(kind, types or {})
+                schemas[kind.name] = _schema(kind, types)
         return dict(sorted(schemas.items()))
 
     def _staying(self, plan: Plan, number: int, manifest: Manifest) -> set[str]:
@@ -125,13 +118,19 @@ class Drift:
 def _refuse_different(
     kind: RecordType, recorded: Mapping[str, pa.DataType], version: int, where: str
 ) -> None:
-    for found in _differences(kind, recorded, version):
-        raise DatasetError(
-            f"{kind.name}: {found}",
-            where=where,
-            remedy="nothing was written; --schema-drift evolve or freeze accepts it, or harvest "
-            "into a new dataset",
-        )
+    declared = declared_types(kind)
+    each = [
+        (f"column {n!r} is", recorded.get(n, "absent"), declared.get(n, "absent"))
+        for n in [*recorded, *declared]
+    ]
+    for what, before, now in [*each, ("it has version", version, kind.version)]:
+        if before != now:
+            raise DatasetError(
+                f"{kind.name}: {what} {before} in the dataset and {now} in the installed plugin",
+                where=where,
+                remedy="nothing was written; --schema-drift evolve or freeze accepts it, or "
+                "harvest into a new dataset",
+            )
 
 
 def _refuse_changed(kind: RecordType, recorded: Mapping[str, pa.DataType], where: str) -> None:
@@ -146,21 +145,9 @@ def _refuse_changed(kind: RecordType, recorded: Mapping[str, pa.DataType], where
             )
 
 
-def _differences(
-    kind: RecordType, recorded: Mapping[str, pa.DataType], version: int
-) -> Iterator[str]:
-    declared = declared_types(kind)
-    for name in [*recorded, *declared]:
-        before, now = recorded.get(name, "absent"), declared.get(name, "absent")
-        if before != now:
-            yield f"column {name!r} is {before} in the dataset and {now} in the installed plugin"
-    if version != kind.version:
-        yield f"it has version {version} in the dataset and {kind.version} in the installed plugin"
-
-
-def _unite(kind: RecordType, recorded: Mapping[str, pa.DataType]) -> Schema:
-    """Merge the columns of existing rows with those of this record type."""
-    types = dict(recorded)
+def _schema(kind: RecordType, existing: Mapping[str, pa.DataType] | None = None) -> Schema:
+    """Return version and columns of a record type, merged with those of existing rows."""
+    types = dict(existing or {})
     for name, declared in declared_types(kind).items():
         types[name] = common_type(types.get(name, declared), declared)
     return Schema(

@@ -134,16 +134,13 @@ def _keys(listed: Listed) -> pa.Array:
     buffers = [None, pa.py_buffer(bytes(packed))]
     keys = pa.Array.from_buffers(pa.binary(8), len(listed), buffers)
     if len(keys.view(pa.int64()).unique()) < len(keys):
-        seen: set[str] = set()
-        for use, partition in listed:
-            key = part_key(use.source.name, partition)
-            if key in seen:
-                raise SourceError(
-                    "the same input is listed twice",
-                    where=printable(partition.origin),
-                    remedy="name each location once",
-                )
-            seen.add(key)
+        last = {key: row for row, key in enumerate(keys.to_pylist())}
+        row = next(row for row, key in enumerate(keys.to_pylist()) if last[key] != row)
+        raise SourceError(
+            "the same input is listed twice",
+            where=printable(listed[row][1].origin),
+            remedy="name each location once",
+        )
     return keys
 
 

@@ -51,10 +51,7 @@ def prepare_sources(recipe: Recipe, plugins: PluginManager) -> list[SourceUse]:
 
 
 def _source(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> SourceUse:
-    name = endpoint.name
-    if name is None:
-        raise AssertionError("name_sources names each source before it is prepared")
-    pipe = endpoint.pipe
+    name, pipe = str(endpoint.name), endpoint.pipe
     if endpoint.made is not None:
         return attrs.evolve(_use_of_object(endpoint, plugins), pipe=pipe)
     cls = plugins.source(endpoint.reference)

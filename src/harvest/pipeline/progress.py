@@ -71,7 +71,10 @@ def _columns() -> list[Any]:
 
 
 class _Counter(Observer):
-    """Counts of rows, bytes and partitions, with the times of start and last display."""
+    """Counts of rows, bytes and partitions, with the times of start and last display.
+
+    ``draw`` shows them after each change.
+    """
 
     def __init__(self) -> None:
         self.rows = self.size = self.expected = self.done = self.total = 0
@@ -85,10 +88,15 @@ class _Counter(Observer):
         with self.lock:
             self.rows += progress.rows
             self.size += progress.size_bytes
+        self.draw()
 
     def finished(self, part: Part) -> None:
         with self.lock:
             self.done += 1
+        self.draw()
+
+    def draw(self) -> None:
+        raise NotImplementedError
 
 
 class _LiveLine(_Counter):
@@ -97,29 +105,21 @@ class _LiveLine(_Counter):
     def __init__(self, bar: Any):
         super().__init__()
         self.bar = bar
-        self.task: Any = None
+        self.task = bar.add_task("", total=None, visible=False, rows=0, parts="")
 
     def copying(self, pipe: str, size_bytes: int) -> None:
-        if self.task is None:
-            self.task = self.bar.add_task("", total=None, rows=0, parts="")
-        self.bar.update(self.task, completed=size_bytes, parts=f"from {printable_line(pipe)}")
+        shown = f"from {printable_line(pipe)}"
+        self.bar.update(self.task, visible=True, completed=size_bytes, parts=shown)
 
     def planned(self, plan: Plan, size_bytes: int) -> None:
         super().planned(plan, size_bytes)
-        if self.task is not None:  # the task of pipes
-            self.bar.remove_task(self.task)
-        parts = f"0/{self.total} parts"
-        self.task = self.bar.add_task("", total=size_bytes or None, rows=0, parts=parts)
+        self.bar.reset(self.task, total=size_bytes or None, visible=True)
+        self.draw()
 
-    def progressed(self, progress: Progress) -> None:
-        super().progressed(progress)
+    def draw(self) -> None:
         with self.lock:
-            self.bar.update(self.task, advance=progress.size_bytes, rows=self.rows)
-
-    def finished(self, part: Part) -> None:
-        super().finished(part)
-        with self.lock:
-            self.bar.update(self.task, parts=f"{self.done}/{self.total} parts")
+            parts = f"{self.done}/{self.total} parts"
+            self.bar.update(self.task, completed=self.size, rows=self.rows, parts=parts)
 
 
 class PlainLines(_Counter):
@@ -139,8 +139,7 @@ class PlainLines(_Counter):
         super().planned(plan, size_bytes)
         self.started = time.monotonic()
 
-    def progressed(self, progress: Progress) -> None:
-        super().progressed(progress)
+    def draw(self) -> None:
         now = time.monotonic()
         if now - self.last < PLAIN_EVERY_S:
             return
@@ -178,12 +177,7 @@ class _Cell(_Counter):
         if self.total or self.output is not None:
             self._show(self._bar())
 
-    def progressed(self, progress: Progress) -> None:
-        super().progressed(progress)
-        self._redraw(self._bar())
-
-    def finished(self, part: Part) -> None:
-        super().finished(part)
+    def draw(self) -> None:
         self._redraw(self._bar())
 
     def close(self) -> None:

@@ -96,12 +96,11 @@ def read_record(sink: Sink, manifest: Manifest, run: str) -> dict[str, Any]:
         raise _no_record(path, "was lost, and given up")
     try:
         data = read_plain(path)
+        record: dict[str, Any] = orjson.loads(data)
     except FileNotFoundError as error:
         raise _no_record(path, "is missing") from error
     except DatasetError as error:
         raise _no_record(path, f"cannot be read: {error.message}") from error
-    try:
-        record: dict[str, Any] = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise _no_record(path, "is damaged") from error
     if expected is not None and hashlib.sha256(data).hexdigest() != expected:

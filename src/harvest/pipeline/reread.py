@@ -116,7 +116,6 @@ def _list_inputs(
     plugins: PluginManager,
     settings: Mapping[str, Mapping[str, Any]],
 ) -> _Inputs:
-    """List again the inputs of earlier parts; ``settings`` override the recorded ones."""
     location = Endpoint(target.sink.name, target.sink.location)
     inputs = _Inputs(recipe=Recipe(sinks=(location,)))
     for run in sorted({part.run for part in wanted.values()}, reverse=True):

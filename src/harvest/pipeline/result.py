@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import Any, ClassVar, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import attrs
 
@@ -16,7 +15,7 @@ from harvest.toolkit import html
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
 
-from .deciding import Planned, order_of
+from .deciding import Planned
 from .plan import Plan
 
 
@@ -96,58 +95,13 @@ def account_of(read: Iterable[Part], skipped: Iterable[str]) -> Account:
 _NOTES_SHOWN = 20
 
 
-class Unchanged(Sequence[Part]):
-    """The parts that a run left unchanged, in the dataset's order; built on access."""
-
-    def __init__(
-        self,
-        plan: Plan | None = None,
-        others: Sequence[Planned] = (),
-        manifests: Sequence[Manifest] = (),
-    ):
-        self._plan = plan
-        self._others = others
-        self._manifests = manifests
-
-    def __len__(self) -> int:
-        return (len(self._plan.unchanged) if self._plan else 0) + len(self._others)
-
-    @overload
-    def __getitem__(self, at: int) -> Part: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[Part, ...]: ...
-    def __getitem__(self, at: int | slice) -> Part | tuple[Part, ...]:
-        found = self._places[at]
-        return tuple(map(self._part, found)) if isinstance(found, list) else self._part(found)
-
-    def _part(self, place: tuple[tuple[str, str, str], str, int]) -> Part:
-        _, key, number = place
-        return self._manifests[number].parts[key]
-
-    @cached_property
-    def _places(self) -> list[tuple[tuple[str, str, str], str, int]]:
-        """For each part: its sort key in the dataset, its key, and the number of its manifest."""
-        skipped = self._plan.skipped() if self._plan else ()
-        return sorted(
-            [
-                *((order_of(p.use, p.partition), p.key, p.held_by[0]) for p in self._others),
-                *((order_of(*each), part_key(each[0].source.name, each[1]), 0) for each in skipped),
-            ]
-        )
-
-    def sources(self) -> Iterator[str]:
-        """Yield the source name of each part, in any order."""
-        if self._plan:
-            yield from (use.source.name for use, _ in self._plan.skipped())
-        yield from (planned.use.source.name for planned in self._others)
-
-
 @attrs.frozen(kw_only=True, repr=False)
 class RunResult:
     """The result of a run.
 
     run: its id, None if nothing was committed; plan: the plan of the run.
-    parts: the partitions it read (or found staged); skipped: the partitions it left unchanged.
+    parts: the partitions it read (or found staged).
+    left: other planned partitions, which some dataset holds; manifests: of the datasets before.
     dropped: parts that left the dataset because their input is gone.
     scripts: in a dry run, the batch scripts that the engine would submit.
     choices: remarks about locations given without a source, and about inputs that were not read.
@@ -159,7 +113,8 @@ class RunResult:
     run: str | None
     plan: Plan
     parts: tuple[Part, ...]
-    skipped: Unchanged
+    _left: Sequence[Planned] = ()
+    _manifests: Sequence[Manifest] = ()
     dropped: tuple[Part, ...] = ()
     dry: bool = False
     scripts: tuple[str, ...] = ()
@@ -171,9 +126,21 @@ class RunResult:
     settings: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
 
     @property
+    def skipped(self) -> tuple[Part, ...]:
+        """The partitions that the run left unchanged, in the dataset's order; built on access."""
+        places = [(p.key, p.held_by[0]) for p in self._left]
+        if not self.dry:
+            places += [(part_key(use.source.name, p), 0) for use, p in self.plan.skipped()]
+        found = (self._manifests[number].parts[key] for key, number in places)
+        return tuple(sorted(found, key=lambda part: part.order))
+
+    @property
     def account(self) -> Account:
         """Units read, written, filtered, merged and rejected, by source."""
-        return account_of(self.parts, self.skipped.sources())
+        skipped = [planned.use.source.name for planned in self._left]
+        if not self.dry:
+            skipped += [use.source.name for use, _ in self.plan.skipped()]
+        return account_of(self.parts, skipped)
 
     @property
     def rows(self) -> dict[str, int]:

@@ -27,7 +27,7 @@ from .deciding import Planned
 from .plan import Plan
 from .prepare import PreparedRun
 from .record import describe_run
-from .result import RunResult, Unchanged
+from .result import RunResult
 
 
 @contained()
@@ -58,8 +58,6 @@ def _of_run(run: str, staged: Staged) -> Staged:
 
 
 class _Execution:
-    """One execution of a plan: reading, staging and committing."""
-
     def __init__(self, prepared: PreparedRun, targets: Sequence[Target], plan: Plan, run: str):
         self.prepared = prepared
         self.recipe = prepared.recipe
@@ -100,7 +98,8 @@ class _Execution:
             run=self.run if self.committed else None,
             plan=self.plan,
             parts=tuple(parts.values()),
-            skipped=Unchanged(self.plan, left, self.manifests),
+            left=left,
+            manifests=self.manifests,
             dropped=self._dropped_parts(),
             choices=tuple(choices),
             datasets=tuple(str(sink.location) for sink in self.sinks),
@@ -220,10 +219,8 @@ class _Execution:
             )
 
     def _one_per_partition(self) -> dict[str, Part]:
-        parts: dict[str, Part] = {}
-        for staged in self.staged:
-            for key, each in staged.items():
-                parts.setdefault(key, each.part)
+        last_first = reversed(self.staged)  # the first sink's description counts
+        parts = {key: one.part for each in last_first for key, one in each.items()}
         return dict(sorted(parts.items(), key=lambda item: item[1].order))
 
     def _refuse(self, parts: Mapping[str, Part]) -> None:

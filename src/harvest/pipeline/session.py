@@ -31,7 +31,7 @@ from .exporting import announcing, export_all
 from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
 from .progress import display
 from .record import last_day
-from .result import RunResult, Unchanged
+from .result import RunResult
 from .runner import carry_out
 
 
@@ -203,10 +203,14 @@ class Session:
         if type(engine).scripts is not Engine.scripts:  # scripts need all tasks
             scripts = engine.scripts(prepared.work(plan, plan.to_read))
         return RunResult(
-            run=None, plan=plan, parts=(), skipped=Unchanged(), dry=True,
-            no_files=listing.no_files, scripts=tuple(scripts),
+            run=None,
+            plan=plan,
+            parts=(),
+            dry=True,
+            no_files=listing.no_files,
+            scripts=tuple(scripts),
             datasets=tuple(str(sink.location) for sink in self.sinks),
-        )  # fmt: skip
+        )
 
 
 def _partitions(
@@ -222,7 +226,6 @@ def _partitions(
 def _keys_to_read(
     listed: Listed, ready: Callable[[Partition], bool]
 ) -> Mapping[str, tuple[str, str]]:
-    """Return the keys of partitions that may be read, each with its source and origin."""
     places = [(use.source.name, printable(partition.origin)) for use, partition in listed]
     waiting = {
         place for place, (_, partition) in zip(places, listed, strict=True) if not ready(partition)

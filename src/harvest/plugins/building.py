@@ -47,11 +47,6 @@ def check_settings(
             )
 
 
-def build(kind: str, spec: View | ReportSpec, dataset: Any, settings: Mapping[str, Any]) -> Any:
-    """Call the function of a view or report on a dataset; raise as ``call`` does."""
-    return call(kind, spec, spec.build, (dataset,), settings)
-
-
 def call(
     kind: str,
     spec: View | ReportSpec | ExporterSpec,

@@ -61,7 +61,6 @@ _IDS = ("subject", "host", "pid", "thread", "user", "job")
 
 
 def _completed(column: Column, known: Column | None) -> Column:
-    """Complete a declared column with the meaning of the record type's column of that name."""
     if column.doc is not None or known is None:
         return column
     return attrs.evolve(

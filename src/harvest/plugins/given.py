@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,33 +34,31 @@ def _those_of(kind: type) -> Any:
     return hookimpl(those)
 
 
+def _specs_of(base: type, spec: type[SourceSpec] | type[SinkSpec]) -> Any:
+    """Build a hook that declares the subclasses of a class."""
+
+    def specs(self: Objects) -> list[Any]:
+        return [
+            spec(name=cls.name, doc=(cls.__doc__ or "").strip().partition("\n")[0], factory=cls)
+            for cls in self.classes(base)
+        ]
+
+    return hookimpl(specs)
+
+
 class Objects:
     """A plugin that consists of source and sink classes, views, reports, rules and exporters."""
 
     harvest_views, harvest_reports = _those_of(View), _those_of(ReportSpec)
     harvest_rules, harvest_exporters = _those_of(Rule), _those_of(ExporterSpec)
+    harvest_sources, harvest_sinks = _specs_of(Source, SourceSpec), _specs_of(Sink, SinkSpec)
 
     def __init__(self, objects: Iterable[Any]):
         self.objects = tuple(objects)
-        classes = (*self._classes(Source), *self._classes(Sink))
-        self.api_versions = tuple(each.api_version for each in classes)
+        self.api_versions = tuple(cls.api_version for cls in self.classes((Source, Sink)))
 
-    @hookimpl
-    def harvest_sources(self) -> Iterable[SourceSpec]:
-        return [
-            SourceSpec(name=cls.name, doc=_first_line(cls), factory=cls)
-            for cls in self._classes(Source)
-        ]
-
-    @hookimpl
-    def harvest_sinks(self) -> Iterable[SinkSpec]:
-        return [
-            SinkSpec(name=cls.name, doc=_first_line(cls), factory=cls)
-            for cls in self._classes(Sink)
-        ]
-
-    def _classes(self, base: type) -> Iterator[Any]:
-        return (each for each in self.objects if isinstance(each, type) and issubclass(each, base))
+    def classes(self, base: type | tuple[type, ...]) -> list[Any]:
+        return [each for each in self.objects if isinstance(each, type) and issubclass(each, base)]
 
 
 def of_module(module: ModuleType) -> Any:
@@ -130,7 +128,6 @@ def require_record_types(cls: Any) -> None:
 
 
 def _place(cls: Any) -> str | None:
-    """Return file and line of a class; None without source code."""
     try:
         return f"{inspect.getsourcefile(cls)}:{inspect.getsourcelines(cls)[1]}"
     except (TypeError, OSError):
@@ -150,7 +147,3 @@ def plugin_of_class(cls: Any) -> Plugin:
     else:
         distribution, version = Path(file).name, content_version(Path(file).read_bytes())
     return Plugin(name, distribution, version, cls.__module__, installed=False)
-
-
-def _first_line(cls: type) -> str:
-    return (cls.__doc__ or "").strip().partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Registered plugins, found by entry point, and the commands that they declare.
+"""Registered plugins, found by entry point, and the names that they declare.
 
 Plugins are entry points of the group ``harvest``. A plugin that cannot be imported, or needs
 another plugin API, is listed as broken with cause and remedy; others are unaffected. Asking for it
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from itertools import chain
@@ -19,7 +20,7 @@ import attrs
 import pluggy
 
 from harvest.api.spec import API_VERSION, COMMANDS, GROUP, OLDEST_API_VERSION, Command, Hooks
-from harvest.errors import PluginError
+from harvest.errors import PluginError, UsageError, raised_in, suggestion
 from harvest.plugin_code import contained
 
 from .claims import (
@@ -29,10 +30,10 @@ from .claims import (
     BrokenPlugin,
     Claim,
     Claims,
-    Lookup,
+    Contested,
     Plugin,
 )
-from .known import canonical
+from .known import bringing, canonical
 
 HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
 """Names of the hooks that a plugin may implement."""
@@ -50,7 +51,7 @@ loaded: list[Any] = []
 """The manager of all plugins of this process, in a list that is empty until first use."""
 
 
-class Registered(Lookup):
+class Registered:
     """Registered plugins and their declarations by name: enough for commands."""
 
     def __init__(
@@ -65,8 +66,12 @@ class Registered(Lookup):
         self._modules = modules or {}
         self._pluggy = pluggy.PluginManager(GROUP)
         self._pluggy.add_hookspecs(Hooks)
-        super().__init__(Claims(_names(PREFER_VARIABLE, preferred)))
+        self.claims = Claims(_names(PREFER_VARIABLE, preferred))
+        self.plugins: dict[str, Plugin] = {}
+        self.broken: dict[str, BrokenPlugin] = {}
         self.disabled = _names(DISABLE_VARIABLE, disabled)
+        self._owner: dict[int, Plugin] = {}
+        self._remarked: set[str] = set()
         found = entry_points(group=GROUP) if points is None else points
         named = [(_as_named(point), point) for point in sorted(found, key=lambda p: p.name)]
         used = [(p, point) for p, point in named if not self._is_disabled(p)]
@@ -169,6 +174,114 @@ class Registered(Lookup):
         """Return a caller for one plugin's hook, so that an error in it affects no other."""
         others = [other for other in self._pluggy.get_plugins() if other is not hooks]
         return self._pluggy.subset_hook_caller(hook, others)
+
+    def owner(self, spec: Any) -> Plugin:
+        return self._owner[id(spec)]
+
+    def blame(self, error: BaseException) -> str:
+        """Say whose defect an error is, which line of a plugin raised it, and what to do."""
+        homes = {p.module.partition(".")[0] if p.installed else p.module: p for p in self}
+        homes.pop("harvest", None)
+        found = raised_in(error, homes)
+        if found is None:
+            return "this is a defect: run with --debug and report the traceback"
+        plugin, line = homes[found[0]], found[1]
+        return (
+            f"in {line}, of plugin {plugin.name!r} ({plugin.distribution}): report this to its "
+            "author (--debug shows the traceback)"
+        )
+
+    def find(self, kind: str, name: str) -> Any:
+        """Return the declaration of a name; raise UsageError or PluginError if it cannot be used.
+
+        name: may be qualified by its owner, as ``DISTRIBUTION:NAME`` or ``FILE.py:NAME``.
+        """
+        owner, _, plain = name.rpartition(":")
+        if owner:
+            return self.find_of(kind, owner, plain)
+        claims = self.claims.of(f"{kind}s", name)
+        if claims:
+            if len(claims) > 1:
+                self._remark(self.claims.contest(f"{kind}s", name))
+            return self.claims.all(f"{kind}s")[name]
+        if name in self.broken:
+            problem = self.broken[name]
+            raise PluginError(
+                f"plugin {name!r} cannot be used: {problem.cause}", remedy=problem.remedy
+            ) from problem.error
+        if name in self.disabled:
+            raise UsageError(
+                f"{kind} {name!r} is disabled", remedy=f"change {DISABLE_VARIABLE} to use it"
+            )
+        raise UsageError(
+            f"unknown {kind} {name!r}", remedy=self.remedy(name, self.claims.all(f"{kind}s"), kind)
+        )
+
+    def _remark(self, contested: Contested) -> None:
+        """Print the owner of a contested name once; raise UsageError if it has none."""
+        if contested.chosen is None:
+            raise contested.error()
+        text = contested.remark()
+        if contested.because != PREFER_VARIABLE and text not in self._remarked:
+            self._remarked.add(text)
+            print(f"harvest: {text}", file=sys.stderr, flush=True)
+
+    def remedy(self, name: str, known: Iterable[str], *kinds: str) -> str:
+        """Say what to do about a name that no plugin declares.
+
+        known: declared names; kinds: what the name may be, such as ``source``, ``record type``.
+        """
+        for kind in kinds:
+            if len(self.claims.of(f"{kind}s", name)) > 1:
+                return str(self.claims.contest(f"{kind}s", name).error())
+            if missing := self.missing(kind, name):
+                return self.how_to_have(missing) + self.unless_disabled()
+        return suggestion(name, known)
+
+    def missing(self, kind: str, name: str) -> str | None:
+        """Return the project's distribution that brings a name, if it is not in use; else None."""
+        in_use = {canonical(plugin.distribution) for plugin in self}
+        return bringing(kind, name, in_use - self.left_out)
+
+    def how_to_have(self, distribution: str) -> str:
+        """Say how to get a plugin that is not in use: a distribution, a file or a class."""
+        for plugin in self.broken.values():
+            if canonical(plugin.distribution) == canonical(distribution):
+                return f"{plugin.name}: {plugin.cause}; {plugin.remedy}"
+        if distribution.endswith(".py"):
+            python = f"harvest.add_plugin({distribution!r})"
+            return f"name the file, as in harvest --plugin {distribution} or {python}"
+        if distribution == "__main__":
+            return "give the class to harvest.add_plugin"
+        return f"install {distribution}"
+
+    def unless_disabled(self) -> str:
+        """Return a hint about disabled plugins; empty if there are none."""
+        names = ",".join(self.disabled)
+        return f", unless {DISABLE_VARIABLE}={names} leaves it out" if names else ""
+
+    def find_of(self, kind: str, owner: str, name: str | None) -> Any:
+        """Return a distribution's declaration of a name; raise UsageError if it has none."""
+        offers = {
+            each: claim.spec
+            for each in self.claims.names(f"{kind}s")
+            for claim in self.claims.of(f"{kind}s", each)
+            if canonical(claim.plugin.distribution) == canonical(owner)
+        }
+        if name in offers:
+            return offers[name]
+        raise UsageError(
+            f"the distribution {owner!r} offers no {kind} {name!r}",
+            remedy=suggestion(name or "", offers) if offers else "`harvest plugins` lists them",
+        )
+
+    def is_distribution(self, name: str) -> bool:
+        there = [plugin.distribution for plugin in self.plugins.values()]
+        there += [plugin.distribution for plugin in self.broken.values()]
+        return canonical(name) in map(canonical, there)
+
+    def __iter__(self) -> Iterator[Plugin]:
+        return iter(self.plugins.values())
 
     @property
     def commands(self) -> Mapping[str, Command]:

@@ -45,13 +45,11 @@ class PluginManager(Registered):
     """
 
     def _hooks_of(self, loaded: Any) -> Any | None:
-        """Return a module with hooks, or a plugin for a bare class; None for anything else."""
         if isinstance(loaded, type):
             return Objects([loaded]) if issubclass(loaded, (Source, Sink)) else None
         return super()._hooks_of(loaded)
 
     def _api_versions(self, hooks: Any) -> tuple[Any, ...]:
-        """Return the API versions of a plugin's classes, if it consists of classes."""
         return hooks.api_versions if isinstance(hooks, Objects) else super()._api_versions(hooks)
 
     def published(self) -> list[tuple[Known, str | None]]:

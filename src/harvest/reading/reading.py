@@ -19,7 +19,7 @@ from harvest.errors import PluginError, SourceError, SourceRejected, TooManyReje
 from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, size_of
 from harvest.storage.fingerprint import fingerprint
-from harvest.storage.part import Part, require_rows, write_part
+from harvest.storage.part import Part, require_rows, write_parts
 from harvest.storage.rejects import RejectWriter
 from harvest.storage.staging import (
     ATTEMPTS,
@@ -99,7 +99,6 @@ def read_tables(
 
 
 def _is_unchanged(task: Task, before: str) -> bool:
-    """Return whether the inputs have the same fingerprint as before (mostly, when planned)."""
     return not task.targets[0][1].changed and fingerprint(task.partition.inputs) == before
 
 
@@ -137,7 +136,7 @@ class _Stage:
         return ReadContext(
             printable(self.task.partition.origin),
             self.scratch,
-            progress=self.meter.bytes,
+            progress=self.meter.add,
             on_reject=self._reject,
         )
 
@@ -170,26 +169,18 @@ class _Stage:
         if limit is not None:
             table = table.slice(0, limit - self.rows.total())
         self.rows[kind.name] += table.num_rows
-        self.meter.rows(table.num_rows)
-        if self.held is None:
-            self._pass_on(kind, table)
-        else:
-            self._hold(self.held, kind, table)
+        self.meter.add(rows=table.num_rows)
+        ready = [(kind, table)]
+        if self.held is not None:
+            self.held += ready
+            self.held_bytes += size_of(table)
+            ready = []
+            if self.held_bytes > SMALL_BYTES:
+                ready, self.held = self.held, None
+        for kind, table in ready:
+            for each in self.sinks:
+                each.write(kind, table)
         return limit is not None and self.rows.total() >= limit
-
-    def _hold(
-        self, held: list[tuple[RecordType, pa.Table]], kind: RecordType, table: pa.Table
-    ) -> None:
-        held.append((kind, table))
-        self.held_bytes += size_of(table)
-        if self.held_bytes > SMALL_BYTES:
-            self.held = None
-            for kind, table in held:
-                self._pass_on(kind, table)
-
-    def _pass_on(self, kind: RecordType, table: pa.Table) -> None:
-        for each in self.sinks:
-            each.write(kind, table)
 
     def restart(self) -> None:
         """Discard the output of a partition that turned out to be unreadable."""
@@ -285,7 +276,7 @@ class _SinkStage:
         fault.point("partition.staged")
         # directories are not flushed: if a power cut loses staged files, the next run finds that
         # they do not match the description, and reads the partition again
-        write_part(self.directory / DONE, part)
+        write_parts(self.directory / DONE, [part])
         fault.point("partition.done")
         (placed,) = put_in_place([part], self.directory, self.place)
         return placed

@@ -56,21 +56,12 @@ def identify(task: Task) -> Task:
     partition = task.partition
     now = fingerprint(partition.inputs)
     changed = (facts(partition.inputs) or b"").hex() != task.targets[0][1].facts
-    return attrs.evolve(
-        task,
-        targets=tuple(
-            (
-                sink,
-                attrs.evolve(
-                    part,
-                    fingerprint=now,
-                    stem=part_stem(part.key, partition.id, now, part.plugin, part.config),
-                    changed=changed,
-                ),
-            )
-            for sink, part in task.targets
-        ),
-    )
+
+    def known(part: Part) -> Part:
+        stem = part_stem(part.key, partition.id, now, part.plugin, part.config)
+        return attrs.evolve(part, fingerprint=now, stem=stem, changed=changed)
+
+    return attrs.evolve(task, targets=tuple((sink, known(part)) for sink, part in task.targets))
 
 
 _REPORT_EVERY_S: Final = 0.2
@@ -93,15 +84,9 @@ class Meter:
         self._bytes = 0
         self._last = time.monotonic()
 
-    def rows(self, count: int) -> None:
-        self.add(Progress(count, 0))
-
-    def bytes(self, size: int) -> None:
-        self.add(Progress(0, size))
-
-    def add(self, progress: Progress) -> None:
-        self._rows += progress.rows
-        self._bytes += progress.size_bytes
+    def add(self, size_bytes: int = 0, *, rows: int = 0) -> None:
+        self._rows += rows
+        self._bytes += size_bytes
         if self._report is not None and time.monotonic() - self._last >= _REPORT_EVERY_S:
             self.flush()
 

@@ -254,7 +254,6 @@ def run_options() -> dict[str, attrs.Attribute[Any]]:
 
 
 def _run(table: Any, path: Path) -> dict[str, Any]:
-    """The options of a run, each of its type."""
     run, options = _table(table, "run", path), run_options()
     _check_keys(run, tuple(options), path, "key of [run]")
     for key, value in run.items():
@@ -271,7 +270,6 @@ def _run(table: Any, path: Path) -> dict[str, Any]:
 
 
 def _of_command(name: str, table: Any, path: Path) -> Mapping[str, Any]:
-    """The table of a plugin's command, which says what keys it has."""
     found = _table(table, name, path)
     plugins = harvest.plugins.manager()
     keys = {spec.name: spec.recipe_keys for spec in plugins.commands.values() if spec.recipe_keys}

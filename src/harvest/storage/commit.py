@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 
@@ -184,12 +184,7 @@ def recover(sink: Sink, manifest: Manifest) -> None:
     fault.point("recover.moved_back")
     sink.finish(Publication(parts=files, staged={}, old=files, token=manifest.token))
     fault.point("recover.finished")
-    tidy(state, manifest, keep_staging=_finished_names(state))
-
-
-def drop_unfinished(state: Path) -> None:
-    """Remove the staging directories of unfinished partitions."""
-    _clear_staging(state, _finished_names(state))
+    tidy(state, manifest, keep_finished=True)
 
 
 def _move_back(published: Path, file: PartFile, staged: Path) -> None:
@@ -200,13 +195,9 @@ def _move_back(published: Path, file: PartFile, staged: Path) -> None:
     fault.point("recover.move_back")
 
 
-def _finished_names(state: Path) -> set[str]:
-    return {directory.name for directory in finished(state)}
-
-
-def tidy(state: Path, manifest: Manifest, *, keep_staging: Collection[str] = ()) -> None:
+def tidy(state: Path, manifest: Manifest, *, keep_finished: bool = False) -> None:
     """Remove staging directories, rejects, records and old states that nothing refers to."""
-    _clear_staging(state, keep_staging)
+    clear_staging(state, keep_finished=keep_finished)
     fault.point("tidy.staging")
     named = (state / REJECTS).is_dir() and manifest.files.rejects()
     _keep_only(state / REJECTS, {Path(file.path).name for file in named or ()})
@@ -217,11 +208,11 @@ def tidy(state: Path, manifest: Manifest, *, keep_staging: Collection[str] = ())
         take_away(left, state)
 
 
-def _clear_staging(state: Path, keep: Collection[str]) -> None:
+def clear_staging(state: Path, *, keep_finished: bool) -> None:
+    """Remove the content of the staging area, all or that of unfinished partitions."""
     staging = state / STAGING
-    if not staging.is_dir():
-        return
-    for entry in os.scandir(staging):
+    keep = {directory.name for directory in finished(state)} if keep_finished else ()
+    for entry in os.scandir(staging) if staging.is_dir() else ():
         if entry.name in keep:
             continue
         if entry.is_dir(follow_symlinks=False):

@@ -65,7 +65,6 @@ def keys_apart(here: Parts, there: Parts) -> list[str]:
 def _texts_apart(
     here: Parts, there: Parts, texts: Callable[[StoredFiles, pa.Array | None], pa.Array]
 ) -> list[str]:
-    """The texts of files, or of files of rejects, that are here and not there, each once."""
     rows = apart(here, there)
     if not rows.true_count:
         return []
@@ -73,7 +72,6 @@ def _texts_apart(
 
 
 def _outside(values: pa.Array | pa.ChunkedArray, others: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Return the distinct values that are not among the others."""
     found = values.filter(pc.invert(pc.is_in(values, value_set=others)))
     return list(found.unique().to_pylist())
 

@@ -173,9 +173,8 @@ class Manifest:
 
     def save(self, state: Path) -> Manifest:
         """Put this manifest in force, atomically and durably; return the stored one."""
-        stored = self.stored(state)
         fault.point("manifest.before_rename")
-        stored.write(state / NAME)
+        stored = self.write(state / NAME)
         fault.point("manifest.after_rename")
         return stored
 
@@ -237,7 +236,6 @@ def _document(path: Path) -> Any:
 
 
 def _is_sealed(data: bytes) -> bool:
-    """Return whether the checksum at the start of a document is right."""
     return data[_CHECKSUM_AT : _CHECKSUM_AT + len(_BLANK)] == _seal(data)
 
 

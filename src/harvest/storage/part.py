@@ -120,29 +120,20 @@ def _digest(*words: str) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def read_part(path: Path) -> Part | None:
-    """Read a staged part's description; return None if missing, truncated or astray."""
-    part: Part | None = _read(path, Part)
-    whole = part is not None and astray(part) is None and part.stem == path.parent.name
-    return part if whole else None
-
-
 def read_parts(path: Path) -> tuple[Part, ...]:
-    """Read the description of parts staged together; return () if it is invalid."""
-    parts: tuple[Part, ...] = _read(path, tuple[Part, ...]) or ()
+    """Read the description of staged parts; return () if missing, truncated or astray."""
+    try:
+        parts = converter().structure(orjson.loads(read_plain(path)), tuple[Part, ...])
+    except (FileNotFoundError, orjson.JSONDecodeError, TypeError, cattrs.BaseValidationError):
+        return ()
+    except DatasetError:  # no plain file
+        return ()
     return parts if all(astray(part) is None for part in parts) else ()
 
 
-def _read(path: Path, kind: Any) -> Any:
-    try:
-        return converter().structure(orjson.loads(read_plain(path)), kind)
-    except (FileNotFoundError, orjson.JSONDecodeError, cattrs.BaseValidationError, DatasetError):
-        return None
-
-
-def write_part(path: Path, part: Part | Sequence[Part]) -> None:
-    """Describe one part, or parts staged together, in a directory that is not yet in place."""
-    path.write_bytes(orjson.dumps(plain(part)))
+def write_parts(path: Path, parts: Sequence[Part]) -> None:
+    """Describe staged parts in a directory that is not yet in place."""
+    path.write_bytes(orjson.dumps(plain(parts)))
     fsync_file(path)
 
 

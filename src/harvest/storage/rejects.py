@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,8 +38,7 @@ class RejectWriter:
         self.count = 0
         self._waiting: list[Reject] = []
         self._waiting_bytes = 0
-        self._file: Any = None
-        self._stream: IO[bytes] | None = None
+        self._open: list[Any] = []  # the writer, and the file that it writes to
 
     def add(self, reject: Reject) -> None:
         self.count += 1
@@ -49,11 +48,12 @@ class RejectWriter:
             self._flush()
 
     def _flush(self) -> None:
-        if self._file is None:
+        if not self._open:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # opened here, since Arrow accepts only UTF-8 paths
-            self._stream = self.path.open("wb")
-            self._file = pq.ParquetWriter(self._stream, _SCHEMA, compression="zstd")
+            stream = self.path.open("wb")
+            self._open.append(stream)
+            self._open.insert(0, pq.ParquetWriter(stream, _SCHEMA, compression="zstd"))
         items, self._waiting, self._waiting_bytes = self._waiting, [], 0
         columns: dict[str, list[Any]] = {
             "source": [self.source] * len(items),
@@ -63,28 +63,20 @@ class RejectWriter:
             "raw": [r.raw for r in items],
             "reason": [printable(r.reason) for r in items],
         }
-        self._file.write_table(pa.table(columns, schema=_SCHEMA))
+        self._open[0].write_table(pa.table(columns, schema=_SCHEMA))
 
     def close(self) -> bool:
         """Finish the file; return whether there is one."""
         if self._waiting:
             self._flush()
-        if self._file is not None:
-            self._file.close()
-        self._release()
-        return self._file is not None
+        for each in self._open:
+            each.close()
+        return bool(self._open)
 
     def abort(self) -> None:
-        # the file is discarded, so errors while closing it do not matter
-        if self._file is not None:
-            with contextlib.suppress(OSError):
-                self._file.close()
-        with contextlib.suppress(OSError):
-            self._release()
-
-    def _release(self) -> None:
-        if self._stream is not None:
-            self._stream.close()
+        for each in self._open:
+            with contextlib.suppress(OSError):  # the file is discarded
+                each.close()
 
 
 def read_rejects(path: Path, most_bytes: int = DATA_BYTES) -> Iterator[dict[str, Any]]:

@@ -1,10 +1,10 @@
 """Finished partitions in a dataset's staging area.
 
 Each partition is staged in its own directory, ``staging/<stem>``, which ``_part.json`` describes.
-Small partitions that are read together share one directory, a *bundle*, which ``_parts.json``
-describes. A directory, a description and files per sink for each of them would cost as much as
-reading. The rows of a bundle are in one Arrow file. A sink that lets partitions share files
-(``Sink.shares_files``) receives these rows when the run commits.
+Small partitions that are read together share one directory, a *bundle*: a directory, a description
+and files per sink for each of them would cost as much as reading. The rows of a bundle are in one
+Arrow file. A sink that lets partitions share files (``Sink.shares_files``) receives these rows when
+the run commits.
 
 That file is a sequence of Arrow IPC streams. The first lists the number of rows and of Arrow bytes
 for each record type and partition. Then follows one stream for each record type, with its own
@@ -36,14 +36,13 @@ from harvest.model.arrow import concat_tables, size_of
 from harvest.toolkit.files import flush
 from harvest.toolkit.plain import DATA_BYTES, read_plain
 
-from .part import Part, key_of, read_part, read_parts, write_part
+from .part import Part, key_of, read_parts, write_parts
 
 STAGING = "staging"
 ATTEMPTS = "attempts"
 REJECTS = "_rejects.parquet"
 _REMOVALS = 20
 DONE = "_part.json"
-BUNDLED = "_parts.json"
 
 _BUNDLE = "bundle."  # a part's stem contains no dot
 
@@ -71,7 +70,7 @@ def finished(state: Path) -> Iterator[Path]:
     staging = state / STAGING
     names = sorted(entry.name for entry in os.scandir(staging)) if staging.is_dir() else []
     for directory in (staging / name for name in names):
-        if (directory / (BUNDLED if is_bundle(directory) else DONE)).is_file():
+        if (directory / DONE).is_file():
             yield directory
 
 
@@ -102,10 +101,9 @@ def staged_before(state: Path, stems: Sequence[str]) -> dict[str, Staged]:
 
 def parts_in(directory: Path) -> tuple[Part, ...]:
     """Return the parts in a finished directory; none if their description is damaged."""
-    if is_bundle(directory):
-        return read_parts(directory / BUNDLED)
-    part = read_part(directory / DONE)
-    return () if part is None else (part,)
+    parts = read_parts(directory / DONE)
+    whole = is_bundle(directory) or [part.stem for part in parts] == [directory.name]
+    return parts if whole else ()
 
 
 def clear_places(state: Path, keys: Iterable[str], keep: Collection[Path] = ()) -> None:
@@ -192,7 +190,7 @@ def stage_small(state: Path, small: Sequence[Small]) -> tuple[Staged, ...]:
                 each.rejects.rename(attempt / part.rejects.path)
                 each.rejects.parent.rmdir()
         fault.point("partition.staged")
-        write_part(attempt / BUNDLED, parts)
+        write_parts(attempt / DONE, parts)
         fault.point("partition.done")
         return put_in_place(parts, attempt, place)
     except BaseException:
@@ -201,7 +199,6 @@ def stage_small(state: Path, small: Sequence[Small]) -> tuple[Staged, ...]:
 
 
 def _write(path: Path, tables: Mapping[str, Sequence[pa.Table]]) -> None:
-    """Write rows of partitions, by record type, in the order given."""
     listed = [
         (name, table.num_rows, size_of(table) if table.num_rows else 0)
         for name, each in tables.items()
@@ -233,7 +230,6 @@ class _Rows:
 
 
 def _read(path: Path) -> dict[str, _Rows]:
-    """Read the rows of a bundle's file, by record type."""
     memory = pa.BufferReader(read_plain(path, DATA_BYTES))
     listed = _following(memory).to_pydict()
     sizes: dict[str, dict[tuple[int, int], int]] = {}

@@ -15,7 +15,7 @@ from harvest.api.sink import Sink
 from harvest.errors import DatasetError, HarvestError, UsageError, out_of_files, system_reason
 from harvest.toolkit.texts import printable
 
-from .commit import Commit, drop_unfinished, recover
+from .commit import Commit, clear_staging, recover
 from .files import make_directories
 from .history import forget, remember
 from .lock import Lock, locked
@@ -64,7 +64,7 @@ class Target:
 
     def drop_unfinished(self) -> None:
         """Remove the staging directories of unfinished partitions."""
-        self._clear_up(lambda: drop_unfinished(self.sink.state))
+        self._clear_up(lambda: clear_staging(self.sink.state, keep_finished=True))
 
     def _undo(self) -> None:
         """Undo the publication: readers of the directories must see one state."""

@@ -37,7 +37,6 @@ def print_problems(dataset: Path, *, json: bool) -> int:
 
 
 def _remedy(problems: Sequence[Problem]) -> str:
-    """Say which options help with the problems."""
     lost = any(problem.lost for problem in problems)
     if all(problem.lasting for problem in problems):
         return f"--repair --give-up {_FORGETS}" if lost else "--repair cannot fix this"
