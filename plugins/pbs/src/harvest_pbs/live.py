@@ -1,7 +1,7 @@
-"""Asking a server itself: ``qstat`` with its JSON, for jobs that it still knows.
+"""Asks a live server: JSON of ``qstat``, for the jobs that the server still knows.
 
 ``-x`` includes finished jobs as long as the server keeps their history (``job_history_duration``,
-two weeks by default, and none unless ``job_history_enable`` is set).
+two weeks by default; none unless ``job_history_enable`` is set).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .config import PbsConfig
 from .qstat import read_qstat
 
 ORIGIN: Final = "pbs:live"
-"""The origin of rows of a live server."""
+"""The origin of rows from a live server."""
 
 
 def read_live(partition: Partition, config: PbsConfig, ctx: ReadContext) -> Iterator[Any]:
-    """Batches of the jobs that the server knows; its times are given in UTC."""
+    """Return batches of the jobs that the server knows; qstat prints times in UTC."""
     output, errors = ctx.scratch / "qstat.json", ctx.scratch / "qstat.err"
     command = [config.qstat, "-x", "-f", "-F", "json"]
     with output.open("wb") as out, errors.open("wb") as err:
