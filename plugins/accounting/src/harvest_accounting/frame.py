@@ -75,7 +75,7 @@ def ended() -> pl.Expr:
 
 def amount(column: str, key: str) -> pl.Expr:
     """Return the amount of one resource in a map column."""
-    # maps are lists of key-value structs to polars
+    # polars reads maps as lists of key-value structs
     name, value = (pl.element().struct.field(part) for part in ("key", "value"))
     mine = pl.col(column).list.filter((name == key) & value.is_not_null())
     return mine.list.first().struct.field("value")
@@ -88,7 +88,7 @@ def gpus() -> pl.Expr:
     So a job has 0 GPUs only if another job of its cluster has some, else null.
     """
     key, value = pl.element().struct.field("key"), pl.element().struct.field("value")
-    # no sum of integers may pass their range
+    # a sum of integers could overflow
     one = pl.when(key.str.starts_with("gres/gpu:")).then(value.cast(pl.Float64))
     kinds = pl.col("alloc_tres").list.eval(one).list.drop_nulls()
     listed = pl.coalesce(
@@ -132,10 +132,10 @@ def once(rows: pl.LazyFrame, order: str = "submit_time") -> pl.LazyFrame:
     order: the time that distinguishes runs of the same cluster and job id.
     """
     known = pl.col(order).is_not_null()
-    if order == "start_time":  # a row without it waits, until another of the job has one
+    if order == "start_time":  # a job's row without it counts only while no other row has it
         rows = rows.filter(known | ~known.any().over(_JOB))
         apart = []
-    else:  # only their place distinguishes runs without it
+    else:  # runs without it are distinguished by their place
         apart = [pl.when(~known).then(pl.col(name)) for name in ("origin", "position")]
     fullest = pl.col("job_row").sort_by(
         pl.col("end_time").is_not_null(),
@@ -143,7 +143,7 @@ def once(rows: pl.LazyFrame, order: str = "submit_time") -> pl.LazyFrame:
         pl.col("elapsed_s").fill_null(-1.0),
         "job_row",
     )
-    # chosen by number: grouping would copy every column
+    # chosen by row number: a group_by would copy every column
     same = pl.struct(*_JOB, order, *(e.alias(f"apart {n}") for n, e in enumerate(apart)))
     rows = rows.with_row_index("job_row")
     runs = rows.filter(pl.col("job_row") == fullest.last().over(same))

@@ -233,7 +233,7 @@ def parts(runs: pl.LazyFrame, period: Period, zone: Zone, unit: str | None) -> p
         listed = clipped.with_columns(
             first=first, last=last, begin=pl.date_ranges(first, last, _STEP[unit])
         )
-        # the outer ends are those of the run, so the parts add up to it
+        # the outer ends are those of the run, so that the parts add up to the run
         begins, ends = (
             pl.when(begin == outer).then(own).otherwise(_midnight(day, zone).clip(start, end))
             for outer, own, day in (

@@ -87,9 +87,7 @@ class LogReader:
         yield Job, self.runs.add(records)
 
     def _runs(self, text: Spans, places: Any, faults: Faults) -> pa.Table:
-        """Return the columns of ``keys.SCHEMA`` for records of runs; mark unreadable ones as
-        faults.
-        """
+        """Return the columns of ``keys.SCHEMA`` of runs' records; unreadable ones become faults."""
         some = Spans(text.data, text.start[places], text.end[places])
         table, odd = pairs(some, KNOWN)
         table = table.select(SCHEMA.names).cast(SCHEMA)

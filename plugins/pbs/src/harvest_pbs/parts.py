@@ -44,8 +44,7 @@ def hosts(exec_host: pl.Expr) -> pl.Expr:
 
 
 def slots(exec_host: pl.Series) -> pl.Series:
-    """Count the slots of host lists: 4 in ``n1/0*4``, 5 in ``n1/0-3,5``, 1 in ``n1/7`` and ``n1``.
-    """
+    """Count the slots of hosts: 4 in ``n1/0*4``, 5 in ``n1/0-3,5``, 1 in ``n1/7`` and ``n1``."""
     row = pl.int_range(len(exec_host), dtype=pl.UInt32, eager=True)
     lists = pl.DataFrame({"row": row, "chunk": exec_host.str.split("+")})
     chunks = lists.explode("chunk").drop_nulls()

@@ -56,7 +56,7 @@ def job_command(
     the lines of seff follow waits, GPUs, the time limit, steps, and where it
     failed. Values that were not recorded are "unknown", where seff prints 0.
     """
-    # only when the command runs: ``--help`` needs no polars
+    # imported by the command, so that ``--help`` starts without polars
     from harvest_accounting.calendar import zone_of
     from harvest_accounting.job_runs import Jobs, of_scheduler
 
@@ -104,7 +104,7 @@ def jobs_command(
     Red: the job failed, less than 20 % used, or more than 90 % of memory. Green:
     more than 80 % of time limit, CPUs or GPUs, or 60 to 90 % of memory.
     """
-    # only when the command runs: ``--help`` needs no polars
+    # imported by the command, so that ``--help`` starts without polars
     from .job.listing import chosen, lines
 
     jobs = chosen(harvest.open(dataset), ids or (), state or (), key_values(settings))

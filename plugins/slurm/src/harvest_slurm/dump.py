@@ -1,4 +1,4 @@
-"""Reading a dump: its layout, its rows by the reader for it, and these as typed batches."""
+"""Reads a dump: finds its layout, reads its rows, and converts them to typed batches."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Batches: TypeAlias = "Iterator[tuple[type[Job] | type[Step], pa.Table]]"
 def read_dump(
     stream: IO[bytes], partition: Partition, config: SlurmConfig, ctx: ReadContext
 ) -> Iterator[Any]:
-    """Batches of jobs and steps of a dump in any layout."""
+    """Return batches of jobs and steps of a dump in any layout."""
     layout = _layout_of(stream, partition.origin, config, ctx)
     if layout is None:
         ctx.note("the file is empty")
@@ -61,7 +61,7 @@ def read_dump(
 def _layout_of(
     stream: IO[bytes], origin: str, config: SlurmConfig, ctx: ReadContext
 ) -> Layout | None:
-    """The layout of a dump, whose stream is at its first byte afterwards; None for an empty one."""
+    """Find the layout, and set the stream back to its first byte; None for an empty dump."""
     head = stream.read(HEAD_BYTES)
     if not head.strip():
         return None
@@ -86,7 +86,7 @@ def _layout_of(
 
 
 def _note_doubts(convert: Context, config: SlurmConfig, ctx: ReadContext) -> None:
-    """Note what was assumed of the dump's values."""
+    """Note what the reader assumed about the values."""
     if convert.naive_times and config.timezone is None:
         ctx.note(
             "times carry no zone and were read as UTC; set slurm.timezone to the zone of the "
@@ -113,7 +113,7 @@ def assemble(
     *,
     delimiter: str = "|",
 ) -> Batches:
-    """Typed batches of jobs and steps; rejects and filtered rows go to ``ctx``."""
+    """Return typed batches of jobs and steps; report rejects and filtered rows to ``ctx``."""
     lost = LostJobs(ctx)
     for raw in blocks:
         ctx.read(len(raw.position))
@@ -138,7 +138,7 @@ def assemble(
 
 
 def _split(raw: RawRows) -> tuple[tuple[RawRows, pl.DataFrame], tuple[RawRows, pl.DataFrame]]:
-    """Rows of jobs and rows of steps, with their ids."""
+    """Separate rows of jobs from rows of steps, with their ids."""
     found = read_ids(*(raw.column(name) for name in ("JobID", "JobIDRaw") if name in raw.names))
     is_step = found["is_step"].to_numpy()
     jobs, steps = (
@@ -156,9 +156,9 @@ def _typed(
     ctx: ReadContext,
     delimiter: str,
 ) -> pa.Table:
-    """The rows of one record type; those that cannot be read are rejects.
+    """Convert rows to one record type; reject those that cannot be read.
 
-    ids: of the same rows.
+    ids: the parsed ids of the same rows.
     """
     columns = Columns(cls, raw, ids, convert)
     table = columns.table().append_column("position", pa.array(raw.position))

@@ -1,11 +1,11 @@
-"""Asking a cluster itself: ``sacct`` over slices of a time window.
+"""Asks a cluster itself: runs ``sacct`` for slices of a time window.
 
-``sacct -S a -E b`` lists jobs that were eligible before b and had not ended before a, and of
-their steps those that ran between a and b.  A job that runs across a boundary shows in two
-slices.  Each job counts in exactly one: the slice that it ended in, or the last slice where it had
-not ended when the window closes; and so does each step, by its own end.  Jobs that were cancelled
-before they became eligible show in no such list; one more call asks for cancelled jobs by their
-end and keeps these.  Held jobs that never became eligible are in no listing of sacct.
+``sacct -S a -E b`` lists jobs that were eligible before b and had not ended before a. Of their
+steps it lists those that ran between a and b. A job that runs across a boundary shows in two
+slices. Each job counts in one slice only: the one in which it ended, or the last one if it had not
+ended when the window closes. The same holds for each step, by its own end. Jobs that were cancelled
+before they became eligible show in no such list; one more call asks for cancelled jobs by their end
+and keeps these. Held jobs that never became eligible are in no listing of sacct.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .values.fields import FIELDS, FREE
 from .window import ORIGIN, Window
 
 DELIMITER: Final = "\x1f\x1e\x1f"
-"""A delimiter that no user can type at a prompt."""
+"""A delimiter that users cannot type at a prompt."""
 
 _SAID_BY_OTHERS: Final = frozenset(
     ["ElapsedRaw", "CPUTime", "TimelimitRaw", "PlannedCPU", "ResvCPU", "NCPUS", "ConsumedEnergy"]
@@ -40,18 +40,18 @@ WANTED: Final = sorted(
     (item.name for item in FIELDS if item.name not in _SAID_BY_OTHERS),
     key=lambda name: (name in FREE, name == "JobName"),
 )
-"""Wanted fields, as far as this version of sacct has them; free text last."""
+"""The requested fields, if this version of sacct has them; fields with free text come last."""
 
 
 def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> Iterator[Any]:
-    """Batches of one slice."""
+    """Return batches of one slice."""
     options = {name: datetime.fromisoformat(value) for name, value in partition.options.items()}
     window = Window(options["since"], options["until"], config.slice_days)
     stray = "start" not in options
     start, stop = options.get("start", window.since), options.get("stop", window.until)
     columns = _fields(config)
     layout = Layout(kind="text", columns=tuple(columns), delimiter=DELIMITER)
-    # sacct selects users; steps carry none, so they cannot be selected again here
+    # sacct selects users; steps have no user, so they cannot be selected here
     conditions = [one for one in conditions_of(config) if one.setting != "users"]
     selection = Selection(conditions, ORIGIN, place=Slice(window, start, stop, stray))
     command = [
@@ -72,7 +72,7 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
 
 
 def _environment() -> dict[str, str]:
-    """The environment of sacct: epoch times in, UTC out, no defaults of the user's."""
+    """Return the environment of sacct: times in seconds since 1970, no defaults of the user."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -82,7 +82,7 @@ def _environment() -> dict[str, str]:
 
 
 def _fields(config: SlurmConfig) -> list[str]:
-    """The wanted fields that this sacct knows."""
+    """Return the wanted fields that this sacct has."""
     try:
         listed = subprocess.run(
             [config.sacct, "--helpformat"],
@@ -123,7 +123,7 @@ def _missing(program: str) -> SourceError:
 
 @contextmanager
 def _running(command: list[str], ctx: ReadContext) -> Iterator[IO[bytes]]:
-    """Runs sacct; gives its output as a stream, and raises SourceError at the end if it failed."""
+    """Run sacct and give its output as a stream; raises SourceError at the end if it failed."""
     messages = ctx.scratch / "sacct.err"
     with messages.open("wb") as errors:
         try:

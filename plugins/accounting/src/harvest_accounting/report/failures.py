@@ -154,7 +154,7 @@ def _patterns(runs: pl.DataFrame, names: Sequence[str]) -> Iterator[str]:
         if ended is None or known < _ENOUGH or most < _PATTERN * known:
             continue
         ran = ended / all_ended
-        # where one node ran nearly all, it also has most failures
+        # a node that ran nearly all runs also has most failures
         if ran < _PATTERN / 2:
             whose = ", ".join(f"{name} {row[name]}" for name in names if row[name] is not None)
             yield (

@@ -63,7 +63,7 @@ def usage_report(
     ends = _ends_and_waits(data, rows, keys)
 
     def notes() -> Notes:
-        # a run is among those that ran in each of several months
+        # a run counts in each month in which it ran
         several = {"month", "day"} & set(names)
         whole = data.view("usage", by="cluster", **present).collect() if several else groups
         return _notes(
@@ -146,7 +146,7 @@ def _resource_table(
     data: Jobs, resource: Resource, rows: pl.DataFrame, keys: list[Column]
 ) -> Table:
     name = resource.name
-    # the columns of all tables are explained below the first one
+    # the first table explains the columns of all
     docs = _RESOURCE_DOCS if name == "cpu" else {}
     labels = {"": "allocated", "used": "used", "wasted": "wasted", "unknown": "unknown"}
     if name == "timelimit":

@@ -1,7 +1,7 @@
-"""Rows of text: where each field is in the bytes that were read.
+"""Rows of text as places of fields in the bytes that were read.
 
-A field becomes a text of its own only when something needs it as text; numbers are read in place
-(see ``digits``).
+A field becomes a text of its own only if something needs it as text. Numbers are read in place (see
+``digits``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harvest_toolkit.spans import Spans, spans
 
 
 def series(column: Any) -> pl.Series:
-    """An Arrow column as polars sees it, without copying text."""
+    """Return an Arrow column as a polars series, without copying text."""
     return cast("pl.Series", pl.from_arrow(column))
 
 
@@ -34,17 +34,17 @@ class Column:
 
     @property
     def text(self) -> Any:
-        """The texts; empty ones are empty, none is null."""
+        """The texts; an empty field is an empty text, never null."""
         return self._text
 
     @cached_property
     def spans(self) -> Spans:
-        """Where the texts are."""
+        """The places of the texts in the bytes."""
         return spans(self.text)
 
     @cached_property
     def full(self) -> Any:
-        """Which texts are not empty, as a mask."""
+        """A mask of the texts that are not empty."""
         return self.spans.length > 0
 
     @cached_property
@@ -53,27 +53,28 @@ class Column:
         return not self.full.any()
 
     def some(self, index: Any) -> Any:
-        """The texts of some rows."""
+        """Return the texts of some rows."""
         return self.text.take(pa.array(index))
 
     def same(self, other: Column) -> bool:
-        """Whether another column of the same rows has the same values."""
+        """Return whether another column of the same rows has the same values."""
         lengths = np.array_equal(self.spans.length, other.spans.length)
         return lengths and bool(self.text.equals(other.text))
 
     def left(self, good: Any) -> Any | None:
-        """Which texts are not empty and were not read; None where there are none."""
+        """Return a mask of the texts that are neither empty nor read yet; None without any."""
         left = self.full & ~good
         return left if left.any() else None
 
 
 @attrs.define
 class GridRows:
-    """Rows with their fields in one buffer.
+    """Rows whose fields are in one buffer.
 
-    data: bytes, with room at both ends.  marks: per column, where the field of each row begins
-    and ends, in turns, growing; the last mark is the end of the buffer.
-    rows: which rows of the marks these rows are.
+    data: the bytes, with room at both ends.
+    marks: per column, the begin and end of each row's field, in turns, in ascending order; the last
+        mark is the end of the buffer.
+    rows: the rows of the marks that belong to these rows.
     """
 
     names: Sequence[str]
@@ -83,11 +84,11 @@ class GridRows:
     position: Any
 
     def column(self, name: str) -> Column:
-        """One field of all rows."""
+        """Return one field of all rows."""
         return _GridColumn(self.data, self.marks[list(self.names).index(name)], self.rows)
 
     def with_records(self, records: Sequence[tuple[int, Sequence[str]]]) -> BatchRows:
-        """These rows and others, each given by its position and its fields."""
+        """Append rows, each given by its position and its fields."""
         fields = zip(*(fields for _, fields in records), strict=True)
         columns = [
             pa.concat_arrays([self.column(name).text, pa.array(texts, pa.string())])
@@ -98,12 +99,12 @@ class GridRows:
         return BatchRows(self.names, batch, position)
 
     def pick(self, index: Any) -> GridRows:
-        """Some of the rows, by their indices."""
+        """Return some rows by index."""
         return attrs.evolve(self, rows=self.rows[index], position=self.position[index])
 
 
 class _GridColumn(Column):
-    """One field of rows with their fields in one buffer."""
+    """One field of rows whose fields are in one buffer."""
 
     def __init__(self, data: Any, marks: Any, rows: Any):
         self._data, self._marks, self._rows = data, marks, rows
@@ -119,7 +120,7 @@ class _GridColumn(Column):
         return Spans(self._data, start.astype(np.int64), end.astype(np.int64))
 
     def some(self, index: Any) -> Any:
-        # texts and what lies between them share the buffer; every second one is wanted
+        # the buffer has texts and what is between them, in turns; only the texts are needed
         both = pa.Array.from_buffers(
             pa.string(),
             len(self._marks) - 1,
@@ -137,17 +138,18 @@ class BatchRows:
     position: Any
 
     def column(self, name: str) -> Column:
-        """One field of all rows."""
+        """Return one field of all rows."""
         return Column(self.batch.column(list(self.names).index(name)))
 
     def pick(self, index: Any) -> BatchRows:
-        """Some of the rows, by their indices."""
+        """Return some rows by index."""
         taken = self.batch.take(pa.array(index))
         return BatchRows(self.names, taken, self.position[index])
 
 
 RawRows: TypeAlias = GridRows | BatchRows
-"""Some rows of a dump, in their order.
+"""Rows of a dump, in order.
 
-names: sacct's fields (repeated ones numbered).  position: of each row in the input, from 1.
+names: sacct's fields; repeated ones are numbered. position: the place of each row in the input,
+    from 1.
 """

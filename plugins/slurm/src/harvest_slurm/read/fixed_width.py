@@ -1,7 +1,7 @@
-"""Reading fixed-width output: every column as wide as the dashes below its name.
+"""Reads output with fixed widths: each column is as wide as the dashes below its name.
 
-sacct pads by bytes, not by characters.  A line break inside a name makes two lines that are
-together as long as one; values longer than their column are cut, with a ``+`` at the end.
+sacct pads by bytes, not by characters. A line break in a name makes two lines that are together as
+long as one. Values that are longer than their column are cut and end in ``+``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .text import BLOCK_BYTES
 def read_fixed(
     stream: IO[bytes], layout: Layout, ctx: ReadContext, *, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[RawRows]:
-    """Rows of a dump of kind ``fixed``; reports to ``ctx`` like ``read_text``."""
+    """Return rows of a dump of kind ``fixed``; report to ``ctx`` like ``read_text``."""
     said = Said(layout, ctx)
     said.skip(stream)
     reader = _Fixed(layout, ctx, said)
@@ -46,7 +46,7 @@ def read_fixed(
             yield rows
         number += done
         if len(carry) > LONGEST:
-            for index, line in enumerate(lines[done:]):  # it cannot go on in a line of that length
+            for index, line in enumerate(lines[done:]):  # no record continues in such a line
                 ctx.read(1)
                 ctx.reject(line, "the line after it is too long", position=number + index)
             number += len(lines) - done
@@ -72,7 +72,7 @@ class _Fixed:
     def rows(
         self, lines: Sequence[bytes], number: int, *, at_end: bool
     ) -> tuple[RawRows | None, int]:
-        """Rows of some lines, and how many lines are done with."""
+        """Return the rows of some lines, and how many lines are done."""
         records: dict[int, bytes] = {}
         index = 0
         while index < len(lines):
@@ -90,9 +90,9 @@ class _Fixed:
         records: dict[int, bytes],
         at_end: bool,
     ) -> int:
-        """Deal with what a line begins; how many lines that took, 0 to wait for more.
+        """Read the record that begins in a line; return its number of lines, 0 to wait for more.
 
-        records: the bytes of each by the number of its first line.
+        records: number of the first line -> bytes of the record.
         """
         line, position = lines[index], number + index
         short, stripped = self.length - len(line), self.layout.stripped
@@ -103,7 +103,7 @@ class _Fixed:
             self.ctx.read(1)
             self.ctx.folded(1, "repeated header")
             return 1
-        # editors take the last blank away from a last line
+        # editors remove the last blank of a last line
         if short == 0 or (short == 1 and not stripped):
             records[position] = line.ljust(self.length)
             return 1

@@ -1,7 +1,7 @@
-"""Reading delimited text in blocks: where each row's fields lie, and what is odd set right.
+"""Reads delimited text in blocks: finds the fields of each row, and repairs odd lines.
 
-The delimiters of a block of some megabytes are found together; a line with the right number
-and a job id in its place is a row.  All other lines go to ``rejoin``.
+The delimiters of a block of some megabytes are found together. A line with the right number of
+delimiters and a job id in its place is a row. All other lines go to ``rejoin``.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ BLOCK_BYTES: Final = 8 * 1024 * 1024
 def read_text(
     stream: IO[bytes], layout: Layout, ctx: ReadContext, *, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[RawRows]:
-    """Rows of a dump of kind ``text`` or ``csv``.
+    """Return rows of a dump of kind ``text`` or ``csv``.
 
-    stream: at the first byte of the dump.  Reports rejects, folds and their units to ``ctx``; the
-    rows given are the caller's to count.
+    stream: at the first byte of the dump. Reports rejects, folds and their units to ``ctx``; the
+        caller counts the returned rows.
     """
     said = Said(layout, ctx)
     said.skip(stream)
@@ -41,7 +41,7 @@ def read_text(
     carry = b""
     line = layout.skip + 1
     while True:
-        # a growing carry is searched again only when as much has been added
+        # search a growing carry again only after as much was added
         data, size = _block(stream, carry, max(block_bytes, len(carry)))
         stop = PAD + len(carry) + size
         if not size and carry and not carry.endswith(reader.line_end):
@@ -75,7 +75,7 @@ def read_text(
 
 
 def _block(stream: IO[bytes], carry: bytes, size: int) -> tuple[Any, int]:
-    """Bytes with ``carry`` and up to ``size`` more, room around them, and how many more."""
+    """Return ``carry`` and up to ``size`` bytes more, with room around, and how many more."""
     begin = PAD + len(carry)
     data = np.empty(begin + size + PAD + 1, np.uint8)
     data[:begin] = np.frombuffer(bytes(PAD) + carry, np.uint8)
@@ -89,7 +89,7 @@ class _Lines(Sequence[bytes]):
     """A block of whole lines.
 
     data: its bytes, from ``PAD`` to ``end``, with room at both ends.
-    first, last: where each line begins and ends.
+    first, last: the begin and end of each line.
     """
 
     data: Any
@@ -116,9 +116,9 @@ def _lines_of(data: Any, end: int, *, crlf: bool) -> _Lines:
 
 
 class _LineReader:
-    """Text of which every record is a line, mostly.
+    """Reads text in which most records are one line.
 
-    line_end: what is missing when the last line of the input does not end so.
+    line_end: is added if the last line of the input does not end with it.
     """
 
     line_end: Final = b"\n"
@@ -133,7 +133,7 @@ class _LineReader:
         self.id_name = "JobID" if "JobID" in self.names else "JobIDRaw"
 
     def cut(self, data: Any, stop: int) -> int:
-        """Where whole lines to read now end, if more follows behind ``stop``."""
+        """Return the end of the whole lines to read now, if more follows behind ``stop``."""
         end = _after_last(data, b"\n", stop)
         if self.joiner.last_free:
             # the last field may go on in lines without a delimiter
@@ -141,11 +141,11 @@ class _LineReader:
         return end
 
     def cut_anywhere(self, data: Any, stop: int) -> int:
-        """Where whole lines end; for a record that goes on for longer than any does."""
+        """Return the end of the whole lines, for a record that is longer than any allowed one."""
         return _after_last(data, b"\n", stop)
 
     def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
-        """Rows of a block, how many of its lines are done with, and the rest of it."""
+        """Return the rows of a block, how many of its lines are done, and the rest of it."""
         block, rows, places = self._fields(data, end)
         like = is_id(rows.column(self.id_name)).copy()
         bad = _undecodable(block)
@@ -159,7 +159,7 @@ class _LineReader:
         return self._join(block, rows, places, np.flatnonzero(like), line, at_end)
 
     def _fields(self, data: Any, end: int) -> tuple[_Lines, GridRows, Any]:
-        """The block; its lines with all fields as rows, and which lines these are."""
+        """Return the lines of a block, those with all fields as rows, and the lines of these."""
         block = _lines_of(data, end, crlf=self.layout.crlf)
         due, size = len(self.names), len(self.mark)
         inner = due - 1 + self.layout.trailing
@@ -175,7 +175,7 @@ class _LineReader:
             good &= ends == block.last
         first, last = block.first[good], block.last[good]
         chosen = marks if good.all() else marks[np.repeat(good, counts)] if len(marks) else marks
-        # one line per column, so that each column's marks lie together
+        # one row per column, so that the marks of a column are adjacent
         grid = np.ascontiguousarray(chosen.astype(np.int32).reshape(len(first), inner).T)
         made = np.empty((due, 2 * len(first) + 1), np.int32)
         made[0, 0:-1:2] = first
@@ -190,9 +190,9 @@ class _LineReader:
     def _join(
         self, block: _Lines, grid: GridRows, places: Any, rows: Any, line: int, at_end: bool
     ) -> tuple[RawRows, int, bytes]:
-        """Set odd lines right, and give their records their place among the others.
+        """Repair odd lines, and put their records at their place among the others.
 
-        places: line of each row of the grid.  rows: those rows that are good.
+        places: the line of each row of the grid. rows: the good rows.
         """
         odd = np.ones(len(block), bool)
         odd[places[rows]] = False
@@ -228,7 +228,7 @@ class _LineReader:
         return attrs.evolve(raw, position=number[raw.position] + line), taken, rest
 
     def _messages(self, block: _Lines, odd: Any) -> dict[int, bytes]:
-        """Odd lines that are messages of Slurm, and no records that begin with a name."""
+        """Return odd lines that are messages of Slurm, and not records that begin with a name."""
         filled = np.flatnonzero(odd & (block.last > block.first)).tolist()
         due = len(self.names) - 1
         return {
@@ -238,10 +238,10 @@ class _LineReader:
         }
 
     def _gaps(self, block: _Lines, odd: Any) -> Any:
-        """Which empty lines are part of no record, in order.
+        """Return the empty lines that are part of no record, in order.
 
         They follow a whole record whose last field cannot go on, or more empty lines than a record
-        has lines.
+        may have.
         """
         empty = block.first == block.last
         if not empty.any():
@@ -262,7 +262,7 @@ class _LineReader:
 
 
 def _after_last(data: Any, mark: bytes, end: int) -> int:
-    """The place behind the last such mark before ``end``; ``PAD`` where there is none."""
+    """Return the place behind the last such mark before ``end``; ``PAD`` without any."""
     size = 65_536
     while end > PAD:
         begin = max(PAD, end - size)
@@ -276,7 +276,7 @@ def _after_last(data: Any, mark: bytes, end: int) -> int:
 
 
 def _find(data: Any, mark: bytes) -> Any:
-    """Every place of a delimiter."""
+    """Return every place of a delimiter."""
     found = data[: len(data) - len(mark) + 1] == mark[0]
     for shift in range(1, len(mark)):
         found &= data[shift : len(data) - len(mark) + 1 + shift] == mark[shift]
@@ -284,7 +284,7 @@ def _find(data: Any, mark: bytes) -> Any:
 
 
 def _undecodable(block: _Lines) -> list[int]:
-    """Which lines are not text; whoever joins lines decodes them one by one."""
+    """Return the lines that are not UTF-8; these are decoded one by one."""
     whole = block.data[PAD : block.end].tobytes()
     if whole.isascii() or not_utf8(whole) is None:
         return []

@@ -1,1 +1,1 @@
-"""Runs of jobs with what their steps used, from the records of sacct."""
+"""Runs of jobs with the resources of their steps, from the records of sacct."""

@@ -1,4 +1,4 @@
-"""The frame of Slurm's job runs: what ``slurm.jobs`` and all other views are made of."""
+"""The frame of Slurm's job runs: the rows of ``slurm.jobs``, and the source of all other views."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .steps import Rows, steps_of_runs
 
 
 def _used(steps: str, own: str) -> pl.Expr:
-    """CPU time of a run that has ended: that of its steps, else of its own row.
+    """Return the CPU time of an ended run: that of its steps, else of its own row.
 
     0 means not gathered (jobacct_gather/none, -X), because every process uses some CPU time.
     """
@@ -21,13 +21,13 @@ def _used(steps: str, own: str) -> pl.Expr:
 
 
 def _measured(used: str | pl.Expr) -> pl.Expr:
-    """What a run used: unknown until it and all of its steps have ended."""
+    """Return what a run used: unknown until it and all of its steps have ended."""
     whole = pl.col("ended") & pl.col("steps_ended").fill_null(value=True)
     return pl.when(whole).then(used)
 
 
 def jobs(data: Rows) -> pl.LazyFrame:
-    """One row per job and run: ``restart`` numbers the runs of a requeued job from 0.
+    """Return one row per job and run: ``restart`` numbers the runs of a requeued job from 0.
 
     ``cpu_s`` is the sum over steps, else that of the job's own row.
     ``cpu_time_s`` is allocated: elapsed time × CPUs, or sacct's CPUTime.
@@ -37,7 +37,7 @@ def jobs(data: Rows) -> pl.LazyFrame:
     runs = once(data["slurm.job"]).with_columns(owner("submit_time", "position"))
     rolled = runs.join(steps_of_runs(data), on=OWNER, how="left", nulls_equal=True)
     tres = {"alloc_mem_bytes": amount("alloc_tres", "mem"), "alloc_gpus": gpus()}
-    # before a job starts, NNodes is its request
+    # before a job starts, NNodes is the request
     started = pl.col("start_time").is_not_null() | (pl.col("elapsed_s") > 0)
     alloc_nodes = pl.coalesce(
         "alloc_nodes", amount("alloc_tres", "node"), pl.when(started).then("nodes")
@@ -67,7 +67,7 @@ def jobs(data: Rows) -> pl.LazyFrame:
 
 
 def _memory(cpus: str, nodes: pl.Expr) -> pl.Expr:
-    """Memory requested, for a number of CPUs or nodes."""
+    """Return the memory requested for a number of CPUs or nodes."""
     per, each = pl.col("req_mem_per"), pl.col("req_mem_bytes")
     return (
         pl.when(per == "cpu")

@@ -1,4 +1,4 @@
-"""What the steps of runs used, and which of them failed first."""
+"""Resources that the steps of runs used, and the step of each run that failed first."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Rows: TypeAlias = "DatasetReader | Mapping[str, pl.LazyFrame]"
 _WHEN_ENDED = (
     "total_cpu_s", "user_cpu_s", "system_cpu_s", "used_mem", "gpu_util", "gpu_mem",
 )  # fmt: skip
-"""What the accounting records when a step ends."""
+"""Values that the accounting records when a step ends."""
 
 
 def steps_once(data: Rows) -> pl.LazyFrame:
-    """Steps that belong to a run, each once, with the columns of OWNER.
+    """Return the steps that belong to a run, each once, with the columns of OWNER.
 
-    ``used_mem`` is what all its tasks used; ``estimated``: it is the memory of the largest task
-    times the number of tasks.  The use of a step is null until it ends.
+    ``used_mem`` is the memory of all tasks; ``estimated``: it is that of the largest task times the
+    number of tasks. The use of a step is null until it ends.
     """
     tot = "usage_in_tot"
     single = pl.col("step_id").is_in(["batch", "extern", "interactive"])
@@ -55,9 +55,8 @@ def steps_once(data: Rows) -> pl.LazyFrame:
 
 
 def steps_of_runs(data: Rows) -> pl.LazyFrame:
-    """What the steps of each run of a job used."""
-    # memory that was never sampled is unknown, and the zero of an extern step does not measure the
-    # job
+    """Sum up what the steps of each run of a job used."""
+    # memory is unknown if never sampled; the 0 of an extern step does not measure the job
     return (
         steps_once(data)
         .group_by(OWNER)
@@ -70,7 +69,7 @@ def steps_of_runs(data: Rows) -> pl.LazyFrame:
             steps_user_cpu_s=complete_sum("user_cpu_s"),
             steps_system_cpu_s=complete_sum("system_cpu_s"),
             max_rss_bytes=pl.col("max_rss_bytes").max(),
-            # the maximum is unknown where a sampled step has an unknown number of tasks
+            # the maximum is unknown if a sampled step has an unknown number of tasks
             mem_used_bytes=pl.when(
                 (pl.col("used_mem").is_not_null() | pl.col("max_rss_bytes").is_null()).all()
                 & (pl.col("used_mem").max() > 0)
@@ -84,9 +83,9 @@ def steps_of_runs(data: Rows) -> pl.LazyFrame:
 
 
 def failed_first(data: Rows) -> pl.LazyFrame:
-    """The step of each run that failed first, with its code, signal and nodes.
+    """Return the first failed step of each run, with its code, signal and nodes.
 
-    The batch script repeats the failure of a step within it, so it comes last; the external step,
+    The batch script repeats the failure of a step within it, so it comes last. The external step,
     Slurm's own, repeats the state of the run.
     """
     steps = steps_once(data).filter(pl.col("step_id") != "extern")
