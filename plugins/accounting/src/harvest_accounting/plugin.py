@@ -1,7 +1,7 @@
 """What this distribution adds: views and reports on the jobs of all schedulers together.
 
 The plugin of each scheduler has its own, with rules. What is much differs between machines, so a
-rule checks the jobs of one scheduler. Thus no job is in two findings.
+rule checks the jobs of one scheduler, and no job is in two findings.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def job_table(raw: pa.Table) -> pa.Table:
 
 
 def _none_for_zero(name: str) -> pl.Expr:
-    """Set a time of 0 to null: PBS writes 0 for a time that is not known yet."""
+    """Set a time of 0 to null: PBS writes 0 before it knows a time."""
     return pl.when(pl.col(name).dt.epoch("us") > 0).then(pl.col(name)).alias(name)
 
 
