@@ -21,7 +21,6 @@ from harvest_toolkit.yaml_stream import YamlStream
 from .config import SlurmConfig
 from .read.columns import RawRows
 from .read.csvtext import settle
-from .read.fixed_width import read_fixed
 from .read.form import HEAD_BYTES, Layout
 from .read.json_dump import read_json
 from .read.layout import delimiter_of, find_layout
@@ -52,8 +51,7 @@ def read_dump(
         return
     zone = ZoneInfo(config.timezone or "UTC")
     convert = Context(zone, cut=layout.kind == "fixed", cluster=config.cluster)
-    read = read_fixed if layout.kind == "fixed" else read_text
-    blocks = read(stream, layout, ctx)
+    blocks = read_text(stream, layout, ctx)
     yield from assemble(blocks, selection, convert, ctx, delimiter=layout.delimiter)
     _note_doubts(convert, config, ctx)
 
@@ -168,7 +166,7 @@ def _typed(
     for index in pc.indices_nonzero(bad).to_pylist():
         row = raw.pick(np.array([index]))
         name, field, reasons = next(error for error in columns.errors if error[2][index].is_valid)
-        text = field.some(np.array([index]))[0].as_py()
+        text = field.text[index].as_py()
         ctx.reject(
             delimiter.join(row.column(name).text[0].as_py() for name in raw.names),
             f"{name}: {text!r}: {reasons[index].as_py()}",

@@ -20,7 +20,7 @@ import pyarrow.csv as pacsv
 from harvest import ReadContext
 from harvest_toolkit.spans import PAD
 
-from .columns import BatchRows, RawRows
+from .columns import Column, RawRows
 from .form import LONGEST, Layout
 from .rejoin import Joiner
 from .said import Said, kind_of
@@ -156,7 +156,7 @@ class CsvReader:
             self.ctx.read(1)
             reason = f"{fields} fields instead of {due}"
             self.ctx.reject(text, reason, position=position)
-        rows = BatchRows(self.layout.columns, batch, places + line)
+        rows = RawRows(self.layout.columns, [*map(Column, batch.columns)], places + line)
         return rows, count + len(damaged), rest
 
     def _mend(self, block: bytes, line: int, at_end: bool) -> tuple[bytes, list[int], bytes]:

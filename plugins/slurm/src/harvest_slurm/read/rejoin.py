@@ -16,6 +16,7 @@ from typing import Final
 import attrs
 
 from harvest.toolkit.texts import excerpt
+from harvest_toolkit.spans import Spans
 
 from ..values.fields import BY_NAME, FREE, canonical
 from ..values.ids import why_no_id
@@ -110,7 +111,7 @@ class Joiner:
         self.is_id = [column in ("JobID", "JobIDRaw") for column in layout.columns]
         self.last_free = free[-1] and not layout.trailing
 
-    def join(self, lines: Sequence[bytes], odd: Sequence[int], *, at_end: bool) -> Joined:
+    def join(self, lines: Spans, odd: Sequence[int], *, at_end: bool) -> Joined:
         """Join the lines at the indices ``odd`` of ``lines``, in ascending order.
 
         at_end: no line follows the last one.
@@ -130,7 +131,7 @@ class Joiner:
         return done
 
     def _one(
-        self, lines: Sequence[bytes], first: int, odd: set[int], done: Joined, at_end: bool
+        self, lines: Spans, first: int, odd: set[int], done: Joined, at_end: bool
     ) -> int | None:
         """Read the record that begins at line ``first``; return the index of the line after it.
 
@@ -138,7 +139,7 @@ class Joiner:
         """
         if self._holds_no_begin(lines, first, odd, done, at_end):
             return first + 1
-        text = _decoded(lines[first])
+        text = _decoded(lines.raw(first))
         last = first
         complaint = ""
         absorbed: set[int] = set()
@@ -156,12 +157,12 @@ class Joiner:
             following = last + 1
             if following - first >= LINES:
                 break
-            if following == len(lines):
+            if following == len(lines.start):
                 # a block never ends between a record and the rest of its last field
                 if not at_end and not (self.last_free and self.mark not in text):
                     return None
                 break
-            more = lines[following]
+            more = lines.raw(following)
             if len(more) > LONGEST or not self._continues(text, more, following in odd):
                 break
             text = f"{text}\n{_decoded(more)}"
@@ -169,15 +170,15 @@ class Joiner:
                 absorbed.add(following)
             last = following
         if not self._append(lines, first, odd, done):
-            cut_off = at_end and last == first and first + 1 == len(lines)
-            self._give_up(lines[first], first, done, complaint, cut_off=cut_off)
+            cut_off = at_end and last == first and first + 1 == len(lines.start)
+            self._give_up(lines.raw(first), first, done, complaint, cut_off=cut_off)
         return first + 1
 
     def _holds_no_begin(
-        self, lines: Sequence[bytes], first: int, odd: set[int], done: Joined, at_end: bool
+        self, lines: Spans, first: int, odd: set[int], done: Joined, at_end: bool
     ) -> bool:
         """Return whether a line begins no record; if so, account for the line."""
-        line = lines[first]
+        line = lines.raw(first)
         if self.layout.header is not None and line == self.layout.header:
             done.headers += 1
         elif len(line) > LONGEST:
@@ -222,18 +223,18 @@ class Joiner:
                 found.append(f"{column}: {excerpt(piece)!r}: {why}")
         return "; ".join(found)
 
-    def _is_gap(self, lines: Sequence[bytes], index: int, done: Joined, at_end: bool) -> bool:
+    def _is_gap(self, lines: Spans, index: int, done: Joined, at_end: bool) -> bool:
         """Return whether an empty line separates records, and is not part of a field."""
         if not (self.last_free or self.first_free):
             return True
         if self.layout.header is None:
             return False
         if done.filled <= index:
-            ahead = range(index + 1, len(lines))
-            done.filled = next((i for i in ahead if lines[i].strip()), len(lines))
-        if done.filled == len(lines):
+            ahead = range(index + 1, len(lines.start))
+            done.filled = next((i for i in ahead if lines.raw(i).strip()), len(lines.start))
+        if done.filled == len(lines.start):
             return at_end
-        return lines[done.filled] == self.layout.header
+        return lines.raw(done.filled) == self.layout.header
 
     def _inside_first(self, text: str) -> bool:
         """Return whether a record that begins like this is still inside its first, free field."""
@@ -260,11 +261,11 @@ class Joiner:
         alone = self._count(text) >= self.due and self._divide(text)[0] is not None
         return inside_first or not alone
 
-    def _append(self, lines: Sequence[bytes], index: int, odd: set[int], done: Joined) -> bool:
+    def _append(self, lines: Spans, index: int, odd: set[int], done: Joined) -> bool:
         """Append a line to the last field of the record before it, if that field may go on."""
-        if not self.last_free or index == 0 or self.mark in _decoded(lines[index]):
+        if not self.last_free or index == 0 or self.mark in _decoded(lines.raw(index)):
             return False
-        more = _decoded(lines[index])
+        more = _decoded(lines.raw(index))
         if done.records and done.end == index:
             if index - done.records[-1][0] >= LINES:
                 return False
@@ -273,7 +274,7 @@ class Joiner:
             return True
         if index - 1 in odd:
             return False
-        start = _decoded(lines[index - 1]).split(self.mark)
+        start = _decoded(lines.raw(index - 1)).split(self.mark)
         if len(start) != self.due:
             return False
         start[-1] += f"\n{more}"

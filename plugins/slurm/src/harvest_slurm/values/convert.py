@@ -139,7 +139,7 @@ def _time(kind: Kind, column: Column, ctx: Context) -> Converted:
 
 def _other_times(column: Column, left: Any, moments: Array) -> Array:
     """Fill in times in seconds since 1970 and those with an offset from UTC."""
-    texts = Column(column.some(np.flatnonzero(left)))
+    texts = column.pick(np.flatnonzero(left))
     width = texts.spans.length
     seconds, whole = digits.whole(texts.spans)
     found = arrow(seconds * 1_000_000, whole & (width < 12), TIMESTAMP)
@@ -232,7 +232,7 @@ def _finish(
     """
     if left is None or not left.any():
         return Converted(fast)
-    texts = column.text if left.all() else column.some(np.flatnonzero(left))
+    texts = column.text if left.all() else column.pick(np.flatnonzero(left)).text
     encoded = texts.dictionary_encode()
     nothing = (None,) * len(fast)
     distinct = encoded.dictionary.to_pylist()
