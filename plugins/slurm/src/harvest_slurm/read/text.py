@@ -146,9 +146,9 @@ class _LineReader:
         lines = np.flatnonzero(good)
         chosen = marks if good.all() else marks[np.repeat(good, counts)]
         # one row per column, so that the marks of a column are adjacent
-        grid = np.ascontiguousarray(chosen.reshape(len(lines), inner).T)
-        starts = [block.start[lines], *(grid[: due - 1] + size)]
-        ends = grid if self.layout.trailing else [*grid, block.end[lines]]
+        grid = np.ascontiguousarray(chosen.astype(np.int32).reshape(len(lines), inner).T)
+        starts = [block.start[lines].astype(np.int32), *(grid[: due - 1] + np.int32(size))]
+        ends = grid if self.layout.trailing else [*grid, block.end[lines].astype(np.int32)]
         pairs = zip(starts, ends, strict=True)
         columns = [Column(spans=Spans(block.data, *pair)) for pair in pairs]
         return RawRows(self.names, columns, lines)
