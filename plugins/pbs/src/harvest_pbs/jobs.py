@@ -60,7 +60,6 @@ def _span(start: str, end: str) -> pl.Expr:
 
 
 def _resources(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add columns of requested and allocated resources."""
     asked = {
         name: requested(frame[name]).select(pl.all().name.prefix(f"{name}_"))
         for name in ("select", "node_spec")

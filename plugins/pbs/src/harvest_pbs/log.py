@@ -133,7 +133,6 @@ class LogReader:
         return pa.table(found)
 
     def _named(self, events: pa.Table) -> pa.Table:
-        """Add columns for the meaning of each letter."""
         code = events["code"]
         place = pc.index_in(code, pa.array(list(EVENTS)))
         events = events.append_column("event", pa.array(list(EVENTS.values())).take(place))

@@ -91,7 +91,6 @@ def read_qstat(
 
 
 def _pieces(stream: IO[bytes]) -> Iterator[Piece]:
-    """Return jobs and damaged text, in order."""
     buffer, job_id, between = b"", "", _FIRST
     at_end = False
     while not at_end:
@@ -193,7 +192,6 @@ def _text(value: Any) -> str:
 
 
 def _table(rows: list[dict[str, Any]], clock: LocalTimes) -> pa.Table:
-    """Convert rows of ``_row`` to a table of jobs."""
     for key, column in _TIMES.items():
         texts = [row["times"].get(key, "") for row in rows]
         # days below 10 are padded with a blank

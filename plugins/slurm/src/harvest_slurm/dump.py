@@ -84,7 +84,6 @@ def _layout_of(
 
 
 def _note_doubts(convert: Context, config: SlurmConfig, ctx: ReadContext) -> None:
-    """Note what the reader assumed about the values."""
     if convert.naive_times and config.timezone is None:
         ctx.note(
             "times carry no zone and were read as UTC; set slurm.timezone to the zone of the "
@@ -136,7 +135,6 @@ def assemble(
 
 
 def _split(raw: RawRows) -> tuple[tuple[RawRows, pl.DataFrame], tuple[RawRows, pl.DataFrame]]:
-    """Separate rows of jobs from rows of steps, with their ids."""
     found = read_ids(*(raw.column(name) for name in ("JobID", "JobIDRaw") if name in raw.names))
     is_step = found["is_step"].to_numpy()
     jobs, steps = (

@@ -82,7 +82,6 @@ def _environment() -> dict[str, str]:
 
 
 def _fields(config: SlurmConfig) -> list[str]:
-    """Return the wanted fields that this sacct has."""
     try:
         listed = subprocess.run(
             [config.sacct, "--helpformat"],

@@ -63,7 +63,6 @@ def failures(
 
 
 def _several(runs: pl.DataFrame, name: str) -> bool:
-    """Return whether failed runs have several values of a column; only then a table helps."""
     failed = runs.filter(pl.col("reason").is_not_null())
     return failed["node_list" if name == "node" else name].drop_nulls().n_unique() > 1
 

@@ -252,7 +252,6 @@ def _counts(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> 
 
 
 def _name_axes(axes: Any, names: list[str], label: str) -> None:
-    """Label the axes of horizontal bars."""
     name_bars(axes, names)
     axes.set_xlim(left=0)
     axes.set_xlabel(label)
@@ -275,6 +274,5 @@ def _longest(values: pl.Series) -> float:
 
 
 def _names(rows: pl.DataFrame, keys: list[str]) -> list[str]:
-    """Return the names of groups, short enough for an axis."""
     known = (filter(None, row) for row in rows.select(keys).iter_rows())
     return [shorten(" ".join(names) or "unknown", 24, "id") for names in known]

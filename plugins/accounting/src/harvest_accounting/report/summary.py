@@ -95,7 +95,6 @@ def summary(data: Jobs, by: Sequence[str] = (), top: int = 25, **choice: str | N
 
 
 def _most_first(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """Sort by month and day, then by CPU hours with the largest group first."""
     times = [name for name in names if name in ("month", "day")]
     order = [*times, "cpu_hours", "jobs", *(name for name in names if name not in times)]
     falling = [name in ("cpu_hours", "jobs") for name in order]

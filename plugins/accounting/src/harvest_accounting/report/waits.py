@@ -136,7 +136,6 @@ def _about_waits(data: Jobs, waits: pl.DataFrame, jobs: pl.DataFrame, zone: Zone
 
 
 def _left_out(jobs: pl.DataFrame) -> list[str]:
-    """Say why jobs have no wait."""
     started = pl.col("start_time").is_not_null()
     ran = (pl.col("elapsed_s") > 0).fill_null(value=False)
     idle = ((pl.col("elapsed_s") == 0) | (pl.col("state") == "pending")).fill_null(value=False)

@@ -163,7 +163,6 @@ def idle_arrays(
 
 
 def _who(row: dict[str, Any]) -> str:
-    """Return a user, with the account if known."""
     return f"{row['user']} ({row['account']})" if row["account"] else str(row["user"])
 
 

@@ -123,7 +123,6 @@ def _with_id(rows: pl.LazyFrame, wanted: str, *, whole: bool) -> pl.DataFrame:
 
 
 def _nearest(rows: pl.LazyFrame, parts: re.Match[str]) -> str:
-    """Name the ids nearest to an unknown one."""
     number = pl.col("job_id").str.extract(r"^(\d+)").cast(pl.Int64, strict=False)
     task = pl.coalesce("array_task_id", "het_offset").fill_null(0)
     there = int(parts[2] or parts[4] or 0)

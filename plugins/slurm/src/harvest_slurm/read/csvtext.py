@@ -20,6 +20,7 @@ import pyarrow.csv as pacsv
 from harvest import ReadContext
 from harvest_toolkit.spans import PAD
 
+from .blocks import BlockReader
 from .columns import Column, RawRows
 from .form import LONGEST, Layout
 from .rejoin import Joiner
@@ -95,30 +96,26 @@ def _holds_records(lines: Sequence[str], joiner: Joiner) -> bool:
     return False
 
 
-class CsvReader:
+class CsvReader(BlockReader):
     """Reads blocks of a dump of kind ``csv``."""
 
-    line_end: Final = b""
+    line_end = b""
 
     def __init__(self, layout: Layout, ctx: ReadContext, said: Said):
-        self.layout = layout
-        self.ctx = ctx
-        self.said = said
+        super().__init__(layout, ctx, said)
         mark = re.escape(layout.delimiter.encode())
         field = rb'(?:"[^"]*+(?:""[^"]*+)*+"|[^"\n%b]*+)' % mark
         self.record = re.compile(rb"%b(?:%b%b)*+(?:\r?\n|\Z)" % (field, mark, field))
         self.unclosed = re.compile(rb'(?:%b%b)*+"[^"]*+(?:""[^"]*+)*+\Z' % (field, mark))
 
     def cut(self, data: Any, stop: int) -> int:
-        """Return the end of the whole records to read now: a line end outside quotes."""
         return PAD + after_record(data[PAD:stop])
 
     def cut_anywhere(self, data: Any, stop: int) -> int:
-        """Return the begin: inside quotes nothing is a record."""
-        return PAD
+        return PAD  # inside quotes nothing is a record
 
     def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
-        """Return the rows of a block; positions count records, the header being the first."""
+        """Return the rows; positions count records, the header being the first."""
         block, rest = data[PAD:end].tobytes(), b""
         damaged: list[int] = []
         quotes = np.count_nonzero(data[PAD:end] == ord('"'))

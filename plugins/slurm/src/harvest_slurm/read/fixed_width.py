@@ -7,7 +7,7 @@ long as one. Values that are longer than their column are cut and end in ``+``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,32 +16,22 @@ import pyarrow.compute as pc
 from harvest import ReadContext
 from harvest_toolkit.spans import PAD
 
+from .blocks import BlockReader
 from .columns import Column, RawRows
-from .form import Layout, after_last
+from .form import Layout
 from .said import Said, kind_of
 
 
-class FixedReader:
+class FixedReader(BlockReader):
     """Reads blocks of a dump of kind ``fixed``."""
 
-    line_end: Final = b"\n"
-
     def __init__(self, layout: Layout, ctx: ReadContext, said: Said):
-        self.layout = layout
-        self.ctx = ctx
-        self.said = said
+        super().__init__(layout, ctx, said)
         dashes = b" ".join(b"-" * width for width in layout.widths)
         self.repeated = dashes, (layout.header or dashes).rstrip()
         self.length = sum(width + 1 for width in layout.widths) - layout.stripped
 
-    def cut(self, data: Any, stop: int) -> int:
-        """Return the end of the whole lines."""
-        return after_last(data, b"\n", stop)
-
-    cut_anywhere = cut
-
     def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
-        """Return the rows of a block, how many of its lines are done, and the rest of it."""
         lines = data[PAD:end].tobytes().removesuffix(b"\n").split(b"\n")
         if self.layout.crlf:
             lines = [each.removesuffix(b"\r") for each in lines]

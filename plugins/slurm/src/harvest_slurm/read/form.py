@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import IO, Any, Final, Literal
+from typing import IO, Final, Literal
 
 import attrs
 
 from harvest import ReadContext
 from harvest_toolkit.lines import RAW_BYTES, LongLine, skip_line
-from harvest_toolkit.spans import PAD
 
 from ..values.fields import is_field
 
@@ -77,17 +76,3 @@ def reject_line(stream: IO[bytes], begin: bytes, ctx: ReadContext, position: int
 def too_long(size: int) -> str:
     """Return the reason to reject a line of that many bytes."""
     return LongLine(b"", size, LONGEST).reason
-
-
-def after_last(data: Any, mark: bytes, end: int) -> int:
-    """Return the place behind the last such mark before ``end``; ``PAD`` without any."""
-    size = 65_536
-    while end > PAD:
-        begin = max(PAD, end - size)
-        found = data[begin:end].tobytes().rfind(mark)
-        if found >= 0:
-            return begin + found + len(mark)
-        if begin == PAD:
-            break
-        size *= 4
-    return PAD

@@ -68,7 +68,6 @@ def headless(
 
 
 def _require_fields(found: Layout, texts: Sequence[str], where: str, *, sure: bool) -> None:
-    """Raise SourceError if lines do not have as many fields as there are names."""
     few = not sure and found.fitting * 2 < len(texts) and _divided(texts)
     if (few or not found.fitting) and texts and len(found.columns) > 1:
         raise SourceError(

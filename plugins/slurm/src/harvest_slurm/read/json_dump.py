@@ -106,7 +106,6 @@ def _jobs(pieces: Iterable[Piece], ctx: ReadContext) -> Iterator[Piece]:
 
 
 def _sentence(raw: bytes) -> str:
-    """Return the words of an error or a warning of Slurm."""
     try:
         said = orjson.loads(raw)
     except ValueError:
@@ -121,7 +120,6 @@ def _sentence(raw: bytes) -> str:
 
 
 def _rows(item: bytes, cluster: str | None) -> list[dict[str, Any]] | Piece:
-    """Return the row of a job and the rows of its steps."""
     try:
         data = orjson.loads(item)
         job = job_row(data)

@@ -50,7 +50,6 @@ def _exit(data: Mapping[str, Any], keys: str, state: str | None) -> dict[str, An
 
 
 def _array(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns that identify the job."""
     raw = read(data, "job_id", number)
     if raw is None:
         raise ValueError("a job without a job_id")

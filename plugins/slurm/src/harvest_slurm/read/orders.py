@@ -171,7 +171,6 @@ def _fields(text: str, mark: str) -> list[str]:
 
 
 def _sliced(line: bytes, widths: Sequence[int]) -> list[str]:
-    """Return the fields of a line; none if there is text between them."""
     row, start = [], 0
     for width in widths:
         if line[start + width : start + width + 1].strip():

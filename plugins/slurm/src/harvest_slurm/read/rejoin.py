@@ -55,7 +55,6 @@ _NEVER_EMPTY: Final = frozenset(
 
 
 def _is_list(column: str) -> bool:
-    """Return whether sacct prints lists with commas in a column."""
     known = BY_NAME.get(canonical(column.partition("#")[0]))
     return known is not None and (known.kind in ("tres", "usage") or known.name == "NodeList")
 
@@ -212,7 +211,6 @@ class Joiner:
         done.rejects.append((index, line, reason))
 
     def _misfits(self, text: str) -> str:
-        """Name the fields of a line that sacct does not print in this form."""
         pieces = text.split(self.mark)[: self.due]
         found = []
         for column, shape, is_id, piece in zip(
@@ -262,7 +260,6 @@ class Joiner:
         return inside_first or not alone
 
     def _append(self, lines: Spans, index: int, odd: set[int], done: Joined) -> bool:
-        """Append a line to the last field of the record before it, if that field may go on."""
         if not self.last_free or index == 0 or self.mark in _decoded(lines.raw(index)):
             return False
         more = _decoded(lines.raw(index))
@@ -284,7 +281,6 @@ class Joiner:
         return True
 
     def _count(self, text: str) -> int:
-        """Count the fields of a text by its delimiters."""
         if self.layout.trailing:
             return text.count(self.mark)
         return text.count(self.mark) + 1

@@ -17,10 +17,11 @@ from harvest.toolkit.texts import not_utf8
 from harvest_toolkit.spans import PAD, Spans
 
 from ..values.ids import is_id
+from .blocks import BlockReader, after_last
 from .columns import Column, RawRows
 from .csvtext import CsvReader
 from .fixed_width import FixedReader
-from .form import LONGEST, Layout, after_last, reject_line
+from .form import LONGEST, Layout, reject_line
 from .rejoin import LINES, Joined, Joiner
 from .said import Said, kind_of
 
@@ -38,7 +39,7 @@ def read_text(
     said = Said(layout, ctx)
     said.skip(stream)
     read_as = {"csv": CsvReader, "fixed": FixedReader}.get(layout.kind, _LineReader)
-    reader: Any = read_as(layout, ctx, said)
+    reader: BlockReader = read_as(layout, ctx, said)
     carry = b""
     line = layout.skip + 1
     while True:
@@ -85,37 +86,24 @@ def _block(stream: IO[bytes], carry: bytes, size: int) -> tuple[Any, int]:
     return data, got
 
 
-class _LineReader:
-    """Reads text in which most records are one line.
-
-    line_end: is added if the last line of the input does not end with it.
-    """
-
-    line_end: Final = b"\n"
+class _LineReader(BlockReader):
+    """Reads text in which most records are one line."""
 
     def __init__(self, layout: Layout, ctx: ReadContext, said: Said):
-        self.layout = layout
-        self.ctx = ctx
-        self.said = said
+        super().__init__(layout, ctx, said)
         self.joiner = Joiner(layout)
         self.mark = layout.delimiter.encode()
         self.names = list(layout.columns)
         self.id_name = "JobID" if "JobID" in self.names else "JobIDRaw"
 
     def cut(self, data: Any, stop: int) -> int:
-        """Return the end of the whole lines to read now, if more follows behind ``stop``."""
-        end = after_last(data, b"\n", stop)
+        end = super().cut(data, stop)
         if self.joiner.last_free:
             # the last field may go on in lines without a delimiter
             end = after_last(data, b"\n", after_last(data, self.mark, end) - len(self.mark))
         return end
 
-    def cut_anywhere(self, data: Any, stop: int) -> int:
-        """Return the end of the whole lines, for a record that is longer than any allowed one."""
-        return after_last(data, b"\n", stop)
-
     def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
-        """Return the rows of a block, how many of its lines are done, and the rest of it."""
         last = np.flatnonzero(data[:end] == ord("\n"))
         first = np.append(PAD, last[:-1] + 1)
         if self.layout.crlf:
@@ -224,7 +212,6 @@ class _LineReader:
 
 
 def _find(data: Any, mark: bytes) -> Any:
-    """Return every place of a delimiter."""
     found = data[: len(data) - len(mark) + 1] == mark[0]
     for shift in range(1, len(mark)):
         found &= data[shift : len(data) - len(mark) + 1 + shift] == mark[shift]

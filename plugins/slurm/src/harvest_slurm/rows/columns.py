@@ -59,7 +59,6 @@ class Columns:
         return pa.table(self.ready | extra)
 
     def _add(self, name: str, column: str | None, kind: str, field: Column) -> None:
-        """Read the field ``name`` into a column, or into extra if it has none."""
         if field.blank:
             if column in self.kinds and column not in self.ready:
                 self.ready[column] = pa.nulls(self.rows, self.kinds[column])
@@ -113,7 +112,6 @@ class Columns:
         return first.is_null() if first.null_count else None
 
     def _fill(self, column: str, values: Any) -> None:
-        """Fill the empty rows of a column."""
         first, values = self.ready.get(column), values.cast(self.kinds[column])
         self.ready[column] = values if first is None else pc.coalesce(first, values)
 
@@ -175,7 +173,6 @@ class Columns:
             self.extra[name] = text
 
     def _extra_map(self) -> pa.MapArray:
-        """Return the column ``extra``; null for a row without any."""
         texts = list(self.extra.values())
         kept = (pc.fill_null(pc.not_equal(text, ""), False) for text in texts)
         has = np.stack([mask.to_numpy(zero_copy_only=False) for mask in kept])

@@ -124,7 +124,6 @@ def decided(
 
 
 def _seconds(ready: Mapping[str, Any], name: str) -> Any:
-    """A column of seconds, NaN where it has none."""
     column = ready.get(name)
     if column is None:
         return np.full(len(next(iter(ready.values()))), np.nan)

@@ -67,7 +67,6 @@ def jobs(data: Rows) -> pl.LazyFrame:
 
 
 def _memory(cpus: str, nodes: pl.Expr) -> pl.Expr:
-    """Return the memory requested for a number of CPUs or nodes."""
     per, each = pl.col("req_mem_per"), pl.col("req_mem_bytes")
     return (
         pl.when(per == "cpu")

@@ -88,7 +88,6 @@ def _text(kind: Kind, column: Column, ctx: Context) -> Converted:
 
 
 def _values(kind: Kind, column: Column, ctx: Context) -> Converted:
-    """Convert numbers or words, each text by itself."""
     if kind.fast is None:  # few distinct texts
         empty = {name: pa.nulls(len(column), type_) for name, type_ in kind.types.items()}
         return _finish(column, empty, kind.slow, column.full, cut=ctx.cut)
@@ -252,7 +251,6 @@ def _finish(
 
 
 def _filled(base: Array, left: Any, found: Array, index: Array) -> Array:
-    """Fill the rows ``left`` of the column ``base`` with the values of ``found`` at ``index``."""
     if len(index) == len(base):
         return found.take(index)
     todo = pa.array(left)

@@ -66,7 +66,6 @@ def clock(text: Spans) -> tuple[Floats, Flags]:
 
 
 def _thousandths(data: Any, end: Ints) -> tuple[Floats, Flags]:
-    """Read ``MM:SS.mmm`` that ends at the given places as seconds."""
     mins, good = unsigned(data, end - 9, end - 7)
     secs, good_seconds = unsigned(data, end - 6, end - 4)
     rest, good_rest = unsigned(data, end - 3, end)

@@ -65,7 +65,6 @@ def _of(*names: str) -> tuple[Column, ...]:
 
 
 def _others(*shown: str) -> tuple[Column, ...]:
-    """Return the columns of all resources except those shown."""
     return tuple(column for name, column in _RESOURCES.items() if name not in shown)
 
 
