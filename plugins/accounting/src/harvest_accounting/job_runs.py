@@ -8,6 +8,7 @@ record type, adds its jobs to ``jobs.usage`` and the other views over all schedu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
@@ -125,16 +126,11 @@ class Whose:
 
     def call(self, function: str) -> Callable[..., Any]:
         """Return a function of this package, ``module:name``, for these jobs; a call imports it."""
-        return _Call(f"{__package__}.{function}", self)
+        return partial(_call, f"{__package__}.{function}", self)
 
 
-@attrs.frozen
-class _Call:
-    target: str
-    whose: Whose
-
-    def __call__(self, data: DatasetReader, **settings: Any) -> Any:
-        return resolve_name(self.target)(Jobs.of(data, self.whose), **settings)
+def _call(function: str, whose: Whose, data: DatasetReader, **settings: Any) -> Any:
+    return resolve_name(function)(Jobs.of(data, whose), **settings)
 
 
 def of_scheduler(runs: JobRuns) -> Whose:

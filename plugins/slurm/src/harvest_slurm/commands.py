@@ -20,11 +20,6 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def slurm() -> None:
-    """Slurm's accounting: one job in full, or one line per job."""
-
-
 @app.command("job")
 def job_command(
     job: Annotated[

@@ -117,13 +117,13 @@ def assemble(
         jobs, steps = _split(raw)
         job_rows = _typed(Job, *jobs, convert, ctx, delimiter)
         step_rows = _typed(Step, *steps, convert, ctx, delimiter)
-        decided = selection.jobs(job_rows)
+        kept, decided = selection.jobs(job_rows)
         mine = selection.steps(step_rows, decided, lost.take(raw.names))
-        for table in (decided.kept, mine):
+        for table in (kept, mine):
             if "undecided_times" in table.column_names:
                 convert.undecided += named_in(table["undecided_times"])
         if job_rows.num_rows:
-            yield Job, decided.kept
+            yield Job, kept
         if step_rows.num_rows:
             yield Step, mine
     selection.account(ctx)

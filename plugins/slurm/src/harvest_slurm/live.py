@@ -11,14 +11,14 @@ and keeps these. Held jobs that never became eligible are in no listing of sacct
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
-from typing import IO, Any, Final, cast
+from pathlib import Path
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from harvest import Partition, ReadContext, SourceError
+from harvest_toolkit.programs import run_program
 
 from .config import SlurmConfig
 from .dump import assemble
@@ -49,7 +49,7 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
     window = Window(options["since"], options["until"], config.slice_days)
     stray = "start" not in options
     start, stop = options.get("start", window.since), options.get("stop", window.until)
-    columns = _fields(config)
+    columns = _fields(config, ctx)
     layout = Layout(kind="text", columns=tuple(columns), delimiter=DELIMITER)
     # sacct selects users; steps have no user, so they cannot be selected here
     conditions = [one for one in conditions_of(config) if one.setting != "users"]
@@ -66,8 +66,9 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
     if stray:
         command += ["--state=CANCELLED,DEADLINE", "--allocations"]
     convert = Context(ZoneInfo("UTC"))
-    with _running(command, ctx) as output:
-        blocks = read_text(output, layout, ctx)
+    output = _run(command, "check that the accounting daemon answers: sacctmgr show cluster", ctx)
+    with output.open("rb") as stream:
+        blocks = read_text(stream, layout, ctx)
         yield from assemble(blocks, selection, convert, ctx, delimiter=DELIMITER)
 
 
@@ -81,26 +82,9 @@ def _environment() -> dict[str, str]:
     return {**kept, "TZ": "UTC", "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
 
 
-def _fields(config: SlurmConfig) -> list[str]:
-    try:
-        listed = subprocess.run(
-            [config.sacct, "--helpformat"],
-            env=_environment(),
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
-        ).stdout
-    except FileNotFoundError:
-        raise _missing(config.sacct) from None
-    except (subprocess.SubprocessError, PermissionError) as error:
-        said = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
-        raise SourceError(
-            f"sacct does not list its fields: {said[-1] if said else error}",
-            where=ORIGIN,
-            remedy=f"run {config.sacct} --helpformat by hand",
-        ) from error
-    known = {name.lower() for name in listed.split()}
+def _fields(config: SlurmConfig, ctx: ReadContext) -> list[str]:
+    listed = _run([config.sacct, "--helpformat"], f"run {config.sacct} --helpformat by hand", ctx)
+    known = {name.lower() for name in listed.read_text().split()}
     fields = [name for name in WANTED if name.lower() in known]
     if "JobID" not in fields:
         raise SourceError(
@@ -111,45 +95,14 @@ def _fields(config: SlurmConfig) -> list[str]:
     return fields
 
 
-def _missing(program: str) -> SourceError:
-    return SourceError(
-        f"program {program!r} was not found",
+def _run(command: list[str], failed: str, ctx: ReadContext) -> Path:
+    """Run sacct, and return the file of its output; failed: the remedy if it fails."""
+    return run_program(
+        command,
+        ctx,
         where=ORIGIN,
-        remedy="run this where Slurm is installed, set slurm.sacct to its path, or harvest a "
+        env=_environment(),
+        missing="run this where Slurm is installed, set slurm.sacct to its path, or harvest a "
         "file written by sacct",
+        failed=failed,
     )
-
-
-@contextmanager
-def _running(command: list[str], ctx: ReadContext) -> Iterator[IO[bytes]]:
-    """Run sacct and give its output as a stream; raises SourceError at the end if it failed."""
-    messages = ctx.scratch / "sacct.err"
-    with messages.open("wb") as errors:
-        try:
-            process = subprocess.Popen(
-                command,
-                env=_environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-            )
-        except FileNotFoundError:
-            raise _missing(command[0]) from None
-    output = cast("IO[bytes]", process.stdout)
-    try:
-        yield output
-    except BaseException:
-        process.kill()
-        raise
-    finally:
-        output.close()
-        status = process.wait()
-    said = messages.read_text("utf-8", "replace").strip().splitlines()
-    if status != 0:
-        raise SourceError(
-            f"sacct ended with status {status}: {said[-1] if said else 'no message'}",
-            where=ORIGIN,
-            remedy="check that the accounting daemon answers: sacctmgr show cluster",
-        )
-    for line in said[:20]:
-        ctx.note(f"sacct says: {line}")

@@ -137,8 +137,8 @@ def _batches(
     if not jobs:
         return
     ctx.read(len(jobs) + len(steps))
-    decided = selection.jobs(_table(Job, jobs))
-    yield Job, decided.kept
+    kept, decided = selection.jobs(_table(Job, jobs))
+    yield Job, kept
     mine = selection.steps(_table(Step, steps), decided)
     if steps:
         yield Step, mine

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, cast
 
 import attrs
@@ -156,46 +157,26 @@ def conditions_of(config: SlurmConfig) -> list[Condition]:
     states = [state.lower() for state in config.states]
     other_exit = f"exit code is not {config.exit_code}"
     has_started = f"the job has {'not ' if config.started else ''}started"
-
-    def holding(part: str | None) -> Callable[[Any], Any]:
-        return lambda texts: pc.match_substring(texts, part)
-
-    def being(value: Any) -> Callable[[Any], Any]:
-        return lambda values: pc.equal(values, value)
+    name, qos, nodes = config.name_contains, config.qos_contains, config.req_nodes
 
     def among(values: Sequence[str]) -> Callable[[Any], Any]:
-        return lambda texts: pc.is_in(texts, value_set=pa.array(values, pa.string()))
+        return partial(pc.is_in, value_set=pa.array(values, pa.string()))
 
-    def starts(times: Any) -> Any:
-        return pc.equal(pc.is_valid(times), config.started)
-
-    name, qos = config.name_contains, config.qos_contains
     every = (
-        Condition("name_contains", "name", holding(name), f"name does not contain {name!r}"),
-        Condition("qos_contains", "qos", holding(qos), f"QOS does not contain {qos!r}"),
-        Condition("req_nodes", "req_nodes", being(config.req_nodes),
-                  f"ReqNodes is not {config.req_nodes}"),
-        Condition("exit_code", "exit_code", being(int(code)), other_exit),
-        Condition("exit_code", "exit_signal", being(int(signal)) if signal else pc.is_valid,
-                  other_exit),
-        Condition("started", "start_time", starts, has_started),
+        Condition("name_contains", "name", partial(pc.match_substring, pattern=name),
+                  f"name does not contain {name!r}"),
+        Condition("qos_contains", "qos", partial(pc.match_substring, pattern=qos),
+                  f"QOS does not contain {qos!r}"),
+        Condition("req_nodes", "req_nodes", partial(pc.equal, nodes), f"ReqNodes is not {nodes}"),
+        Condition("exit_code", "exit_code", partial(pc.equal, int(code)), other_exit),
+        Condition("exit_code", "exit_signal",
+                  partial(pc.equal, int(signal)) if signal else pc.is_valid, other_exit),
+        Condition("started", "start_time", pc.is_valid if config.started else pc.is_null,
+                  has_started),
         Condition("users", "user", among(config.users), "user is not in slurm.users"),
         Condition("states", "state", among(states), "state is not in slurm.states"),
     )  # fmt: skip
     return [one for one in every if getattr(config, one.setting) not in (None, ())]
-
-
-@attrs.frozen
-class Decided:
-    """The jobs that stay, and the decision on each job for its steps.
-
-    kept: their rows. each: job_id, position, submit_time and end_time of every job, with three
-        columns. reason: that of the condition that leaves it out, or null. here: whether it belongs
-        to this slice of time. goes: why it is left out, or null.
-    """
-
-    kept: pa.Table
-    each: pa.RecordBatch
 
 
 class Selection:
@@ -223,8 +204,12 @@ class Selection:
         """Whether rows can be left out."""
         return bool(self.conditions) or self.place is not None
 
-    def jobs(self, table: pa.Table) -> Decided:
-        """Decide on jobs, in the order of the input."""
+    def jobs(self, table: pa.Table) -> tuple[pa.Table, pa.RecordBatch]:
+        """Decide on jobs, in the order of the input: the rows that stay, and a row for each job.
+
+        The latter has job_id, position, submit_time, end_time, the ``reason`` of the condition that
+        leaves the job out, whether it is ``here`` in the slice of time, and why it ``goes``.
+        """
         reasons = pa.nulls(table.num_rows, pa.string())
         for one in self.conditions:
             if one.column not in table.column_names:
@@ -247,15 +232,14 @@ class Selection:
             self._count(goes)
             table = table.filter(pc.is_null(goes))
             self._kept_ids.update(_array(table, "job_id").to_pylist())
-        return Decided(table, pa.RecordBatch.from_pydict(each))
+        return table, pa.RecordBatch.from_pydict(each)
 
-    def steps(self, table: pa.Table, decided: Decided, lost: Sequence[Lost] = ()) -> pa.Table:
+    def steps(self, table: pa.Table, jobs: pa.RecordBatch, lost: Sequence[Lost] = ()) -> pa.Table:
         """Return the steps that stay, with position and submit time of the job of each.
 
-        table: the steps, in the order of the input. decided: the decision on the jobs of the same
+        table: the steps, in the order of the input. jobs: the decision on the jobs of the same
             block. lost: jobs that were rejected since the last block.
         """
-        jobs = decided.each
         if self._last is not None:
             jobs = pa.concat_batches([self._last, jobs])
         if jobs.num_rows:
