@@ -18,8 +18,7 @@ import polars as pl
 from harvest import DatasetReader, UsageError
 from harvest_accounting.frame import OWNER, owner
 
-from ..runs.jobs import jobs
-from ..runs.steps import steps_once
+from ..runs import jobs, steps_once
 from ..values.ids import PATTERN
 
 _ID: Final = re.compile(PATTERN)

@@ -211,16 +211,13 @@ def first_misplaced(data: Any, mark: int) -> int:
         misplaced.
     """
     quotes = np.flatnonzero(data == QUOTE)
-    opening, closing = quotes[0::2], quotes[1::2]
-    before = data[np.maximum(opening - 1, 0)]
-    begins = (opening == 0) | (before == mark) | (before == LINE_END)
-    last = len(data) - 1
+    opening, closing, last = quotes[0::2], quotes[1::2], len(data) - 1
+    # next to a quote, another one is the other half of a doubled quote
+    neighbours = [QUOTE, mark, LINE_END]
+    begins = np.isin(data[np.maximum(opening - 1, 0)], neighbours)
     after, second = data[np.minimum(closing + 1, last)], data[np.minimum(closing + 2, last)]
-    ends = (closing == last) | (after == mark) | (after == LINE_END)
+    ends = np.isin(after, neighbours)
     ends |= (after == ord("\r")) & ((second == LINE_END) | (closing + 1 == last))
-    doubled = closing[: len(opening) - 1] + 1 == opening[1:]
-    begins[1:] |= doubled
-    ends[: len(doubled)] |= doubled
     wrong = np.append(opening[~begins], closing[~ends])
     return int(wrong.min()) if len(wrong) else -1
 

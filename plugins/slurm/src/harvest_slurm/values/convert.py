@@ -161,10 +161,6 @@ def _allocations(kind: Kind, column: Column, ctx: Context) -> Converted:
     )
 
 
-def _usages(kind: Kind, column: Column, ctx: Context) -> Converted:
-    return resource_maps(kind, column, cut=ctx.cut)
-
-
 def resource_maps(kind: Kind, column: Column, *, cut: bool = False) -> Converted:
     """Convert lists of resources (``cpu=4,mem=8G``) to maps."""
     maps_type = kind.types[""]
@@ -196,7 +192,7 @@ _METHODS: Final[dict[str, Callable[[Kind, Column, Context], Converted]]] = {
     "text": _text,
     "time": _time,
     "tres": _allocations,
-    "usage": _usages,
+    "usage": lambda kind, column, ctx: resource_maps(kind, column, cut=ctx.cut),
 }
 """The functions for columns of these kinds; ``_values`` converts all others."""
 

@@ -1,1 +1,0 @@
-"""Runs of jobs with the resources of their steps, from the records of sacct."""
