@@ -249,15 +249,6 @@ def test_a_leap_day_is_a_day_of_february(tmp_path):
     assert (before["2025-02"], before["2025-03"]) == (48.0, 24.0)
 
 
-def test_a_suspended_job_has_its_elapsed_hours_alone(tmp_path):
-    """Two days from start to end, of which it ran for one."""
-    data = dataset(
-        tmp_path / "dump.txt",
-        line(1, "COMPLETED", at("2024-01-31"), at("2024-02-02"), 86400),
-    )
-    assert hours_by("month", data) == [("2024-01", 0, 12.0), ("2024-02", 1, 12.0)]
-
-
 def test_a_job_that_runs_still_has_its_hours_so_far_and_counts_where_it_started(tmp_path):
     data = dataset(
         tmp_path / "dump.txt", line(1, "RUNNING", at("2024-01-31"), "Unknown", 3 * 86400, 2)
@@ -368,44 +359,3 @@ def test_the_parts_of_a_run_are_all_of_it_and_it_counts_in_one(start, length, zo
     assert (found["share"] >= 0).all()
     assert found["counts"].sum() == 1
     assert found["begin"].is_unique().all()
-
-
-# real accounting
-
-
-@pytest.mark.parametrize(
-    ("name", "more"),
-    [
-        ("debian-22.05/parsable2-all-fields.out", {}),
-        ("sacct-parsable2-noheader-other-site.txt", {"layout": "sonar"}),
-    ],
-)
-def test_hours_of_real_accounting_equal_those_of_sql_over_its_rows(
-    shared_data, tmp_path, name, more
-):
-    duckdb = pytest.importorskip("duckdb")
-    path = shared_data / "slurm" / name
-    data = Reader(path, timezone="UTC", **more)
-    jobs = data.view("slurm.jobs").collect()
-    asked = """
-        with runs as (select *, elapsed_s * alloc_cpus / 3600 as hours,
-            coalesce(end_time, start_time + to_milliseconds(elapsed_s * 1000)) as until from jobs
-            where elapsed_s > 0 and alloc_cpus is not null and start_time is not null),
-        days as (select *, unnest(generate_series(date_trunc('day', start_time),
-            date_trunc('day', until), interval 1 day)) as day from runs)
-        select strftime(day, '%Y-%m-%d') as day, sum(hours
-            * (epoch(least(until, day + interval 1 day)) - epoch(greatest(start_time, day)))
-            / (epoch(until) - epoch(start_time))) as hours
-        from days where until > start_time group by 1 having hours > 0 order by 1
-    """
-    connection = duckdb.connect()
-    connection.execute("set timezone = 'UTC'")
-    connection.register("jobs", jobs.to_arrow())
-    expected = dict(connection.execute(asked).fetchall())
-
-    found = {row["day"]: row["cpu_hours"] for row in rows(data, by="day") if row["cpu_hours"]}
-
-    assert found == pytest.approx(expected)
-    assert sum(found.values()) == pytest.approx(
-        data.view("slurm.usage").collect()["cpu_hours"].sum()
-    )

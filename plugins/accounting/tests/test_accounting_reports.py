@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections import Counter
@@ -201,23 +200,3 @@ def test_every_plot_of_the_summary_can_be_drawn(tmp_path):
     data = dump(tmp_path / "dump.txt", *jobs, ("", "", "01:00:00", ""))
     for plot in summary(data, top=0).plots:
         assert to_png(plot).startswith(b"\x89PNG")
-
-
-def test_from_a_real_dump_to_numbers(shared_data, tmp_path):
-    """Over the real accounting: waits and CPU hours as Slurm's own JSON reports them."""
-    harvest = pytest.importorskip("harvest")
-    folder = shared_data / "slurm" / "debian-22.05"
-    dump = folder / "json.out"
-    reported = json.loads(dump.read_text())["jobs"]
-    harvest.run(f"slurm:{dump}", f"parquet:{tmp_path / 'out'}")
-    report = harvest.open(tmp_path / "out").report("slurm.queue_time")
-
-    times = {
-        (job["job_id"], job["time"]["submission"]): job["time"]
-        for job in reported
-        if job["time"]["start"]
-    }
-    waits = [t["start"] - t["submission"] for t in times.values()]
-    row = report.tables[0].data.to_dicts()[0]
-    assert row["jobs"] == len(waits)
-    assert close(row["mean_wait_s"], statistics.fmean(waits))

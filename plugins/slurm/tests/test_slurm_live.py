@@ -296,9 +296,7 @@ def test_a_cluster_that_does_not_answer(
     broken = tmp_path / "slurm.conf"
     broken.write_text("\n".join(lines) + "\n")
     monkeypatch.setenv("SLURM_CONF", str(broken))
-    with pytest.raises(
-        SourceError, match=r"sacct (ended with status|does not list its fields: sacct:)"
-    ):
+    with pytest.raises(SourceError, match=r"sacct ended with status"):
         harvest_live()
 
 

@@ -196,17 +196,3 @@ def test_columns_are_named_in_one_way():
         SlurmConfig(layout="xdmod", columns=("JobID", "State"))
     with pytest.raises(ValueError, match="layout must be one of xdmod, "):
         SlurmConfig(layout="exdmod")
-
-
-def test_a_real_dump_of_another_site_has_the_order_of_sonar(shared_data):
-    """Its columns are found by the name of the program alone."""
-    path = shared_data / "slurm" / "sacct-parsable2-noheader-other-site.txt"
-    lines = path.read_text().splitlines()
-    found = read(path, layout="sonar")
-
-    assert not found.rejects
-    jobs, steps = (found.tables[kind] for kind in ("slurm.job", "slurm.step"))
-    assert len(jobs) + len(steps) == len(lines)
-    place = PRESETS["sonar"].index("ElapsedRaw")
-    expected = [float(line.split("|")[place]) for line in lines if "." not in line.split("|")[0]]
-    assert jobs.column("elapsed_s").to_pylist() == expected

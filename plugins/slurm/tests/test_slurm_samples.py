@@ -235,17 +235,6 @@ def _compare(
     assert deviations == []
 
 
-def test_requeued_runs_are_kept_apart(slurm_data: Path) -> None:
-    found = _read(slurm_data, "parsable2-duplicates.out", {})
-    runs = [row for row in found.rows("slurm.job") if row["job_id"] == "14"]
-    assert [row["state"] for row in runs] == ["requeued", "completed"]
-    assert runs[0]["submit_time"] < runs[1]["submit_time"]
-    # each step knows the run that it belongs to
-    steps = [row for row in found.rows("slurm.step") if row["job_id"] == "14"]
-    assert [row["job_position"] for row in steps] == [row["position"] for row in runs]
-    assert [row["job_submit_time"] for row in steps] == [row["submit_time"] for row in runs]
-
-
 def test_times_without_date_are_rejects(slurm_data: Path) -> None:
     found = _read(slurm_data, "time-relative.out", {})
     assert found.written == 0

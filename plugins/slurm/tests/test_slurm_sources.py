@@ -21,7 +21,7 @@ from slurm_reader import REPORTS, VIEWS, Reader, read_dump
 
 from harvest_accounting.report.words import hours_in_words
 from harvest_report import Notes, Report, Table
-from harvest_slurm.runs.jobs import jobs
+from harvest_slurm.runs import jobs
 
 summary = REPORTS["slurm.summary"]
 efficiency = VIEWS["slurm.efficiency"]

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from slurm_reader import VIEWS, Reader
 
-from harvest_slurm.runs.jobs import jobs
+from harvest_slurm.runs import jobs
 
 efficiency = VIEWS["slurm.efficiency"]
 queue_time = VIEWS["slurm.queue_time"]

@@ -1,7 +1,6 @@
-"""Views, reports and rules on jobs, over what any scheduler recorded.
+"""Views, reports and rules on the jobs of any scheduler.
 
-The names below are for plugins of schedulers; ``frame`` and ``possible`` help to fill a frame of
-runs.
+The names below are for plugins of schedulers; ``frame`` and ``possible`` help to build a frame.
 """
 
 from .job_runs import JobRuns, Words

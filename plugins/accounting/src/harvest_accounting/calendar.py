@@ -1,4 +1,4 @@
-"""Periods as users name them (``year=2024``, ``from`` and ``to``), and the zone of their days."""
+"""Periods in the words of settings (``year=2024``, ``from`` and ``to``), and their time zone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harvest import DatasetError, UsageError
 from .job_runs import Jobs
 
 NAMES: Final = ("year", "quarter", "month", "last", "from", "to", "since", "until")
-"""The settings that name a period."""
+"""The settings that describe a period."""
 
 _Bounds: TypeAlias = "tuple[datetime | None, datetime | None]"
 
@@ -38,18 +38,18 @@ _EXAMPLES: Final = {
 
 @attrs.frozen
 class Zone:
-    """A time zone: name; why: a sentence on where it comes from."""
+    """A time zone: its name, and a sentence that says why it applies."""
 
     name: str
     why: str
 
     def local(self, time: pl.Expr) -> pl.Expr:
-        """Times as this zone's clocks show them."""
+        """Convert times to the clock of this zone."""
         return time.dt.convert_time_zone(self.name)
 
 
 def zone_of(jobs: Jobs, wanted: str | None) -> Zone:
-    """The wanted zone, else that of the harvest, or UTC where there were several.
+    """Choose the time zone: the wanted one, else that of the harvest; UTC if there were several.
 
     Raises UsageError for an unknown zone.
     """
@@ -88,14 +88,14 @@ def zone_of(jobs: Jobs, wanted: str | None) -> Zone:
 
 @attrs.frozen
 class Period:
-    """A period: its first moment, the first moment after it (None where open), and its name."""
+    """A period: its first moment, the first moment after it (None marks an open end), its name."""
 
     since: datetime | None = None
     until: datetime | None = None
     name: str = ""
 
     def days(self, zone: str) -> tuple[date | None, date | None]:
-        """Its first and its last day; None where it is open."""
+        """Return the first and the last day; None at an open end."""
         here = ZoneInfo(zone)
         first = self.since and self.since.astimezone(here).date()
         # the end is not part of the period
@@ -103,16 +103,16 @@ class Period:
         return first, last
 
     def in_words(self, zone: str) -> str:
-        """``last=year (2024-01-01 to 2024-12-31)``."""
+        """Describe the period: ``last=year (2024-01-01 to 2024-12-31)``."""
         first, last = self.days(zone)
         ends = f"{f'from {first} on' if first else ''}{f'until {last}' if last else ''}"
         return f"{self.name} ({f'{first} to {last}' if first and last else ends})"
 
 
 def period_of(given: Mapping[str, str], zone: ZoneInfo, now: datetime | None = None) -> Period:
-    """The period that the given settings of NAMES describe; open without any.
+    """Build the period that the settings of NAMES describe; without any, both ends are open.
 
-    Raises UsageError for settings that describe no period, or two.
+    Raises UsageError for settings that describe no period, or two periods.
     """
     today = (now or datetime.now(UTC)).astimezone(zone)
     whole = [name for name in NAMES[:4] if name in given]
@@ -144,7 +144,6 @@ def period_of(given: Mapping[str, str], zone: ZoneInfo, now: datetime | None = N
 
 
 def _whole(key: str, text: str, today: datetime) -> _Bounds:
-    """The bounds of a year, a quarter or a month, or of the setting ``last``."""
     if key == "last":
         return _last(text, today)
     length = _MONTHS[key]
@@ -160,7 +159,7 @@ def _whole(key: str, text: str, today: datetime) -> _Bounds:
 
 
 def _last(text: str, today: datetime) -> _Bounds:
-    """The last whole year or month, for example, or a number of them up to now."""
+    """Return the last whole year, month, week or day, or a number of them up to now."""
     if text in _MONTHS:
         return _whole(text, "last", today)
     midnight = today.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -184,7 +183,7 @@ def _last(text: str, today: datetime) -> _Bounds:
 
 
 def _bounds_of(key: str, text: str, zone: ZoneInfo, today: datetime) -> _Bounds:
-    """The first moment and the end of the year, month, day or moment that a text names."""
+    """Return the start of a year, month or day and of the next one; of a time, itself twice."""
     named = _named(text)
     if named:
         return _months(*named, today)
@@ -198,7 +197,7 @@ def _bounds_of(key: str, text: str, zone: ZoneInfo, today: datetime) -> _Bounds:
 
 
 def moment(text: str, zone: ZoneInfo, now: datetime | None = None) -> datetime:
-    """A moment from a setting: a date, a date with time, ``now``, ``today``, or ``7d`` ago.
+    """Parse a time from a setting: a date, a date with time, ``now``, ``today``, or ``7d`` (ago).
 
     Raises ValueError for any other text.
     """
@@ -223,12 +222,12 @@ def moment(text: str, zone: ZoneInfo, now: datetime | None = None) -> datetime:
 
 
 def _number(day: datetime) -> int:
-    """Months since the year 0."""
+    """Count the months since the year 0."""
     return day.year * 12 + day.month - 1
 
 
 def _named(text: str) -> tuple[int, int] | None:
-    """The first month of a year, a quarter or a month, and its number of months."""
+    """Return the first month of a year, quarter or month, and its number of months."""
     found = _DATE.fullmatch(text)
     if found is None:
         return None
@@ -238,7 +237,7 @@ def _named(text: str) -> tuple[int, int] | None:
 
 
 def _months(first: int, length: int, today: datetime) -> _Bounds:
-    """The first moment of a month, and that of the month ``length`` months later."""
+    """Return the first moments of a month and of the month ``length`` months later."""
     begin, end = (
         _utc(datetime(n // 12, n % 12 + 1, 1, tzinfo=today.tzinfo))
         if n // 12 <= 9999

@@ -1,7 +1,7 @@
-"""The frame of job runs that schedulers fill: one row per run of a job, and what fills it.
+"""The frame of job runs: one row per run of a job, in the same columns for every scheduler.
 
-A scheduler whose record type has all that it knows in columns needs nothing of this module.  One
-that computes some calls ``once`` and ``complete`` in the function that its ``JobRuns`` names.
+A scheduler whose record type has all values in columns needs nothing of this module. One that
+computes values calls ``once`` and ``complete`` in the function named by its ``JobRuns``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FRAME: Final = (
     "gpu_util_percent", "gpu_mem_used_bytes", "node_list", "ended", "restarts", "impossible",
     "ran_until", "origin", "position",
 )  # fmt: skip
-"""The columns of the frame in their order: of ``MORE``, those that a scheduler fills."""
+"""The columns of the frame, in order. Those of ``MORE`` exist only if the scheduler fills them."""
 
 _TEXTS: Final = ("job_id", "cluster", "name", "user", "group", "account", "partition", "qos",
                  "state", "undecided_times", "node_list")  # fmt: skip
@@ -43,7 +43,7 @@ _IN_ORDER: Final = (
 )  # fmt: skip
 
 OWNER: Final = (*_JOB, "owner_time", "owner_origin", "owner_position")
-"""The key of a run, in the frame of its failed step; see ``owner``."""
+"""The columns that identify a run in the frame of failed steps; see ``owner``."""
 
 OF_STEP: Final = {
     "failed_step": pl.String,
@@ -53,12 +53,12 @@ OF_STEP: Final = {
     "step_nodes": pl.String,
     "step_memory": pl.Boolean,
 }
-"""What the frame of failed steps has besides OWNER: the step that failed first, whether none began
+"""Further columns of the frame of failed steps: the step that failed first, whether no step began
 before it, its exit code, signal and nodes, and whether a step ran out of memory."""
 
 
 def owner(time: str, position: str) -> list[pl.Expr]:
-    """The last columns of OWNER: the run's submit time, else its row."""
+    """Return the last columns of OWNER: the submit time of a run, else the place of its row."""
     unknown = pl.col(time).is_null()
     return [
         pl.col(time).alias("owner_time"),
@@ -68,27 +68,27 @@ def owner(time: str, position: str) -> list[pl.Expr]:
 
 
 def ended() -> pl.Expr:
-    """Whether a run or step ended, by its state, else by its end; null where both are unknown."""
+    """Return whether a run or step ended, by its state, else by its end; null where unknown."""
     by_time = pl.when(pl.col("end_time").is_not_null()).then(pl.lit(value=True))
     return pl.coalesce(pl.col("state").is_in(ENDED), by_time)
 
 
 def amount(column: str, key: str) -> pl.Expr:
-    """The amount of one resource in a map column."""
-    # maps are lists of key-value structs to polars
+    """Return the amount of one resource in a map column."""
+    # polars reads maps as lists of key-value structs
     name, value = (pl.element().struct.field(part) for part in ("key", "value"))
     mine = pl.col(column).list.filter((name == key) & value.is_not_null())
     return mine.list.first().struct.field("value")
 
 
 def gpus() -> pl.Expr:
-    """GPUs in ``alloc_tres``: of all kinds, or the sum over the kinds.
+    """Return the GPUs in ``alloc_tres``: the total, else the sum over the kinds of GPUs.
 
-    A job without GPUs lists none, and so does every job where the cluster does not account for
-    GPUs.  So a job has 0 only if others of its cluster have some.
+    A job without GPUs lists none. Jobs of a cluster that does not account for GPUs list none, too.
+    So a job has 0 GPUs only if another job of its cluster has some, else null.
     """
     key, value = pl.element().struct.field("key"), pl.element().struct.field("value")
-    # no sum of integers may pass their range
+    # a sum of integers could overflow
     one = pl.when(key.str.starts_with("gres/gpu:")).then(value.cast(pl.Float64))
     kinds = pl.col("alloc_tres").list.eval(one).list.drop_nulls()
     listed = pl.coalesce(
@@ -100,10 +100,10 @@ def gpus() -> pl.Expr:
 
 
 def rows_of(data: DatasetReader, runs: JobRuns) -> pl.LazyFrame:
-    """The rows of a scheduler's record type, with the columns of the frame that it has or lacks.
+    """Return the rows of a scheduler's record type, with every column of the frame.
 
-    A map ``alloc_tres`` that names resources as Slurm does gives ``alloc_mem_bytes`` and
-    ``alloc_gpus``.
+    Columns that the record type lacks are null. A map ``alloc_tres`` that names resources as Slurm
+    does fills ``alloc_mem_bytes`` and ``alloc_gpus``.
     """
     rows = data[runs.record_type]
     names = rows.collect_schema().names()
@@ -118,7 +118,6 @@ def rows_of(data: DatasetReader, runs: JobRuns) -> pl.LazyFrame:
 
 
 def _kind(name: str) -> pl.DataType | type[pl.DataType]:
-    """The type of a column of the frame."""
     if name.endswith("_time"):
         return pl.Datetime("us", "UTC")
     if name.endswith(("_s", "_percent")):
@@ -127,16 +126,16 @@ def _kind(name: str) -> pl.DataType | type[pl.DataType]:
 
 
 def once(rows: pl.LazyFrame, order: str = "submit_time") -> pl.LazyFrame:
-    """Each run once, numbered from 0 per job (``restart``), with whether it ``ended``.
+    """Keep one row per run, and add its number within the job from 0 (``restart``) and ``ended``.
 
-    Where several rows have one run, the most complete: it may have started between dumps.  Rows of
-    one run have the same cluster, id and time of the given name.
+    Of several rows of one run, the most complete one stays: the run may have started between dumps.
+    order: the time that distinguishes runs of the same cluster and job id.
     """
     known = pl.col(order).is_not_null()
-    if order == "start_time":  # a row without it waits, until another of the job has one
+    if order == "start_time":  # a job's row without it counts only while no other row has it
         rows = rows.filter(known | ~known.any().over(_JOB))
         apart = []
-    else:  # only their place distinguishes runs without it
+    else:  # runs without it are distinguished by their place
         apart = [pl.when(~known).then(pl.col(name)) for name in ("origin", "position")]
     fullest = pl.col("job_row").sort_by(
         pl.col("end_time").is_not_null(),
@@ -144,7 +143,7 @@ def once(rows: pl.LazyFrame, order: str = "submit_time") -> pl.LazyFrame:
         pl.col("elapsed_s").fill_null(-1.0),
         "job_row",
     )
-    # chosen by number: grouping would copy every column
+    # chosen by row number: a group_by would copy every column
     same = pl.struct(*_JOB, order, *(e.alias(f"apart {n}") for n, e in enumerate(apart)))
     rows = rows.with_row_index("job_row")
     runs = rows.filter(pl.col("job_row") == fullest.last().over(same))
@@ -157,12 +156,12 @@ def once(rows: pl.LazyFrame, order: str = "submit_time") -> pl.LazyFrame:
 def complete(
     rows: pl.LazyFrame, also: Iterable[pl.Expr] = (), fills: Collection[str] = (), **more: pl.Expr
 ) -> pl.LazyFrame:
-    """The frame of runs, from rows of ``once``; impossible values are null (``possible``).
+    """Build the frame of runs from rows of ``once``; impossible values are null (see ``possible``).
 
-    What a run used is null until it ends.
-    ``ran_until`` is when a run ended or was last seen, if its start and end are known.
-    also: texts on what else is impossible.  fills: which columns of ``MORE`` the rows have.
-    more: columns that are computed from possible values.
+    The use of a run is null until it ends. ``ran_until`` is when a run ended or was last seen; null
+    if its start or end is unknown.
+    also: texts that name further impossible values. fills: the columns of ``MORE`` that the rows
+        have. more: columns to compute from possible values.
     """
     runs = possible(rows, also=(*(disorder(*pair) for pair in _IN_ORDER), *also))
     columns = {
@@ -178,14 +177,14 @@ def complete(
 
 
 def runs_of(data: DatasetReader, runs: JobRuns) -> pl.LazyFrame:
-    """The frame of a scheduler's runs."""
+    """Build the frame of a scheduler's runs."""
     if runs.runs is not None:
         return resolve_name(runs.runs)(data)  # type: ignore[no-any-return]
     return complete(once(rows_of(data, runs), runs.order), fills=runs.fills)
 
 
 def failed_steps(jobs: Jobs) -> pl.LazyFrame | None:
-    """The step of each run that failed first, of all schedulers that have steps; else None."""
+    """Return the first failed step of each run, of all schedulers with steps; None without any."""
     found = []
     for runs in jobs.schedulers:
         if runs.failed_steps is not None:

@@ -1,13 +1,14 @@
-"""What a scheduler's plugin declares of its jobs, and whose jobs a view, report or rule is about.
+"""The declaration of a scheduler's jobs, and the choice of jobs for a view, report or rule.
 
-A scheduler's plugin has one ``JobRuns``.  Its views, reports and rules come from ``views_of``,
-``reports_of`` and ``rules_of``.  An entry point of the group ``harvest.job_runs``, named after the
-record type, adds its jobs to ``jobs.usage`` and the others over all schedulers.
+A scheduler's plugin declares one ``JobRuns``. ``views_of``, ``reports_of`` and ``rules_of`` build
+its views, reports and rules. An entry point of the group ``harvest.job_runs``, named after the
+record type, adds its jobs to ``jobs.usage`` and the other views over all schedulers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
@@ -22,28 +23,28 @@ if TYPE_CHECKING:
     from harvest import DatasetReader
 
 GROUP: Final = "harvest.job_runs"
-"""The entry-point group: the record type -> ``module:NAME`` of the JobRuns."""
+"""The entry-point group: record type -> ``module:NAME`` of its JobRuns."""
 
 MORE: Final = (
     "job_id_raw", "het_job_id", "het_offset", "state_by", "undecided_times", "req_mem_per",
     "steps", "ntasks", "user_cpu_s", "system_cpu_s", "max_rss_bytes", "max_disk_read_bytes",
     "max_disk_write_bytes", "gpu_mem_used_bytes",
 )  # fmt: skip
-"""Columns that the frame of runs may have beyond those that it always has."""
+"""Optional columns of the frame of runs."""
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
 @attrs.frozen(kw_only=True)
 class Words:
-    """How texts speak of a scheduler's accounting.
+    """The words of a scheduler's accounting, for texts.
 
-    scheduler: who runs jobs.  record: what records them, at the beginning of a sentence.
-    unit: of what the use is measured: of a run, or of a step.
-    remedy: how to have a field recorded, where ``{}`` is its name; empty if unknown.
-    fields: by column, the field that brings it.
-    columns: by column, or view and column (``usage.jobs``), its meaning instead of the general one.
-    rules: by rule, ``advice``, ``unable`` and other texts instead of the general ones.
+    scheduler: the software that runs jobs. record: the source of the data, to begin a sentence.
+    unit: what resource use is measured for: a run or a step.
+    remedy: how to have a field recorded, with ``{}`` for its name; empty if unknown.
+    fields: column -> the scheduler's field that fills it.
+    columns: column, or view and column (``usage.jobs``) -> its meaning instead of the general one.
+    rules: rule -> ``advice``, ``unable`` and other texts instead of the general ones.
     """
 
     scheduler: str = "the scheduler"
@@ -55,7 +56,7 @@ class Words:
     rules: Mapping[str, Mapping[str, str]] = _NOTHING
 
     def lacks(self, what: str, column: str) -> str:
-        """A sentence on what is not recorded, with the remedy where there is one."""
+        """Say that the accounting does not record something, with the remedy if there is one."""
         field = self.fields.get(column)
         remedy = f": {self.remedy.format(field)}" if self.remedy and field else ""
         return f"{self.record} does not record {what}{remedy}."
@@ -65,19 +66,18 @@ class Words:
 class JobRuns:
     """How a scheduler's record type fills the frame of job runs; see ``frame.FRAME``.
 
-    scheduler: its name, with which its views, reports and rules begin.
-    record_type: has a row for each run of a job.
-    columns: column of the frame -> that of the record type, where the names differ.
-    fills: columns of ``MORE`` that it has, too.
-    order: the time by which the runs of a job are distinguished and ordered: ``submit_time`` where
-        each run has its own, else ``start_time``.
-    source: the source with the setting ``timezone``, the zone of its days; UTC without one.
-    runs: ``module:function`` that takes a DatasetReader and gives the frame, where columns of the
-        record type alone do not; see ``frame``.
-    failed_steps: ``module:function`` that takes a DatasetReader and gives the step of each run that
-        failed first; see ``frame.OF_STEP``.
-    without_nodes: what ``node_list`` says of a run that did not start.
-    words: how texts speak of it.
+    scheduler: its name, the first part of the names of its views, reports and rules.
+    record_type: the record type with one row per run of a job.
+    columns: column of the frame -> column of the record type, where the names differ.
+    fills: the columns of ``MORE`` that the record type has.
+    order: the time that distinguishes and orders the runs of a job: ``submit_time`` if each run has
+        its own, else ``start_time``.
+    source: the source whose setting ``timezone`` is the zone of its days; None for UTC.
+    runs: ``module:function`` that takes a DatasetReader and returns the frame, if the columns of
+        the record type alone are not enough; see ``frame``.
+    failed_steps: the same for the first failed step of each run; see ``frame.OF_STEP``.
+    without_nodes: the text in ``node_list`` of a run that did not start.
+    words: its words for texts.
     """
 
     scheduler: str
@@ -94,12 +94,12 @@ class JobRuns:
 
 @attrs.frozen(eq=False)
 class Whose:
-    """Whose jobs views, reports and rules are about: a scheduler's, or those of all.
+    """The jobs of views, reports and rules: those of one scheduler, or of all.
 
-    prefix: with which their names begin.  record_types: with the runs.
-    schedulers: gives the declarations, which are imported when one is asked for.
+    prefix: the first part of their names. record_types: the record types of the runs.
+    schedulers: returns the declarations, imported on the first call.
     by: further columns by which jobs are grouped.
-    fewest: of how many schedulers a dataset must have jobs for them to be offered.
+    fewest: the number of schedulers that a dataset needs for these views and reports.
     """
 
     prefix: str
@@ -111,42 +111,37 @@ class Whose:
     fewest: int = 1
 
     def name(self, name: str) -> str:
-        """``slurm.usage`` for ``usage``."""
+        """Return the full name of a view or report: ``slurm.usage`` for ``usage``."""
         return f"{self.prefix}.{name}"
 
     def doc(self, view: str, column: Column) -> str | None:
-        """The meaning of a view's column: in the scheduler's own words, else in general ones."""
+        """Return the meaning of a view's column: in the scheduler's words, else in general ones."""
         own = self.words.columns
         found = own.get(f"{view}.{column.name}") or own.get(column.name) or column.doc
         return found and self.fill(found)
 
     def fill(self, text: str) -> str:
-        """A text with the names of these jobs: ``{prefix}`` and ``{unit}``."""
+        """Fill ``{prefix}`` and ``{unit}`` into a text."""
         return text.replace("{prefix}", self.prefix).replace("{unit}", self.words.unit)
 
     def call(self, function: str) -> Callable[..., Any]:
-        """A function of this package, ``module:name``, imported when called, over these jobs."""
-        return _Call(f"{__package__}.{function}", self)
+        """Return a function of this package, ``module:name``, for these jobs; a call imports it."""
+        return partial(_call, f"{__package__}.{function}", self)
 
 
-@attrs.frozen
-class _Call:
-    target: str
-    whose: Whose
-
-    def __call__(self, data: DatasetReader, **settings: Any) -> Any:
-        return resolve_name(self.target)(Jobs.of(data, self.whose), **settings)
+def _call(function: str, whose: Whose, data: DatasetReader, **settings: Any) -> Any:
+    return resolve_name(function)(Jobs.of(data, whose), **settings)
 
 
 def of_scheduler(runs: JobRuns) -> Whose:
-    """The jobs of one scheduler."""
+    """Return the jobs of one scheduler."""
     return Whose(
         runs.scheduler, (runs.record_type,), lambda: (runs,), fills=runs.fills, words=runs.words
     )
 
 
 def of_all() -> Whose | None:
-    """The jobs of all schedulers whose plugins are installed; None without any."""
+    """Return the jobs of all schedulers with an installed plugin; None without any."""
     points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
     if not points:
         return None
@@ -155,7 +150,7 @@ def of_all() -> Whose | None:
 
 
 def _loaded(points: list[EntryPoint]) -> tuple[JobRuns, ...]:
-    """What entry points name; raises PluginError where that is not a declaration of its jobs."""
+    """Load entry points; raises PluginError if one does not name a JobRuns of its record type."""
     found = []
     for point in points:
         runs = point.load()
@@ -172,9 +167,9 @@ def _loaded(points: list[EntryPoint]) -> tuple[JobRuns, ...]:
 
 @attrs.frozen
 class Jobs:
-    """The jobs that a view or report is asked about: those of a dataset, of some schedulers.
+    """The jobs of a dataset that a view or report reads.
 
-    schedulers: those of which the dataset has jobs; all if it has none.
+    schedulers: the schedulers with jobs in the dataset; all of them if there are no jobs.
     """
 
     data: DatasetReader
@@ -183,20 +178,20 @@ class Jobs:
 
     @classmethod
     def of(cls, data: DatasetReader, whose: Whose) -> Jobs:
-        """The jobs of a dataset."""
+        """Return the jobs of a dataset."""
         known = whose.schedulers()
         return cls(data, whose, tuple(s for s in known if s.record_type in data) or known)
 
     @property
     def by(self) -> tuple[str, ...]:
-        """Columns that distinguish jobs of several schedulers."""
+        """The columns that distinguish jobs of several schedulers."""
         return self.whose.by
 
     @property
     def words(self) -> Words:
-        """How texts speak of their accounting."""
+        """The words of their accounting."""
         return self.whose.words
 
     def view(self, name: str, **settings: Any) -> pl.LazyFrame:
-        """Another view of these jobs: ``usage`` for ``slurm.usage``."""
+        """Return another view of these jobs, for example ``slurm.usage`` for ``usage``."""
         return self.data.view(self.whose.name(name), **settings)

@@ -1,10 +1,10 @@
-"""Which jobs a view counts: those of a period, of a user, an account or a cluster.
+"""The jobs that a view counts: those of a period, a user, an account or a cluster.
 
-A job counts at one moment: when it ended, else when it started, else when it was submitted.  So
-every job counts in one month only; its hours are divided over the months in which it ran.  A part
-has the run's hours in proportion to its share of the time from start to end, including suspensions:
-the shares of a run add up to 1.  A run with an unknown start or end is one part, at the moment at
-which it counts.
+A job counts at one moment: its end, else its start, else its submission. So it counts in only one
+    month. Its hours are divided over the months in which it ran. Each part has a share of the run's
+    hours, in proportion to its share of the time from start to end, with suspensions. The shares of
+    a run add up to 1. A run with an unknown start or end is one part, at the moment at which it
+    counts.
 """
 
 from __future__ import annotations
@@ -25,21 +25,23 @@ from .job_runs import JobRuns, Jobs
 from .possible import ran_until
 
 COUNTS_AT: Final = ("end_time", "start_time", "submit_time")
-"""The times of a run: the first known one is when it counts."""
+"""The times of a run in order of preference: the first known one is the moment at which it counts.
+"""
 
 _STEP: Final = {"month": "1mo", "day": "1d"}
 
 WAITED_AT: Final = ("submit_time", "start_time")
-"""The same for a wait, which counts on the day on which it began."""
+"""The same for waits: a wait counts on the day on which it began."""
 
 
 @attrs.frozen
 class Selection:
-    """Which jobs are counted.
+    """The jobs that are counted.
 
-    zone: of days and months.  period: open unless given.  only: column -> value of the jobs.
-    split: hours are divided over each ``month`` or ``day``; ``none``: all hours count where the
-    run does; None: as the rows need.
+    zone: of days and months. period: open by default. only: column -> the value that jobs must
+        have.
+    split: divide hours over each ``month`` or ``day``; ``none``: all hours count at the moment of
+        the run; None: divide over the months or days of the rows, if any.
     """
 
     zone: Zone
@@ -48,14 +50,14 @@ class Selection:
     split: str | None = None
 
     def jobs(self, data: Jobs, at: tuple[str, ...] = COUNTS_AT) -> pl.LazyFrame:
-        """The frame of runs that count in the period, as those of ``runs``."""
+        """Return the runs that count in the period, with the columns of ``runs``."""
         counted = self.runs(data, at).filter(within(self.period))
         return counted.with_columns(self.zone.local(pl.col("at"))).drop("ran_until")
 
     def parts(self, data: Jobs, by: Collection[str] = ()) -> pl.LazyFrame:
-        """Rows of ``runs``, divided where they ran in several periods: see ``parts``.
+        """Return the rows of ``runs``, divided over the periods in which they ran: see ``parts``.
 
-        by: what they are grouped by; the rows have the columns ``month`` and ``day``.
+        by: the columns to group by. The rows have the columns ``month`` and ``day``.
         """
         unit = "day" if "day" in by else "month" if "month" in by else None
         if unit == "day" and self.split == "month":
@@ -82,13 +84,13 @@ class Selection:
         return self.split != "none"
 
     def runs(self, data: Jobs, at: tuple[str, ...] = COUNTS_AT) -> pl.LazyFrame:
-        """Runs of any time, with the moment at which each counts (``at``).
+        """Return the runs of any time, with the moment ``at`` at which each counts.
 
-        at: the times of which the first known one is this moment.
+        at: the times of a run; the first known one is that moment.
 
-        ``again`` says that the job ran again after this run; null where the order of its runs is
-        unknown.  ``run_again`` is null, too, where the cluster has no job of several runs: then
-        earlier runs may not be recorded.
+        ``again`` says whether the job ran again after this run; null if the order of its runs is
+        unknown. ``run_again`` is also null if no job of the cluster has several runs: the dump may
+        leave out earlier runs.
         """
         frames = [self._runs_of(data, runs, at) for runs in self._schedulers(data)]
         if len(frames) == 1:
@@ -115,13 +117,13 @@ class Selection:
 
     @property
     def is_bounded(self) -> bool:
-        """Whether it leaves out jobs without any known time."""
+        """Whether the period has a bound, so that jobs without any known time are left out."""
         return self.period.since is not None or self.period.until is not None
 
     def checked(self, data: Jobs, at: tuple[str, ...] | None) -> Selection:
-        """Itself; raises UsageError where the dataset has such jobs, but none in the period.
+        """Return the selection; raises UsageError if the dataset has such jobs only at other times.
 
-        at: the times that decide whether a job is in it; None: jobs are in it if they ran in it.
+        at: the times that decide whether a job is in the period; None for jobs that ran in it.
         """
         if not self.is_bounded:
             return self
@@ -142,13 +144,13 @@ class Selection:
         return self
 
     def last(self, data: Jobs) -> datetime | None:
-        """The last moment in the period of which the dataset has jobs."""
+        """Return the last moment in the period with a job of the dataset."""
         rows = spans(self._moments(data, COUNTS_AT), self.period)
         inside = pl.col("ran_to").clip(None, self.period.until)
         return rows.select(inside.max()).collect().item()  # type: ignore[no-any-return]
 
     def _moments(self, data: Jobs, at: tuple[str, ...]) -> pl.LazyFrame:
-        """When runs of the chosen jobs began, count and ended, from the records as they are."""
+        """Return when the chosen runs began, count and ended, from the unchanged records."""
         only = {name: value for name, value in self.only.items() if name not in data.by}
         return pl.concat(
             rows_of(data.data, runs)
@@ -161,12 +163,12 @@ class Selection:
 def selection_of(
     data: Jobs, choice: Mapping[str, str | None], at: tuple[str, ...] | None = COUNTS_AT
 ) -> Selection:
-    """The jobs that the settings of a view choose; raises UsageError for a wrong one.
+    """Return the jobs that a view's settings choose; raises UsageError for a wrong setting.
 
-    choice: ``timezone``, ``split``, settings of NAMES for a period, and columns with the value of
-    the jobs.
-    at: the times that decide whether a job is in the period; None: jobs are in it if they ran in
-    it.  A period without jobs of the dataset is refused.
+    choice: ``timezone``, ``split``, settings of NAMES for a period, and columns with the value that
+        jobs must have.
+    at: the times that decide whether a job is in the period; None for jobs that ran in it. A period
+        without jobs of the dataset is an error.
     """
     zone = zone_of(data, choice.get("timezone"))
     given = {name: value for name, value in choice.items() if value is not None}
@@ -186,14 +188,14 @@ def selection_of(
 
 
 def within(period: Period) -> pl.Expr:
-    """Whether a run counts in a period, by the moment ``at``."""
+    """Return whether a run counts in a period, by the moment ``at``."""
     at = pl.col("at").dt.convert_time_zone("UTC")
     since = pl.lit(value=True) if period.since is None else at >= period.since
     return since if period.until is None else since & (at < period.until)
 
 
 def spans(runs: pl.LazyFrame, period: Period) -> pl.LazyFrame:
-    """The runs that count in a period or ran in it; ``ran_from`` and ``ran_to`` say when.
+    """Keep the runs that count in a period or ran in it, and add ``ran_from`` and ``ran_to``.
 
     runs: rows with ``start_time``, ``ran_until`` and ``at``.
     """
@@ -211,12 +213,12 @@ def spans(runs: pl.LazyFrame, period: Period) -> pl.LazyFrame:
 
 
 def parts(runs: pl.LazyFrame, period: Period, zone: Zone, unit: str | None) -> pl.LazyFrame:
-    """The parts of the runs that are in a period.
+    """Return the parts of runs in a period.
 
-    unit: ``month`` or ``day``, over which they are divided; None for the whole period.
-    ``begin`` is the first day of the month, or the day.  ``share`` is the part of the run's hours,
-    ``counts`` whether the run counts there.  A run may count where it has no hours (it ended with
-    the month before): its part there has a share of 0.
+    unit: ``month`` or ``day`` to divide runs; None for one part in the whole period.
+    ``begin`` is the first day of the month, or the day. ``share`` is the part of the run's hours,
+    ``counts`` whether the run counts there. A run can count where it has no hours (it ended with
+    the month before): the share of that part is 0.
     """
     start, end, begin = pl.col("ran_from"), pl.col("ran_to"), pl.col("begin")
     bounds = (period.since, period.until)
@@ -231,7 +233,7 @@ def parts(runs: pl.LazyFrame, period: Period, zone: Zone, unit: str | None) -> p
         listed = clipped.with_columns(
             first=first, last=last, begin=pl.date_ranges(first, last, _STEP[unit])
         )
-        # the outer ends are those of the run, so the parts add up to it
+        # the outer ends are those of the run, so that the parts add up to the run
         begins, ends = (
             pl.when(begin == outer).then(own).otherwise(_midnight(day, zone).clip(start, end))
             for outer, own, day in (
@@ -252,13 +254,13 @@ def parts(runs: pl.LazyFrame, period: Period, zone: Zone, unit: str | None) -> p
 
 
 def first_day(zone: Zone, time: str, unit: str | None = None) -> pl.Expr:
-    """The day of a moment, or the first day of its month."""
+    """Return the day of a time, or the first day of its month."""
     day = zone.local(pl.col(time)).dt.date()
     return day.dt.month_start() if unit == "month" else day
 
 
 def _midnight(day: pl.Expr, zone: Zone) -> pl.Expr:
-    """The first moment of a day, also where clocks skip midnight."""
+    """Return the first moment of a day, also where clocks skip midnight."""
     naive = day.cast(pl.Datetime("us"))
     return pl.coalesce(
         naive.dt.offset_by(later)

@@ -1,7 +1,7 @@
 """What this distribution adds: views and reports on the jobs of all schedulers together.
 
-Each scheduler's plugin has its own, with rules: machines differ in what is much, so that a rule
-looks at the jobs of one scheduler, and a job is in no two findings.
+The plugin of each scheduler has its own, with rules. What is much differs between machines, so a
+rule checks the jobs of one scheduler, and no job is in two findings.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _ALL = of_all()
 
 @hookimpl
 def harvest_views() -> tuple[View, ...]:
-    """Views of jobs, of whatever scheduler."""
+    """Return the views on the jobs of all schedulers."""
     return views_of(_ALL) if _ALL else ()
 
 
 @hookimpl
 def harvest_reports() -> tuple[ReportSpec, ...]:
-    """Reports of jobs, of whatever scheduler."""
+    """Return the reports on the jobs of all schedulers."""
     return reports_of(_ALL) if _ALL else ()

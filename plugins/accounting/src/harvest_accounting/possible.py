@@ -1,7 +1,7 @@
-"""Possible values: times in their order, and amounts that a machine can have.
+"""Checks of values: times must be in order, and amounts must be possible for a machine.
 
-Impossible values become null, so that no sum includes them; the column ``impossible`` names
-them.  The record types keep what was recorded.
+Impossible values become null, so that sums leave them out. The column ``impossible`` names them.
+The record types keep what was recorded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LIMITS: Final = {
     **dict.fromkeys(("nodes", "alloc_nodes", "req_nodes", "alloc_cpus", "req_cpus"), _MOST),
     **dict.fromkeys(("ntasks", "alloc_gpus", "gpu_util"), _MOST),
 }
-"""The most that an amount of one run or step may be: a century, an exbibyte, 2**28 CPUs."""
+"""The largest possible amount of one run or step: a century, an exbibyte, 2**28 CPUs."""
 
 
 def _can_be(name: str) -> pl.Expr:
@@ -35,9 +35,9 @@ def _can_be(name: str) -> pl.Expr:
 
 
 def possible(rows: pl.LazyFrame, *, also: Iterable[pl.Expr] = ()) -> pl.LazyFrame:
-    """The rows with impossible amounts set to null and named in ``impossible``, if any.
+    """Set impossible amounts to null, and name them in ``impossible``.
 
-    also: texts on what else is impossible, or null.
+    also: texts that name further impossible values, or null.
     """
     names = [name for name in rows.collect_schema().names() if name in _LIMITS]
     said = [pl.when(~_can_be(name)).then(pl.lit(name)) for name in names]
@@ -49,14 +49,15 @@ def possible(rows: pl.LazyFrame, *, also: Iterable[pl.Expr] = ()) -> pl.LazyFram
 
 
 def bytes_of(each: pl.Expr, count: str | pl.Expr) -> pl.Expr:
-    """Bytes of each times their number; null where more than any machine has."""
+    """Return bytes of each times their number; null if more than any machine has."""
     number = pl.col(count) if isinstance(count, str) else count
     return pl.when(each.cast(pl.Float64) * number <= _MOST_BYTES).then(each * number)
 
 
 def seconds_from(begin: str, end: str) -> pl.Expr:
-    """Seconds from one time to another; null where one of them is ambiguous (the clock was set
-    back), and where they are not in their order.
+    """Return the seconds between two times; null in the wrong order, or where one is ambiguous.
+
+    A time is ambiguous if clocks were set back and show it twice.
     """
     passed = (pl.col(end) - pl.col(begin)).dt.total_microseconds() / 1e6
     return pl.when(_are_decided(begin, end) & passed.is_between(0, _LONGEST_S)).then(passed)
@@ -67,16 +68,16 @@ def _are_decided(*times: str) -> pl.Expr:
 
 
 def disorder(begin: str, end: str) -> pl.Expr:
-    """Names two times that are in the wrong order or a century apart; else null."""
+    """Name two times in the wrong order or more than a century apart; else null."""
     known = pl.col(begin).is_not_null() & pl.col(end).is_not_null() & _are_decided(begin, end)
     wrong = known & seconds_from(begin, end).is_null()
     return pl.when(wrong).then(pl.lit(f"{begin} to {end}"))
 
 
 def ran_until(ended: pl.Expr) -> pl.Expr:
-    """When a run ended, or was last seen; null where its start or end is unknown.
+    """Return when a run ended or was last seen; null if its start or end is unknown.
 
-    ended: whether it did.  Before that, its elapsed time shows how long it has run.
+    ended: whether the run ended. Before that, its elapsed time shows how long it has run.
     """
     ran = pl.col("elapsed_s") + pl.col("suspended_s").fill_null(0.0)
     ran = pl.when(ran.is_between(0, _LONGEST_S)).then(ran * 1e6).round().cast(pl.Int64)

@@ -1,4 +1,4 @@
-"""States of jobs, in the words of every scheduler's record type, grouped by their meaning."""
+"""States of jobs in the spelling of every scheduler's record type, grouped by meaning."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ ENDS: Final[dict[str, tuple[str, ...]]] = {
     "preempted": ("preempted",),
     "requeued": ("requeued", "requeue_fed"),
 }
-"""How runs end: column -> states."""
+"""The kinds of ends: column -> states."""
 
 FAILURES: Final = ("failed", "out_of_memory", "timeout", "node_fail")
-"""Groups of states that are failures."""
+"""The groups of states that are failures."""
 
 ENDED: Final = tuple(state for states in ENDS.values() for state in states)
-"""States of runs that ended."""
+"""The states of runs that ended."""
 
 FAILED: Final = tuple(state for name in FAILURES for state in ENDS[name])
-"""States of runs that failed."""
+"""The states of runs that failed."""
 
 SIGNALS: Final = {
     1: "SIGHUP",
@@ -40,4 +40,4 @@ SIGNALS: Final = {
     24: "SIGXCPU",
     25: "SIGXFSZ",
 }
-"""Signals that end programs on Linux, by their numbers."""
+"""The signals that end programs on Linux, by number."""

@@ -1,1 +1,1 @@
-"""PBS accounting as harvest records: logs of the server, ``qstat``'s JSON, or a live server."""
+"""PBS accounting as harvest records: logs of the server, JSON of ``qstat``, or a live server."""

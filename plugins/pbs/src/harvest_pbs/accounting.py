@@ -1,4 +1,4 @@
-"""How PBS's jobs fill the frame of job runs, on which views, reports and rules on jobs stand."""
+"""How PBS jobs fill the frame of job runs of ``harvest_accounting``."""
 
 from __future__ import annotations
 
@@ -27,4 +27,4 @@ JOB_RUNS: Final = JobRuns(
         },
     ),
 )
-"""PBS's jobs in the views, reports and rules of ``harvest_accounting``."""
+"""The declaration of PBS jobs for the views, reports and rules of ``harvest_accounting``."""

@@ -9,7 +9,7 @@ from harvest.toolkit.settings import at_least, setting, time_zone
 
 @attrs.frozen(kw_only=True)
 class PbsConfig:
-    """Settings; the last two are for ``pbs:live``."""
+    """Settings of the source; the last two are for ``pbs:live``."""
 
     timezone: str | None = setting(
         "time zone of the server's clock (Europe/Zurich); UTC unless given", None, time_zone

@@ -1,4 +1,4 @@
-"""The frame of PBS's job runs."""
+"""The frame of PBS job runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .accounting import JOB_RUNS
 
 
 def runs(data: DatasetReader) -> pl.LazyFrame:
-    """Runs of jobs; one that was run again waited from the end of the run before it.
+    """Build the frame; a later run of a job waited from the end of the run before it.
 
     The log repeats the first submission in all runs of a job.
     """

@@ -1,4 +1,4 @@
-"""Rows of ``pbs.job`` from what records say: ids, resources and states worked out."""
+"""Rows of ``pbs.job``: ids, resources and states, computed from the values of records."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ _LONGEST_SIGNAL: Final = 127
 
 
 def job_table(raw: pa.Table) -> pa.Table:
-    """Rows of jobs.
+    """Return rows of jobs.
 
-    raw: with the columns of ``keys.SCHEMA``, ``job_id``, ``position`` and ``code``, the letter of
-    the record; without a letter, the column ``state`` decides, if there is one.
+    raw: a table with the columns of ``keys.SCHEMA``, ``job_id``, ``position`` and ``code``, the
+        letter of the record. A row without a letter has its state in the column ``state``, if there
+        is one.
     """
     extra = raw["extra"]
     frame: pl.DataFrame = pl.from_arrow(raw.drop_columns(["extra"]))  # type: ignore[assignment]
@@ -49,7 +50,7 @@ def job_table(raw: pa.Table) -> pa.Table:
 
 
 def _none_for_zero(name: str) -> pl.Expr:
-    """A time that is not 1970: PBS writes 0 where there was none yet."""
+    """Set a time of 0 to null: PBS writes 0 before it knows a time."""
     return pl.when(pl.col(name).dt.epoch("us") > 0).then(pl.col(name)).alias(name)
 
 
@@ -59,7 +60,6 @@ def _span(start: str, end: str) -> pl.Expr:
 
 
 def _resources(frame: pl.DataFrame) -> pl.DataFrame:
-    """Columns of what was requested and allocated."""
     asked = {
         name: requested(frame[name]).select(pl.all().name.prefix(f"{name}_"))
         for name in ("select", "node_spec")
@@ -67,7 +67,7 @@ def _resources(frame: pl.DataFrame) -> pl.DataFrame:
     frame = pl.concat([frame, *asked.values()], how="horizontal")
     names = hosts(pl.coalesce("exec_host", pl.col("exec_vnode").str.replace_all(r"[()]", "")))
     frame = frame.with_columns(
-        # Torque's ncpus is a default next to nodes with ppn
+        # if nodes have ppn, Torque's ncpus is only a default
         req_cpus=pl.coalesce("node_spec_cpus", "ncpus", "select_cpus"),
         req_gpus=pl.coalesce("ngpus", "select_gpus", "node_spec_gpus"),
         req_mem_bytes=pl.coalesce("mem", "select_mem"),
@@ -87,15 +87,15 @@ def _resources(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _states(frame: pl.DataFrame) -> pl.DataFrame:
-    """Columns ``state``, ``exit_code`` and ``exit_signal``.
+    """Add the columns ``state``, ``exit_code`` and ``exit_signal``.
 
-    A job that SIGTERM or SIGKILL ended after its time limit timed out: PBS Professional has a code
-    of its own for it, Torque and older versions have not.
+    A job that SIGTERM or SIGKILL ended after its time limit timed out: PBS Professional has its own
+    code for this, Torque and older versions have none.
     """
     status, signal = pl.col("exit_status"), pl.col("exit_status") - SIGNAL_BASE
     by_signal = signal.is_between(1, _LONGEST_SIGNAL)
     overdue = signal.is_in(ENDERS) & (pl.col("elapsed_s") >= pl.col("timelimit_s"))
-    # in a log, Torque alone names the owner
+    # only Torque writes the owner into a log
     torque = pl.col("owner").is_not_null() & pl.col("code").is_not_null()
     own = (
         pl.when(torque)
@@ -127,7 +127,7 @@ def _looked_up(status: pl.Expr, states: Mapping[int, str]) -> pl.Expr:
 
 
 def _tres(frame: pl.DataFrame, prefix: str) -> pa.Array:
-    """Maps of the amounts that are known, by Slurm's names; null where none is."""
+    """Return maps of the known amounts, by Slurm's names; null if none is known."""
     values = [frame[f"{prefix}_{name}"] for name in ("cpus", "mem_bytes", "nodes", "gpus")]
     known = np.stack([series.is_not_null().to_numpy() for series in values], axis=1)
     all_values = np.stack([series.fill_null(0).to_numpy() for series in values], axis=1)

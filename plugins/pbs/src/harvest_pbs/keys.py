@@ -1,4 +1,4 @@
-"""Keys of a record whose values have columns, and the columns that a record is first read into."""
+"""The keys of a record that have columns, and the columns into which a record is first read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KEYS: Final = {
     CLOCK: """Resource_List.walltime:timelimit_s resources_used.walltime:elapsed_s
         resources_used.cput:total_cpu_s eligible_time:eligible_s""",
 }
-"""By kind of value, keys of a job's record, each with its column where that has another name."""
+"""By kind of value, the keys of a job's record; a column with another name follows the colon."""
 
 
 def _known(kind: Kind, words: str) -> dict[str, tuple[str, Kind]]:
@@ -31,10 +31,10 @@ def _known(kind: Kind, words: str) -> dict[str, tuple[str, Kind]]:
 
 
 KNOWN: Final = {key: to for kind, words in _KEYS.items() for key, to in _known(kind, words).items()}
-"""By key, the column that its values go to, and what they are."""
+"""Key -> column, and the kind of its values."""
 
 OF_EVENTS: Final = _known(TEXT, "user queue:partition requestor")
-"""The same for records of other kinds."""
+"""The same for records other than those of jobs."""
 
 _ARROW: Final = {TEXT: pa.string(), EPOCH: pa.timestamp("us", tz="UTC"), CLOCK: pa.float64()}
 _EXTRA: Final = pa.field("extra", pa.map_(pa.string(), pa.string()))
@@ -42,4 +42,4 @@ _EXTRA: Final = pa.field("extra", pa.map_(pa.string(), pa.string()))
 SCHEMA: Final = pa.schema(
     [*((column, _ARROW.get(kind, pa.int64())) for column, kind in KNOWN.values()), _EXTRA]
 )
-"""The columns of ``KNOWN``, and the pairs that have none."""
+"""The columns of ``KNOWN``, and a map of the pairs without a column."""

@@ -1,4 +1,4 @@
-"""Accounting logs in columns: a row of ``pbs.event`` for each record, and the rows of jobs.
+"""Reads accounting logs in columns: a row of ``pbs.event`` per record, and the rows of jobs.
 
 A record is ``MM/DD/YYYY HH:MM:SS;X;ID;TEXT``, as ``accounting.c`` of OpenPBS and Torque writes it.
 """
@@ -44,14 +44,14 @@ class LogReader:
         self.clock = LocalTimes(_TIME, self.zone, "pbs.timezone")
 
     def read(self, blocks: Iterator[Lines]) -> Iterator[tuple[type, Any]]:
-        """Batches of events and jobs."""
+        """Return batches of events and jobs."""
         for lines in blocks:
             yield from self._block(lines)
         if self.runs.held is not None:
             yield Job, self.runs.rest()
 
     def note(self, partition: Partition) -> None:
-        """Remark on what was assumed."""
+        """Note what the reader assumed."""
         self.clock.note(self.ctx, partition)
         if self.went_on:
             self.ctx.note(
@@ -87,7 +87,7 @@ class LogReader:
         yield Job, self.runs.add(records)
 
     def _runs(self, text: Spans, places: Any, faults: Faults) -> pa.Table:
-        """The columns of ``keys.SCHEMA`` of records of runs; what is wrong goes to faults."""
+        """Return the columns of ``keys.SCHEMA`` of runs' records; unreadable ones become faults."""
         some = Spans(text.data, text.start[places], text.end[places])
         table, odd = pairs(some, KNOWN)
         table = table.select(SCHEMA.names).cast(SCHEMA)
@@ -108,9 +108,9 @@ class LogReader:
         return both.take(pa.array(order))
 
     def _events(self, text: Spans, codes: pa.Array, raw: pa.Table, runs: Any) -> pa.Table:
-        """Columns of events but those of the head.
+        """Return the columns of events, except those of the head of a record.
 
-        A record of another kind than runs that is not of pairs is a message.
+        The text of a record that is not of a run and not ``key=value`` is a message.
         """
         others = np.delete(np.arange(len(codes)), runs)
         some = Spans(text.data, text.start[others], text.end[others])
@@ -120,7 +120,7 @@ class LogReader:
         place = np.empty(len(codes), np.int64)
         place[others] = np.arange(len(others))
         place[runs] = len(others) + np.arange(len(runs))
-        # of the records of runs, the start alone says more than its job's row
+        # among records of runs, only a start has values that its job's row lacks
         silent = free.copy()
         silent[runs] = np.asarray(pc.not_equal(codes, "S"))[runs]
         found = {"message": strings(text, free & (text.length > 0))}
@@ -133,7 +133,6 @@ class LogReader:
         return pa.table(found)
 
     def _named(self, events: pa.Table) -> pa.Table:
-        """The events with what their letters mean."""
         code = events["code"]
         place = pc.index_in(code, pa.array(list(EVENTS)))
         events = events.append_column("event", pa.array(list(EVENTS.values())).take(place))

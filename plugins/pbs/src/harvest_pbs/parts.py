@@ -1,4 +1,4 @@
-"""What job ids, lists of hosts and statements of resources hold, as columns."""
+"""Parses job ids, lists of hosts and resource requests in columns."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _WANTED: Final = {"ncpus": "cpus", "ppn": "cpus", "ngpus": "gpus", "gpus": "gpus
                   "mpiprocs": "procs"}  # fmt: skip
 _MOST: Final = 2**63 - 1
 REQUEST: Final = ("nodes", "cpus", "gpus", "mem", "procs")
-"""What a statement of resources asks for."""
+"""The amounts of a resource request."""
 
 
 def id_parts(job_id: pl.Expr) -> list[pl.Expr]:
-    """Number, array, index and server of ids: ``123.server``, ``123[4].server``, ``123[].server``.
+    """Parse number, array, index and server: ``123.server``, ``123[4].server``, ``123[].server``.
 
-    Torque before 3 wrote tasks as ``123-4.server``.
+    Torque before version 3 wrote tasks as ``123-4.server``.
     """
     parts = job_id.str.extract_groups(_ID).struct
     number = parts.field("1").cast(pl.Int64)
@@ -38,13 +38,13 @@ def id_parts(job_id: pl.Expr) -> list[pl.Expr]:
 
 
 def hosts(exec_host: pl.Expr) -> pl.Expr:
-    """The hosts of ``n1/0*4+n1/1+n2/0``, each once."""
+    """Return the hosts of ``n1/0*4+n1/1+n2/0``, each once."""
     names = exec_host.str.replace_all(r"[:/][^+]*", "").str.split("+")
     return names.list.unique(maintain_order=True)
 
 
 def slots(exec_host: pl.Series) -> pl.Series:
-    """The slots of lists of hosts: ``n1/0*4`` has 4, ``n1/0-3,5`` has 5, ``n1/7`` and ``n1`` 1."""
+    """Count the slots of hosts: 4 in ``n1/0*4``, 5 in ``n1/0-3,5``, 1 in ``n1/7`` and ``n1``."""
     row = pl.int_range(len(exec_host), dtype=pl.UInt32, eager=True)
     lists = pl.DataFrame({"row": row, "chunk": exec_host.str.split("+")})
     chunks = lists.explode("chunk").drop_nulls()
@@ -56,14 +56,14 @@ def slots(exec_host: pl.Series) -> pl.Series:
     ends = pl.col("item").str.extract_groups(r"^(\d{1,9})(?:-(\d{1,9}))?$").struct
     first, last = (ends.field(n).cast(pl.Int64) for n in ("1", "2"))
     count = pl.when(first.is_not_null()).then(last.fill_null(first) - first + 1)
-    # an item of another form makes its list unknown
+    # the slots of a list are unknown if one item has another form
     known = pl.when((count > 0).fill_null(False).all()).then((count * pl.col("times")).sum())
     summed = items.group_by("row").agg(slots=known)
     return lists.join(summed, on="row", how="left", maintain_order="left")["slots"]
 
 
 def allotted(exec_vnode: pl.Expr, name: str) -> pl.Expr:
-    """The sum of a resource over ``(n1:ncpus=4:mem=8gb)+(n2:ncpus=4)``; null where none has it."""
+    """Sum a resource over ``(n1:ncpus=4:mem=8gb)+(n2:ncpus=4)``; null if no part has it."""
     amounts = exec_vnode.str.extract_all(rf":{name}=\w*").list.eval(_bytes(pl.element()))
     whole = (amounts.list.len() > 0) & (amounts.list.drop_nulls().list.len() == amounts.list.len())
     return pl.when(whole).then(amounts.list.sum()).cast(pl.Int64, strict=False)
@@ -78,9 +78,9 @@ def _bytes(text: pl.Expr) -> pl.Expr:
 
 
 def requested(statements: pl.Series) -> pl.DataFrame:
-    """What ``2:ncpus=64:ngpus=4+1:ncpus=8``, or Torque's ``2:ppn=8:gpus=2``, asks for.
+    """Sum the resources of ``2:ncpus=64:ngpus=4+1:ncpus=8``, or Torque's ``2:ppn=8:gpus=2``.
 
-    Few statements differ, so each is read once.
+    Few texts differ, so each distinct one is read once.
     """
     some = statements.unique().drop_nulls()
     schema = {"statement": pl.String, **dict.fromkeys(REQUEST, pl.Int64)}

@@ -1,8 +1,8 @@
-"""JSON of ``qstat -x -f -F json``: a row of ``pbs.job`` for each job, one job at a time.
+"""Reads JSON of ``qstat -x -f -F json`` one job at a time: a row of ``pbs.job`` each.
 
-The document is an object whose member ``Jobs`` has a member for each job, by its id.  Some
-versions write backslashes and environment variables (``Variable_List``) that break JSON; such a
-job is read without these.  Environments are kept of no job, since they may hold passwords.
+The document is an object whose member ``Jobs`` has a member per job, named by its id. Some versions
+write backslashes and environment variables (``Variable_List``) that break JSON; such a job is read
+without them. The environment of a job is never kept, since it may hold passwords.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from .scalar import raw_row
 from .states import DELETED, FINISHED, QSTAT_STATES
 
 GATHER: Final = 2_000
-"""Jobs that make a batch."""
+"""The number of jobs in a batch."""
 BLOCK_BYTES: Final = 1 << 20
 LONGEST: Final = 16 << 20
-"""Bytes of a job, at most."""
+"""The largest size of a job in bytes."""
 _SHOWN: Final = 64 * 1024
 
 _BEGIN: Final = re.compile(rb'"(\d+(?:\[[\d-]*\])?\.[^"\s\\]+)"\s*:\s*(?=\{)')
@@ -60,7 +60,7 @@ _TIME: Final = "%a %b %d %H:%M:%S %Y"
 
 
 class Piece(NamedTuple):
-    """A job with its id and its JSON, or what was found instead, with the reason."""
+    """A job with its id and JSON; or text that is not a job, with the reason."""
 
     job_id: str
     raw: bytes
@@ -71,7 +71,7 @@ class Piece(NamedTuple):
 def read_qstat(
     stream: IO[bytes], zone: str | None, partition: Partition, ctx: ReadContext
 ) -> Iterator[Any]:
-    """Batches of jobs; zone: of the times in the document."""
+    """Return batches of jobs; zone: of the times in the document."""
     clock = LocalTimes(_TIME, zone, "pbs.timezone")
     ctx.read(0)
     rows: list[dict[str, Any]] = []
@@ -91,7 +91,6 @@ def read_qstat(
 
 
 def _pieces(stream: IO[bytes]) -> Iterator[Piece]:
-    """Jobs, and what is damaged, in their order."""
     buffer, job_id, between = b"", "", _FIRST
     at_end = False
     while not at_end:
@@ -111,7 +110,6 @@ def _pieces(stream: IO[bytes]) -> Iterator[Piece]:
 
 
 def _is_empty(document: bytes) -> bool:
-    """Whether it is a document without jobs, which has no member ``Jobs``, or nothing."""
     try:
         found = json.loads(document) if document.strip() else {}
     except ValueError:
@@ -120,7 +118,7 @@ def _is_empty(document: bytes) -> bool:
 
 
 def _checked(job_id: str, raw: bytes, between: re.Pattern[str]) -> Iterator[Piece]:
-    """A job, and what stands behind it where that is not what should."""
+    """Return a job, and the text behind it if that is not the expected one."""
     if not job_id:
         if not between.fullmatch(raw.decode("utf-8", "replace")):
             yield Piece("", raw, "no JSON of qstat's jobs")
@@ -144,7 +142,7 @@ def _checked(job_id: str, raw: bytes, between: re.Pattern[str]) -> Iterator[Piec
 
 
 def _mended(text: str) -> dict[str, Any] | None:
-    """A job without its environment, and without backslashes that are none of JSON's."""
+    """Parse a job without its environment, and without backslashes that JSON does not allow."""
     text = _BACKSLASH.sub(lambda found: found[0] if found[1] else "", text)
     try:
         return _decoded(_ENVIRONMENT.sub("", text))[0]
@@ -153,9 +151,9 @@ def _mended(text: str) -> dict[str, Any] | None:
 
 
 def _decoded(text: str) -> tuple[dict[str, Any], int]:
-    """The object at the beginning of a text, and where it ends.
+    """Return the object at the beginning of a text, and where it ends.
 
-    Raises ValueError for what is none, or holds half a character (``\\ud83d``).
+    Raises ValueError for other text, and for half a character (``\\ud83d``).
     """
     data, end = _DECODER.raw_decode(text)
     json.dumps(data, ensure_ascii=False).encode()
@@ -163,7 +161,7 @@ def _decoded(text: str) -> tuple[dict[str, Any], int]:
 
 
 def _row(job_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of ``keys.SCHEMA``, with times as texts, and ``state`` and ``reason``."""
+    """Return the columns of ``keys.SCHEMA``, with times as texts, and ``state`` and ``reason``."""
     pairs: dict[str, str] = {}
     for name, value in data.items():
         if isinstance(value, dict):
@@ -194,10 +192,9 @@ def _text(value: Any) -> str:
 
 
 def _table(rows: list[dict[str, Any]], clock: LocalTimes) -> pa.Table:
-    """Rows of ``_row`` as a table of jobs."""
     for key, column in _TIMES.items():
         texts = [row["times"].get(key, "") for row in rows]
-        # a day below 10 has a blank before it
+        # days below 10 are padded with a blank
         padded = pa.array(text.replace("  ", " 0") for text in texts)
         read = clock.read(spans(padded), Faults()).to_pylist()
         for row, text, time in zip(rows, texts, read, strict=True):

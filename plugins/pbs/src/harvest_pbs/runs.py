@@ -1,8 +1,8 @@
-"""The runs of one log: which record of a job is its last, and which jobs were deleted.
+"""The runs of one log: the last record of each job, and the jobs that were deleted.
 
-A log holds several records of each job.  Rows that say ``pending`` or ``running`` are held until a
-later record of the job takes their place or the log ends; what is held is bounded by the jobs that
-wait or run together.  A job that someone deleted before it ended is ``cancelled``.
+A log has several records of each job. A row with the state ``pending`` or ``running`` is held until
+a later record of the job replaces it or the log ends. Memory is bounded by the jobs that wait or
+run at the same time. A job that someone deleted before it ended is ``cancelled``.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _DELETIONS: Final = pl.Schema(
 
 @attrs.define
 class Runs:
-    """What is known of the jobs of a log so far.
+    """The jobs of a log so far.
 
-    held: records of jobs without an end.  deletions: of jobs and arrays, the first of each.
+    held: records of jobs without an end. deletions: the first deletion of each job or array.
     """
 
     ctx: ReadContext
@@ -40,7 +40,7 @@ class Runs:
     deletions: pl.DataFrame = attrs.field(factory=lambda: pl.DataFrame(schema=_DELETIONS))
 
     def delete(self, events: pa.Table) -> None:
-        """Note which of the events deleted or aborted jobs."""
+        """Remember the events that deleted or aborted jobs."""
         gone = events.filter(pc.is_in(events["code"], pa.array(["D", "A"])))
         if not gone.num_rows:
             return
@@ -51,7 +51,7 @@ class Runs:
         self.deletions = both.unique("job_id", keep="first", maintain_order=True)
 
     def add(self, records: pa.Table) -> pa.Table:
-        """The rows of jobs that are final after these records, which follow those before."""
+        """Add the next records, and return the rows of jobs that are final now."""
         if self.held is not None:
             records = pa.concat_tables([self.held, records])
         code, job_id = pl.col("code"), pl.col("job_id")
@@ -73,11 +73,11 @@ class Runs:
         return self._rows(records.filter(kinds["final"].to_arrow()))
 
     def rest(self) -> pa.Table:
-        """The rows of jobs that have no end in this log."""
+        """Return the rows of jobs without an end in this log."""
         return self._rows(self.held)
 
     def _rows(self, records: pa.Table) -> pa.Table:
-        """Rows of jobs, with who deleted them; a deleted job that waited is at its end."""
+        """Return rows of jobs, with who deleted them; a waiting job that was deleted ends then."""
         table = job_table(records)
         state, end = pl.col("state"), pl.col("end_time")
         rows = pl.from_arrow(table.select(["job_id", "state", "end_time"]))

@@ -1,9 +1,9 @@
-"""Records one at a time, in plain Python: those that the columnar reader sets aside.
+"""Parses single records in plain Python: those that the columnar reader sets aside.
 
 PBS writes some values with blanks and without quotes (times that a hook measured, accounts of
-Torque).  Here a word that cannot begin a pair belongs to the value before it.  A key without a
-column that is there twice, as in Torque's ``-L tasks=...``, has both values.  A value that is not
-of its column's kind stays in ``extra``.  For all other records, both readers give the same.
+Torque). Here a word that cannot begin a pair belongs to the value before it. If a key without a
+column occurs twice, as in Torque's ``-L tasks=...``, both values are kept. A value that is not of
+its column's kind stays in ``extra``. For all other records, both readers give the same.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _MOST: Final = 2**63 - 1
 
 
 def pairs_of(text: str) -> tuple[dict[str, str], bool]:
-    """The pairs of a record, and whether a value went on behind a blank without quotes.
+    """Parse the pairs of a record; also return whether a value without quotes has blanks.
 
-    Raises ValueError where it does not begin with a pair, has the key of a column twice, or a
-    quote that is never closed.
+    Raises ValueError if the record does not begin with a pair, has the key of a column twice, or
+    has a quote that is never closed.
     """
     words = [word for word in text.split(" ") if word]
     found: dict[str, str] = {}
@@ -59,7 +59,7 @@ def pairs_of(text: str) -> tuple[dict[str, str], bool]:
 
 
 def _quoted(value: str, words: list[str], place: int) -> tuple[str, int]:
-    """A value in quotes without these, and the place of the word behind it."""
+    """Return a value without its quotes, and the place of the word behind it."""
     quote, parts = value[0], [value]
     while len(parts[-1]) < 1 + (len(parts) == 1) or parts[-1][-1] != quote:
         if place == len(words):
@@ -70,7 +70,7 @@ def _quoted(value: str, words: list[str], place: int) -> tuple[str, int]:
 
 
 def raw_row(pairs: Mapping[str, str]) -> dict[str, Any]:
-    """The columns of ``keys.SCHEMA`` of a record."""
+    """Return the columns of ``keys.SCHEMA`` of a record."""
     row: dict[str, Any] = {}
     extra = []
     for key, text in pairs.items():

@@ -37,7 +37,7 @@ class PbsSource(LineSource):
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
-        """By a first line as PBS writes it, or by the JSON of qstat."""
+        """Recognise a log by its first record, or the JSON of qstat."""
         if not path.is_file():
             return None
         kind = kind_of(path)
@@ -46,18 +46,18 @@ class PbsSource(LineSource):
         return Detection(0.95, "JSON of PBS's qstat") if kind == "qstat" else None
 
     def plan(self) -> Iterable[Partition]:
-        """Each file is a partition; ``live`` is one, which is always read again."""
+        """Return a partition per file; ``live`` is one partition, which is always read again."""
         if self.location == LIVE:
             return [Partition(id="qstat", origin="pbs:live")]
         return Source.plan(self)
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
-        """Each file is a partition; ``live`` has none."""
+        """Return a partition per file; None for ``live``."""
         return None if self.location == LIVE else file_partitions(self.location, files)
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Any]:
-        """Batches of jobs and events."""
-        # these load polars, which planning does without
+        """Return batches of jobs and events."""
+        # these load polars, which planning does not need
         from .live import read_live
         from .log import LogReader
         from .qstat import read_qstat
@@ -75,7 +75,7 @@ class PbsSource(LineSource):
 
 
 def kind_of(path: Path) -> str | None:
-    """``log``, ``qstat``, or None for what is neither."""
+    """Return ``log``, ``qstat``, or None for any other file."""
     try:
         with open_input(path, unpack=True) as stream:
             head = stream.read(_HEAD_BYTES).lstrip(b"\xef\xbb\xbf\r\n\t ")

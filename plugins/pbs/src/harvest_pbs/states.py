@@ -1,4 +1,4 @@
-"""What records and exit statuses of PBS mean, in the words of Slurm's states.
+"""Meanings of PBS records and exit statuses, in the words of Slurm's states.
 
 From OpenPBS (``acct.h``, ``job.h``) and Torque (``pbs_job.h``), whose codes differ below -7.
 """
@@ -19,13 +19,13 @@ EVENTS: Final = dict(pair.split(":") for pair in _EVENTS.split())
 """Letter of a record -> what happened."""
 
 NOT_JOBS: Final = "LUYBFKk"
-"""Records whose id is not a job's."""
+"""Letters of records whose id is not a job id."""
 
 RUNS: Final = "QSER"
-"""Records that describe a run of a job."""
+"""Letters of records that describe a run of a job."""
 
 ENDS: Final = ("E", "R")
-"""Those of a run that ended."""
+"""Letters of records of a run that ended."""
 
 SIGNAL_BASE: Final = 256
 """A job that signal n ended has the exit status 256 + n."""
@@ -51,20 +51,21 @@ def _by_status(statuses: Mapping[str, tuple[int, ...]]) -> dict[int, str]:
 
 
 SERVER_STATES: Final = _by_status(_STATUSES)
-"""OpenPBS's and PBS Professional's own exit statuses -> state; any other below 0 failed."""
+"""Exit status of OpenPBS and PBS Professional -> state; any other below 0 means failed."""
 TORQUE_STATES: Final = _by_status(_OF_TORQUE)
-"""The same of Torque, whose records name an owner."""
+"""The same for Torque, whose records name an owner."""
 
 ENDERS: Final = (9, 15)
-"""Signals with which PBS ends a job at its time limit."""
+"""The signals with which PBS ends a job at its time limit."""
 
 _LETTERS: Final = "Q:pending H:pending W:pending T:pending R:running B:running S:suspended"
 _MORE: Final = "U:suspended E:completing M:revoked"
 QSTAT_STATES: Final = dict(pair.split(":") for pair in f"{_LETTERS} {_MORE}".split())
-"""``job_state`` of qstat -> state; of a finished job (F, X), the exit status decides."""
+"""``job_state`` of qstat -> state; the state of a finished job (F, X) follows from its exit status.
+"""
 
 DELETED: Final = "91"
-"""``substate`` of a job that was deleted."""
+"""The ``substate`` of a job that was deleted."""
 
 FINISHED: Final = ("F", "X")
-"""Letters of ``job_state`` of jobs and of tasks that ended."""
+"""The ``job_state`` letters of jobs and tasks that ended."""

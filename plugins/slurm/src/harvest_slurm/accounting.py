@@ -1,4 +1,4 @@
-"""How Slurm's jobs fill the frame of job runs, and how texts speak of sacct."""
+"""How Slurm jobs fill the frame of job runs, and the words for sacct in texts."""
 
 from __future__ import annotations
 
@@ -130,8 +130,8 @@ JOB_RUNS: Final = JobRuns(
     record_type="slurm.job",
     fills=MORE,
     source="slurm",
-    runs="harvest_slurm.runs.jobs:jobs",
-    failed_steps="harvest_slurm.runs.steps:failed_first",
+    runs="harvest_slurm.runs:jobs",
+    failed_steps="harvest_slurm.runs:failed_first",
     without_nodes="None assigned",
     words=Words(
         scheduler="Slurm",
@@ -143,4 +143,4 @@ JOB_RUNS: Final = JobRuns(
         rules=_RULES,
     ),
 )
-"""Slurm's jobs in the views, reports and rules of ``harvest_accounting``."""
+"""The declaration of Slurm jobs for the views, reports and rules of ``harvest_accounting``."""

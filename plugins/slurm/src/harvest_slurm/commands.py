@@ -20,11 +20,6 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def slurm() -> None:
-    """Slurm's accounting: one job in full, or one line per job."""
-
-
 @app.command("job")
 def job_command(
     job: Annotated[
@@ -56,7 +51,7 @@ def job_command(
     the lines of seff follow waits, GPUs, the time limit, steps, and where it
     failed. Values that were not recorded are "unknown", where seff prints 0.
     """
-    # only when the command runs: ``--help`` needs no polars
+    # imported by the command, so that ``--help`` starts without polars
     from harvest_accounting.calendar import zone_of
     from harvest_accounting.job_runs import Jobs, of_scheduler
 
@@ -104,7 +99,7 @@ def jobs_command(
     Red: the job failed, less than 20 % used, or more than 90 % of memory. Green:
     more than 80 % of time limit, CPUs or GPUs, or 60 to 90 % of memory.
     """
-    # only when the command runs: ``--help`` needs no polars
+    # imported by the command, so that ``--help`` starts without polars
     from .job.listing import chosen, lines
 
     jobs = chosen(harvest.open(dataset), ids or (), state or (), key_values(settings))

@@ -24,7 +24,7 @@ _JOB_STATES = matches(f"(?i:{'|'.join(STATES)})", f"job states are {', '.join(ST
 
 @attrs.frozen(kw_only=True)
 class SlurmConfig:
-    """Settings; the last four are for ``slurm:live``."""
+    """Settings of the source; the last four are for ``slurm:live``."""
 
     timezone: str | None = setting(
         "time zone of times without one (Europe/Zurich); UTC unless given", None, time_zone
@@ -68,5 +68,5 @@ class SlurmConfig:
 
     @property
     def named_columns(self) -> tuple[str, ...]:
-        """Fields of a dump without a header, from the settings."""
+        """The fields of a dump without a header, from the settings."""
         return PRESETS[self.layout] if self.layout is not None else self.columns

@@ -1,4 +1,4 @@
-"""Reading a dump: its layout, its rows by the reader for it, and these as typed batches."""
+"""Reads a dump: finds its layout, reads its rows, and converts them to typed batches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from harvest_toolkit.yaml_stream import YamlStream
 from .config import SlurmConfig
 from .read.columns import RawRows
 from .read.csvtext import settle
-from .read.fixed_width import read_fixed
 from .read.form import HEAD_BYTES, Layout
 from .read.json_dump import read_json
 from .read.layout import delimiter_of, find_layout
@@ -38,7 +37,7 @@ Batches: TypeAlias = "Iterator[tuple[type[Job] | type[Step], pa.Table]]"
 def read_dump(
     stream: IO[bytes], partition: Partition, config: SlurmConfig, ctx: ReadContext
 ) -> Iterator[Any]:
-    """Batches of jobs and steps of a dump in any layout."""
+    """Return batches of jobs and steps of a dump in any layout."""
     layout = _layout_of(stream, partition.origin, config, ctx)
     if layout is None:
         ctx.note("the file is empty")
@@ -52,8 +51,7 @@ def read_dump(
         return
     zone = ZoneInfo(config.timezone or "UTC")
     convert = Context(zone, cut=layout.kind == "fixed", cluster=config.cluster)
-    read = read_fixed if layout.kind == "fixed" else read_text
-    blocks = read(stream, layout, ctx)
+    blocks = read_text(stream, layout, ctx)
     yield from assemble(blocks, selection, convert, ctx, delimiter=layout.delimiter)
     _note_doubts(convert, config, ctx)
 
@@ -61,7 +59,7 @@ def read_dump(
 def _layout_of(
     stream: IO[bytes], origin: str, config: SlurmConfig, ctx: ReadContext
 ) -> Layout | None:
-    """The layout of a dump, whose stream is at its first byte afterwards; None for an empty one."""
+    """Find the layout, and set the stream back to its first byte; None for an empty dump."""
     head = stream.read(HEAD_BYTES)
     if not head.strip():
         return None
@@ -86,7 +84,6 @@ def _layout_of(
 
 
 def _note_doubts(convert: Context, config: SlurmConfig, ctx: ReadContext) -> None:
-    """Note what was assumed of the dump's values."""
     if convert.naive_times and config.timezone is None:
         ctx.note(
             "times carry no zone and were read as UTC; set slurm.timezone to the zone of the "
@@ -113,20 +110,20 @@ def assemble(
     *,
     delimiter: str = "|",
 ) -> Batches:
-    """Typed batches of jobs and steps; rejects and filtered rows go to ``ctx``."""
+    """Return typed batches of jobs and steps; report rejects and filtered rows to ``ctx``."""
     lost = LostJobs(ctx)
     for raw in blocks:
         ctx.read(len(raw.position))
         jobs, steps = _split(raw)
         job_rows = _typed(Job, *jobs, convert, ctx, delimiter)
         step_rows = _typed(Step, *steps, convert, ctx, delimiter)
-        decided = selection.jobs(job_rows)
+        kept, decided = selection.jobs(job_rows)
         mine = selection.steps(step_rows, decided, lost.take(raw.names))
-        for table in (decided.kept, mine):
+        for table in (kept, mine):
             if "undecided_times" in table.column_names:
                 convert.undecided += named_in(table["undecided_times"])
         if job_rows.num_rows:
-            yield Job, decided.kept
+            yield Job, kept
         if step_rows.num_rows:
             yield Step, mine
     selection.account(ctx)
@@ -138,7 +135,6 @@ def assemble(
 
 
 def _split(raw: RawRows) -> tuple[tuple[RawRows, pl.DataFrame], tuple[RawRows, pl.DataFrame]]:
-    """Rows of jobs and rows of steps, with their ids."""
     found = read_ids(*(raw.column(name) for name in ("JobID", "JobIDRaw") if name in raw.names))
     is_step = found["is_step"].to_numpy()
     jobs, steps = (
@@ -156,9 +152,9 @@ def _typed(
     ctx: ReadContext,
     delimiter: str,
 ) -> pa.Table:
-    """The rows of one record type; those that cannot be read are rejects.
+    """Convert rows to one record type; reject those that cannot be read.
 
-    ids: of the same rows.
+    ids: the parsed ids of the same rows.
     """
     columns = Columns(cls, raw, ids, convert)
     table = columns.table().append_column("position", pa.array(raw.position))
@@ -168,7 +164,7 @@ def _typed(
     for index in pc.indices_nonzero(bad).to_pylist():
         row = raw.pick(np.array([index]))
         name, field, reasons = next(error for error in columns.errors if error[2][index].is_valid)
-        text = field.some(np.array([index]))[0].as_py()
+        text = field.text[index].as_py()
         ctx.reject(
             delimiter.join(row.column(name).text[0].as_py() for name in raw.names),
             f"{name}: {text!r}: {reasons[index].as_py()}",

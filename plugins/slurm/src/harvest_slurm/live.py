@@ -1,24 +1,24 @@
-"""Asking a cluster itself: ``sacct`` over slices of a time window.
+"""Asks a cluster itself: runs ``sacct`` for slices of a time window.
 
-``sacct -S a -E b`` lists jobs that were eligible before b and had not ended before a, and of
-their steps those that ran between a and b.  A job that runs across a boundary shows in two
-slices.  Each job counts in exactly one: the slice that it ended in, or the last slice where it had
-not ended when the window closes; and so does each step, by its own end.  Jobs that were cancelled
-before they became eligible show in no such list; one more call asks for cancelled jobs by their
-end and keeps these.  Held jobs that never became eligible are in no listing of sacct.
+``sacct -S a -E b`` lists jobs that were eligible before b and had not ended before a. Of their
+steps it lists those that ran between a and b. A job that runs across a boundary shows in two
+slices. Each job counts in one slice only: the one in which it ended, or the last one if it had not
+ended when the window closes. The same holds for each step, by its own end. Jobs that were cancelled
+before they became eligible show in no such list; one more call asks for cancelled jobs by their end
+and keeps these. Held jobs that never became eligible are in no listing of sacct.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
-from typing import IO, Any, Final, cast
+from pathlib import Path
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from harvest import Partition, ReadContext, SourceError
+from harvest_toolkit.programs import run_program
 
 from .config import SlurmConfig
 from .dump import assemble
@@ -30,7 +30,7 @@ from .values.fields import FIELDS, FREE
 from .window import ORIGIN, Window
 
 DELIMITER: Final = "\x1f\x1e\x1f"
-"""A delimiter that no user can type at a prompt."""
+"""A delimiter that users cannot type at a prompt."""
 
 _SAID_BY_OTHERS: Final = frozenset(
     ["ElapsedRaw", "CPUTime", "TimelimitRaw", "PlannedCPU", "ResvCPU", "NCPUS", "ConsumedEnergy"]
@@ -40,18 +40,18 @@ WANTED: Final = sorted(
     (item.name for item in FIELDS if item.name not in _SAID_BY_OTHERS),
     key=lambda name: (name in FREE, name == "JobName"),
 )
-"""Wanted fields, as far as this version of sacct has them; free text last."""
+"""The requested fields, if this version of sacct has them; fields with free text come last."""
 
 
 def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> Iterator[Any]:
-    """Batches of one slice."""
+    """Return batches of one slice."""
     options = {name: datetime.fromisoformat(value) for name, value in partition.options.items()}
     window = Window(options["since"], options["until"], config.slice_days)
     stray = "start" not in options
     start, stop = options.get("start", window.since), options.get("stop", window.until)
-    columns = _fields(config)
+    columns = _fields(config, ctx)
     layout = Layout(kind="text", columns=tuple(columns), delimiter=DELIMITER)
-    # sacct selects users; steps carry none, so they cannot be selected again here
+    # sacct selects users; steps have no user, so they cannot be selected here
     conditions = [one for one in conditions_of(config) if one.setting != "users"]
     selection = Selection(conditions, ORIGIN, place=Slice(window, start, stop, stray))
     command = [
@@ -66,13 +66,14 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
     if stray:
         command += ["--state=CANCELLED,DEADLINE", "--allocations"]
     convert = Context(ZoneInfo("UTC"))
-    with _running(command, ctx) as output:
-        blocks = read_text(output, layout, ctx)
+    output = _run(command, "check that the accounting daemon answers: sacctmgr show cluster", ctx)
+    with output.open("rb") as stream:
+        blocks = read_text(stream, layout, ctx)
         yield from assemble(blocks, selection, convert, ctx, delimiter=DELIMITER)
 
 
 def _environment() -> dict[str, str]:
-    """The environment of sacct: epoch times in, UTC out, no defaults of the user's."""
+    """Return the environment of sacct: times in seconds since 1970, no defaults of the user."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -81,27 +82,9 @@ def _environment() -> dict[str, str]:
     return {**kept, "TZ": "UTC", "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
 
 
-def _fields(config: SlurmConfig) -> list[str]:
-    """The wanted fields that this sacct knows."""
-    try:
-        listed = subprocess.run(
-            [config.sacct, "--helpformat"],
-            env=_environment(),
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
-        ).stdout
-    except FileNotFoundError:
-        raise _missing(config.sacct) from None
-    except (subprocess.SubprocessError, PermissionError) as error:
-        said = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
-        raise SourceError(
-            f"sacct does not list its fields: {said[-1] if said else error}",
-            where=ORIGIN,
-            remedy=f"run {config.sacct} --helpformat by hand",
-        ) from error
-    known = {name.lower() for name in listed.split()}
+def _fields(config: SlurmConfig, ctx: ReadContext) -> list[str]:
+    listed = _run([config.sacct, "--helpformat"], f"run {config.sacct} --helpformat by hand", ctx)
+    known = {name.lower() for name in listed.read_text().split()}
     fields = [name for name in WANTED if name.lower() in known]
     if "JobID" not in fields:
         raise SourceError(
@@ -112,45 +95,14 @@ def _fields(config: SlurmConfig) -> list[str]:
     return fields
 
 
-def _missing(program: str) -> SourceError:
-    return SourceError(
-        f"program {program!r} was not found",
+def _run(command: list[str], failed: str, ctx: ReadContext) -> Path:
+    """Run sacct, and return the file of its output; failed: the remedy if it fails."""
+    return run_program(
+        command,
+        ctx,
         where=ORIGIN,
-        remedy="run this where Slurm is installed, set slurm.sacct to its path, or harvest a "
+        env=_environment(),
+        missing="run this where Slurm is installed, set slurm.sacct to its path, or harvest a "
         "file written by sacct",
+        failed=failed,
     )
-
-
-@contextmanager
-def _running(command: list[str], ctx: ReadContext) -> Iterator[IO[bytes]]:
-    """Runs sacct; gives its output as a stream, and raises SourceError at the end if it failed."""
-    messages = ctx.scratch / "sacct.err"
-    with messages.open("wb") as errors:
-        try:
-            process = subprocess.Popen(
-                command,
-                env=_environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-            )
-        except FileNotFoundError:
-            raise _missing(command[0]) from None
-    output = cast("IO[bytes]", process.stdout)
-    try:
-        yield output
-    except BaseException:
-        process.kill()
-        raise
-    finally:
-        output.close()
-        status = process.wait()
-    said = messages.read_text("utf-8", "replace").strip().splitlines()
-    if status != 0:
-        raise SourceError(
-            f"sacct ended with status {status}: {said[-1] if said else 'no message'}",
-            where=ORIGIN,
-            remedy="check that the accounting daemon answers: sacctmgr show cluster",
-        )
-    for line in said[:20]:
-        ctx.note(f"sacct says: {line}")

@@ -7,7 +7,7 @@ from harvest import Command, hookimpl
 
 @hookimpl
 def harvest_commands() -> list[Command]:
-    """The commands ``harvest slurm ...``."""
+    """Return the commands ``harvest slurm ...``."""
     return [
         Command(
             name="slurm",

@@ -14,7 +14,7 @@ harvest_api = 1
 
 @hookimpl
 def harvest_sources() -> list[SourceSpec]:
-    """The source ``slurm``."""
+    """Return the source ``slurm``."""
     return [
         SourceSpec(
             name="slurm",
@@ -27,17 +27,17 @@ def harvest_sources() -> list[SourceSpec]:
 
 @hookimpl
 def harvest_views() -> tuple[View, ...]:
-    """Views of jobs: runs, efficiency, waits, usage, failures, arrays."""
+    """Return views on jobs: runs, efficiency, waits, usage, failures, arrays."""
     return views_of(JOB_RUNS)
 
 
 @hookimpl
 def harvest_reports() -> tuple[ReportSpec, ...]:
-    """Reports of jobs: usage, waits, failures."""
+    """Return reports on jobs: usage, waits, failures."""
     return reports_of(JOB_RUNS)
 
 
 @hookimpl
 def harvest_rules() -> tuple[Rule, ...]:
-    """Rules on waste, failures, waits and arrays."""
+    """Return rules on waste, failures, waits and arrays."""
     return (*rules_of(JOB_RUNS), ERRORS_REPORTED)

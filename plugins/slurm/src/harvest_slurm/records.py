@@ -1,9 +1,9 @@
 """Record types of Slurm's accounting: jobs, and the steps that ran inside them.
 
-The columns are sacct's fields under one spelling.  Where sacct prints a word
-instead of a number (``UNLIMITED``, ``Partition_Limit``, ``INVALID``, ``16?``), the column is empty
-and ``extra`` keeps the word under sacct's field name.  A column without its field in a dump is
-filled from other fields with the same meaning; the plugin's README lists them in order.
+Columns are sacct's fields in one spelling. If sacct prints a word instead of a number
+(``UNLIMITED``, ``Partition_Limit``, ``INVALID``, ``16?``), the column is empty and ``extra`` keeps
+the word under sacct's field name. If a dump lacks the field of a column, other fields with the same
+meaning fill it; the plugin's README lists them in order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rule on what sacct says of itself; those on jobs are general ones."""
+"""The rule on errors that sacct printed; the rules on jobs are those of ``harvest_accounting``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def errors_said(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """Inputs in which sacct printed an error."""
+    """Report inputs in which sacct printed an error."""
     first = shorten(rows["note"][0].removeprefix("sacct says: "), 100, "id")
     yield Finding(
         "high",

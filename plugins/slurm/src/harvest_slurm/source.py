@@ -31,8 +31,8 @@ class SlurmSource(Source):
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
-        """By the header of sacct, by rows that look like its, or by its JSON."""
-        # these load numpy, which naming the source spares
+        """Recognise the header of sacct, rows like those of sacct, or its JSON."""
+        # these load numpy, which a list of sources does not need
         from .read.form import HEAD_BYTES
         from .read.layout import likeness
 
@@ -42,23 +42,23 @@ class SlurmSource(Source):
             with open_input(path, unpack=True) as stream:
                 found = likeness(stream.read(HEAD_BYTES))
         except (EOFError, zlib.error, gzip.BadGzipFile):
-            return None  # what it was cannot be found out any more
+            return None  # damaged: its content is unknown
         return Detection(*found) if found else None
 
     def plan(self) -> Iterable[Partition]:
-        """Each file is a partition; for ``live``, each slice of the time window."""
+        """Return a partition per file; for ``live``, one per slice of the time window."""
         if self.location == "live":
             return slices(self.config)
         return super().plan()
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
-        """Each file is a partition; ``live`` has none."""
+        """Return a partition per file; None for ``live``."""
         return None if self.location == "live" else file_partitions(self.location, files)
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Any]:
-        """Batches of jobs and steps of a dump or of a slice."""
+        """Return batches of jobs and steps of a dump or of a slice."""
         if self.location == "live":
-            from .live import read_slice  # loads pyarrow and polars, which planning does without
+            from .live import read_slice  # loads pyarrow and polars, which planning does not need
 
             yield from read_slice(partition, self.config, ctx)
             return

@@ -1,4 +1,4 @@
-"""States of jobs that sacct prints."""
+"""Job states of sacct."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ STATES: Final = [
     *("REQUEUE_HOLD", "RESIZING", "RESV_DEL_HOLD", "REVOKED", "RUNNING", "SIGNALING"),
     *("SPECIAL_EXIT", "STAGE_OUT", "STOPPED", "SUSPENDED", "TIMEOUT", "UPDATE_DB"),
 ]
-"""Job states that sacct may print, long form."""
+"""The job states that sacct may print, in their long form."""

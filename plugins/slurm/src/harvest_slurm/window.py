@@ -18,7 +18,7 @@ ORIGIN: Final = "slurm:live"
 """The origin of rows of a live cluster."""
 
 SETTLED: Final = timedelta(days=1)
-"""How long after its end a slice may still change: daemons deliver records late."""
+"""How long a slice can still change after its end: daemons may deliver records late."""
 
 
 @attrs.frozen
@@ -30,7 +30,7 @@ class Window:
     days: int
 
     def bounds(self) -> list[tuple[datetime, datetime]]:
-        """Slices, aligned to whole multiples of their length so that they stay the same."""
+        """Return the slices, aligned to multiples of their length so that they stay the same."""
         step = timedelta(days=self.days)
         epoch = datetime(1970, 1, 1, tzinfo=UTC)
         start = self.since
@@ -43,7 +43,7 @@ class Window:
 
 
 def window_of(config: SlurmConfig, now: datetime | None = None) -> Window:
-    """The time window that the settings name."""
+    """Return the time window of the settings."""
     zone = ZoneInfo(config.timezone or "UTC")
     since = moment(config.since or "today", zone, now)
     until = moment(config.until or "now", zone, now)
@@ -58,10 +58,10 @@ def window_of(config: SlurmConfig, now: datetime | None = None) -> Window:
 
 
 def slices(config: SlurmConfig) -> Iterator[Partition]:
-    """A partition per slice, and one for jobs cancelled before they became eligible.
+    """Return a partition per slice, and one for jobs cancelled before they became eligible.
 
-    Slices that ended a day ago and more are taken as settled: they are read again only when the
-    settings change.  The last slice holds what has not ended, and is always read again.
+    A slice that ended a day ago or earlier is settled: it is read again only if the settings
+    change. The last slice has the jobs that have not ended, and is always read again.
     """
     now = datetime.now(UTC)
     window = window_of(config, now)

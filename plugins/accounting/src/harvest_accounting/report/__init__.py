@@ -1,4 +1,4 @@
-"""The declared reports of jobs; each names the function that builds it."""
+"""The declared reports on jobs; each names the function that builds it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..views.declared.common import PRICES, by, failed_by, top, which_hours, whi
 
 
 def reports_of(jobs: JobRuns | Whose) -> tuple[ReportSpec, ...]:
-    """The reports of a scheduler's jobs, or of all; each is named after the scheduler."""
+    """Return the reports on a scheduler's jobs, or on all; names begin with the scheduler's."""
     whose = of_scheduler(jobs) if isinstance(jobs, JobRuns) else jobs
     hours = which_hours(whose)
 

@@ -1,4 +1,4 @@
-"""The report ``failures``: why runs failed, of which users, and on which nodes."""
+"""The report ``failures``: why runs failed, whose they were, and on which nodes."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ _ENOUGH: Final = 3
 def failures(
     data: Jobs, by: Iterable[str] = ("account",), top: int = 25, **choice: str | None
 ) -> Report:
-    """The report; by: what jobs are grouped by, top: how many rows a table has, 0 for all.
+    """Build the report.
 
-    choice: which jobs; see ``selection_of``.
+    by: the columns to group jobs by. top: the largest number of rows of a table, 0 for all. choice:
+        the jobs; see ``selection_of``.
     """
     names = groups_of(by, (*FAILURE_KEYS, *data.by))
     selection = selection_of(data, choice, None)
@@ -62,7 +63,6 @@ def failures(
 
 
 def _several(runs: pl.DataFrame, name: str) -> bool:
-    """Whether failed runs belong to several of them, which is worth a table."""
     failed = runs.filter(pl.col("reason").is_not_null())
     return failed["node_list" if name == "node" else name].drop_nulls().n_unique() > 1
 
@@ -109,7 +109,7 @@ def _table(name: str, rows: pl.DataFrame, names: Sequence[str], title: str) -> T
 def _in_words(
     data: Jobs, runs: pl.DataFrame, whole: pl.DataFrame, names: Sequence[str]
 ) -> Iterable[str]:
-    """Why there is nothing to see, else the nodes on which most runs of a reason failed."""
+    """Say why there is nothing to see, else the nodes on which most runs failed for one reason."""
     ended = runs["state"].is_in(ENDED).sum()
     if not runs.height:
         return ["The dataset has no such jobs that ended in this period."]
@@ -123,7 +123,6 @@ def _in_words(
 
 
 def _tiles(runs: pl.DataFrame, whole: pl.DataFrame) -> Iterator[Tile]:
-    """How many runs failed, why most of them did, and what they took."""
     ended, failed = runs["state"].is_in(ENDED).sum(), int(whole["jobs"].sum())
     if not ended or not failed:
         return
@@ -141,7 +140,7 @@ def _tiles(runs: pl.DataFrame, whole: pl.DataFrame) -> Iterator[Tile]:
 
 
 def _patterns(runs: pl.DataFrame, names: Sequence[str]) -> Iterator[str]:
-    """``Node n7: 9 of 10 runs of account maths failed there by exit code 1.``"""
+    """Name nodes with many failures: ``Node n7: 9 of 10 runs of account maths ...``."""
     groups = by_reason(runs.lazy(), names).collect()
     if "node" in names:
         return
@@ -154,7 +153,7 @@ def _patterns(runs: pl.DataFrame, names: Sequence[str]) -> Iterator[str]:
         if ended is None or known < _ENOUGH or most < _PATTERN * known:
             continue
         ran = ended / all_ended
-        # where one node ran nearly all, it also has most failures
+        # a node that ran nearly all runs also has most failures
         if ran < _PATTERN / 2:
             whose = ", ".join(f"{name} {row[name]}" for name in names if row[name] is not None)
             yield (

@@ -1,4 +1,4 @@
-"""What is not recorded, and which values are impossible: notes, not empty columns."""
+"""Notes on values that are not recorded or impossible; reports leave out their columns."""
 
 from __future__ import annotations
 
@@ -30,14 +30,13 @@ _FIELDS: Final = {
     "partition": "partitions",
     "qos": "quality of service",
 }
-"""A column of the frame of runs, and what it says."""
+"""Column of the frame of runs -> its meaning."""
 
 
 def missing(words: Words, jobs: pl.LazyFrame, *asked: str) -> list[str]:
-    """A sentence on each field that no job has, with what adds it.
+    """Say which fields no job has, with the remedy, and which values are impossible.
 
-    And one on impossible values, which are taken as unknown.
-    asked: the columns that a report needs; all except that of QOS unless given.
+    asked: the columns that a report needs; all except ``qos`` by default.
     """
     fields = [name for name in _FIELDS if (name in asked if asked else name != "qos")]
     without_use = (pl.col("gpu_util_percent").count() == 0) & (pl.col("alloc_gpus") > 0).any()
@@ -65,10 +64,10 @@ def missing(words: Words, jobs: pl.LazyFrame, *asked: str) -> list[str]:
 
 
 def filled(table: Table, keys: int, caption: str = "", *, counts: bool = False) -> list[Table]:
-    """The table without empty columns; none where no measure is left.
+    """Return the table without its empty columns; nothing if no measure is left.
 
-    keys: how many columns name its rows.  caption: its note where it has hours.
-    counts: whether the number of jobs is a measure.
+    keys: the number of columns that name a row. caption: the note of a table with hours. counts:
+        whether the number of jobs is a measure.
     """
     if not table.rows.height:
         return [table]

@@ -1,4 +1,4 @@
-"""The plots of the reports of jobs."""
+"""The plots of the reports on jobs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHOWN_BARS = 15
 
 
 def histogram(waits: pl.DataFrame) -> Plot:
-    """How many jobs waited how long, on a logarithmic scale of time."""
+    """Plot how many jobs waited how long, on a logarithmic scale of time."""
     values = waits["wait_s"]
     median, p90 = (values.quantile(q, interpolation="linear") or 0.0 for q in (0.5, 0.9))
 
@@ -62,7 +62,7 @@ def histogram(waits: pl.DataFrame) -> Plot:
 
 
 def scatter(waits: pl.DataFrame, zone: Zone) -> Plot:
-    """Each job's wait by its submission time, coloured by partition."""
+    """Plot each job's wait by its submission time, coloured by partition."""
     points, labels = _by_partition(waits, zone)
 
     def draw(figure: Any) -> None:
@@ -107,7 +107,7 @@ def scatter(waits: pl.DataFrame, zone: Zone) -> Plot:
 
 
 def _by_partition(waits: pl.DataFrame, zone: Zone) -> tuple[pl.DataFrame, list[str]]:
-    """When and how long each job waited, with the number of its group, and the groups' labels."""
+    """Return submission times and waits with the number of each job's group, and the labels."""
     when = zone.local(pl.coalesce("submit_time", "start_time"))
     points = waits.select(
         when.dt.replace_time_zone(None).alias("when"),
@@ -126,7 +126,7 @@ def _by_partition(waits: pl.DataFrame, zone: Zone) -> tuple[pl.DataFrame, list[s
 
 
 def cpu_hours(keys: list[str], groups: pl.DataFrame) -> Plot:
-    """CPU hours of the groups with most of them; jobs where no CPU hours are known."""
+    """Plot the CPU hours of the largest groups; their jobs if no CPU hours are known."""
     measure = "cpu_hours" if groups["cpu_hours"].count() else "jobs"
     label = "CPU hours" if measure == "cpu_hours" else "jobs"
     known = groups.drop_nulls(measure)
@@ -140,7 +140,7 @@ def cpu_hours(keys: list[str], groups: pl.DataFrame) -> Plot:
 
 
 def states(by_state: pl.DataFrame) -> Plot:
-    """Jobs by state."""
+    """Plot the number of jobs by state."""
     counts = by_state.select("state", "jobs")
     rows = counts.sort("jobs", "state", descending=[True, False], nulls_last=True)
     listed = ", ".join(f"{state or 'unknown'} {jobs:,}" for state, jobs in rows.iter_rows())
@@ -148,7 +148,7 @@ def states(by_state: pl.DataFrame) -> Plot:
 
 
 def by_month(months: pl.DataFrame) -> Plot:
-    """CPU hours by month as bars, those of the year before as markers."""
+    """Plot CPU hours by month as bars, and those of the year before as markers."""
     names = months["month"].to_list()
     hours = {name: months[f"{name}cpu_hours"] for name in ("", "year_before_")}
     known = [value for value in hours["year_before_"].to_list() if value is not None]
@@ -183,7 +183,7 @@ def by_month(months: pl.DataFrame) -> Plot:
 
 
 def reasons(by_reason: pl.DataFrame) -> Plot:
-    """Failed runs by reason."""
+    """Plot the number of failed runs by reason."""
     rows = by_reason.select("reason", "jobs")
     listed = ", ".join(f"{jobs:,} {reason}" for reason, jobs in rows.iter_rows())
     shown = rows.head(SHOWN_BARS)
@@ -191,7 +191,7 @@ def reasons(by_reason: pl.DataFrame) -> Plot:
 
 
 def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
-    """CPU hours of groups as stacked bars: used, wasted, and with unknown use."""
+    """Plot the CPU hours of groups as stacked bars: used, wasted, and with unknown use."""
     parts = {"used": "C0", "wasted": "C1", "unknown": "C3"}
     head = of_most_hours(groups, SHOWN_BARS)
     names = _names(head, keys)
@@ -226,7 +226,7 @@ def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
 
 
 def of_most_hours(groups: pl.DataFrame, shown: int) -> pl.DataFrame:
-    """The groups with the most CPU hours allocated, in their order."""
+    """Keep the groups with the most allocated CPU hours, in their order."""
     place = pl.int_range(pl.len()).alias("#")
     most = groups.with_columns(place).sort(
         "cpu_hours", "jobs", "#", descending=[True, True, False], nulls_last=True
@@ -235,7 +235,7 @@ def of_most_hours(groups: pl.DataFrame, shown: int) -> pl.DataFrame:
 
 
 def _counts(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> Plot:
-    """Horizontal bars: a name and a number per row, the first on top."""
+    """Plot one horizontal bar per row of a name and a number, the first on top."""
     names = _names(rows, rows.columns[:1])
     values = [float(value) for _, value in rows.iter_rows()]
 
@@ -252,7 +252,6 @@ def _counts(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> 
 
 
 def _name_axes(axes: Any, names: list[str], label: str) -> None:
-    """What the bars are of; label: of their lengths, which begin with 0."""
     name_bars(axes, names)
     axes.set_xlim(left=0)
     axes.set_xlabel(label)
@@ -275,6 +274,5 @@ def _longest(values: pl.Series) -> float:
 
 
 def _names(rows: pl.DataFrame, keys: list[str]) -> list[str]:
-    """What the groups are called, short enough for an axis."""
     known = (filter(None, row) for row in rows.select(keys).iter_rows())
     return [shorten(" ".join(names) or "unknown", 24, "id") for names in known]

@@ -42,9 +42,10 @@ _MEASURES: Final = (
 
 
 def summary(data: Jobs, by: Sequence[str] = (), top: int = 25, **choice: str | None) -> Report:
-    """The report ``summary``; by: what jobs are grouped by, else one table for each of _BY.
+    """Build the report.
 
-    top: how many groups have their own row, 0 for all.  choice: which jobs; see ``selection_of``.
+    by: the columns to group jobs by; by default one table for each of _BY. top: the number of
+        groups with their own row, 0 for all. choice: the jobs; see ``selection_of``.
     """
     selection = selection_of(data, choice, None)
     tables = [groups_of(by, (*KEYS, *data.by))] if by else [[name] for name in _BY]
@@ -94,7 +95,6 @@ def summary(data: Jobs, by: Sequence[str] = (), top: int = 25, **choice: str | N
 
 
 def _most_first(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """Months and days in their order, in each the groups with the most CPU hours first."""
     times = [name for name in names if name in ("month", "day")]
     order = [*times, "cpu_hours", "jobs", *(name for name in names if name not in times)]
     falling = [name in ("cpu_hours", "jobs") for name in order]
@@ -109,7 +109,6 @@ def _table(data: Jobs, names: list[str], rows: pl.DataFrame, selection: Selectio
 
 
 def _tiles(jobs: Jobs, users: pl.DataFrame) -> Iterator[Tile]:
-    """Jobs, CPU hours, how many completed, and their mean wait."""
     known = users["user"].drop_nulls().len()
     who = count_in_words(known, "user") if known else "users not recorded"
     yield Tile("jobs", f"{int(users['jobs'].sum()):,}", who)
@@ -126,7 +125,7 @@ def _tiles(jobs: Jobs, users: pl.DataFrame) -> Iterator[Tile]:
 
 
 def _notes(users: pl.DataFrame, merged: int, more: list[str]) -> Notes:
-    """merged: how many groups share the last row, 1 for none."""
+    """Return the definitions; merged: the number of groups in the last row, 1 for none."""
     jobs, waited = int(users["jobs"].sum()), int(users["waited_jobs"].sum())
     items = unknown_use(users)
     if unknown := int(users["state_unknown"].sum()):

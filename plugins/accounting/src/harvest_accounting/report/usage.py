@@ -1,4 +1,4 @@
-"""The report ``usage``: who used and wasted how much in a period, who failed, who waited."""
+"""The report ``usage``: resources used and wasted in a period, failures and waits by group."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def usage_report(
     gpu_hour_cost: float | None = None,
     **choice: str | None,
 ) -> Report:
-    """The report; by: what jobs are grouped by, the other settings: those of the view ``usage``."""
+    """Build the report; its settings are those of the view ``usage``."""
     names = groups_of(by, (*KEYS, *data.by))
     selection = selection_of(data, choice, None)
     prices = {"cpu_hour_cost": cpu_hour_cost, "gpu_hour_cost": gpu_hour_cost}
@@ -63,7 +63,7 @@ def usage_report(
     ends = _ends_and_waits(data, rows, keys)
 
     def notes() -> Notes:
-        # a run is among those that ran in each of several months
+        # a run counts in each month in which it ran
         several = {"month", "day"} & set(names)
         whole = data.view("usage", by="cluster", **present).collect() if several else groups
         return _notes(
@@ -93,9 +93,9 @@ def usage_report(
 
 
 def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
-    """The groups with the most CPU hours, and the others as one last row.
+    """Keep the groups with the most CPU hours, and merge the others into one last row.
 
-    The median of the others together does not follow from their medians, so it stays null.
+    The median of the merged row is null: it does not follow from the groups' medians.
     """
     if not shown or groups.height <= shown + 1:
         return groups
@@ -121,12 +121,12 @@ def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
 
 
 def given_settings(choice: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that have a value."""
+    """Return the settings that have a value."""
     return {name: value for name, value in choice.items() if value is not None}
 
 
 def days_of(jobs: pl.LazyFrame) -> tuple[date | None, date | None]:
-    """The days of the first and the last job that counts."""
+    """Return the days of the first and the last job that counts."""
     day = pl.col("at").dt.date()
     first, last = jobs.select(first=day.min(), last=day.max()).collect().row(0)
     return first, last
@@ -146,7 +146,7 @@ def _resource_table(
     data: Jobs, resource: Resource, rows: pl.DataFrame, keys: list[Column]
 ) -> Table:
     name = resource.name
-    # the columns of all tables are explained below the first one
+    # the first table explains the columns of all
     docs = _RESOURCE_DOCS if name == "cpu" else {}
     labels = {"": "allocated", "used": "used", "wasted": "wasted", "unknown": "unknown"}
     if name == "timelimit":
@@ -177,7 +177,7 @@ _MONTHS: Final = (
 
 
 def _months(trend: pl.LazyFrame, selection: Selection) -> list[Section]:
-    """The months compared with a year before; nothing where there is only one month."""
+    """Return the months next to the same months of the year before; nothing for a single month."""
     months = trend.collect()
     if months.height < 2 and not months["year_before_jobs"].count():
         return []
@@ -242,19 +242,19 @@ def _ends_and_waits(data: Jobs, rows: pl.DataFrame, keys: list[Column]) -> list[
 
 
 def period_in_words(selection: Selection, first: date | None, last: date | None) -> str:
-    """``, 2024-01-01 to 2024-01-31``: the chosen period, else the days of the jobs."""
+    """Return ``, 2024-01-01 to 2024-01-31``: the chosen period, else the days of the jobs."""
     begin, end = selection.period.days(selection.zone.name)
     return days_in_words(begin or first, end or last)
 
 
 def chosen_in_words(selection: Selection) -> str:
-    """Which jobs, to follow the word jobs: `` of user ann, account x``; or nothing."""
+    """Describe the chosen jobs after the word jobs: `` of user ann, account x``; or nothing."""
     kinds = ", ".join(f"{name} {value}" for name, value in selection.only.items())
     return f" of {kinds}" if kinds else ""
 
 
 def without_jobs(groups: pl.DataFrame) -> Iterator[str]:
-    """Why there are no jobs, or none that count."""
+    """Say why there are no jobs, or none that count."""
     if not groups.height:
         yield "The dataset has no such jobs."
     elif not groups["jobs"].sum():
@@ -262,7 +262,6 @@ def without_jobs(groups: pl.DataFrame) -> Iterator[str]:
 
 
 def _tiles(data: Jobs, groups: pl.DataFrame) -> Iterator[Tile]:
-    """CPU hours, GPU hours where there are some, and failed runs."""
     jobs = int(groups["jobs"].sum())
     yield from use_tiles(data, groups, count_in_words(jobs, "job") if jobs else "")
     gpu, used, wasted = (known_sum(groups[RESOURCES[1].column(w)]) for w in ("", "used", "wasted"))

@@ -28,9 +28,10 @@ _NEEDED = ("submit_time", "start_time", "partition", "qos")
 
 
 def queue_time(data: Jobs, by: Sequence[str] = (), top: int = 10, **choice: str | None) -> Report:
-    """The report ``queue_time``; by: what jobs are grouped by, else partition and QOS.
+    """Build the report.
 
-    top, choice: the settings of the view ``worst_days``.
+    by: the columns to group jobs by; by default partition and QOS. top, choice: the settings of the
+        view ``worst_days``.
     """
     groups = [groups_of(by, (*KEYS, *data.by))] if by else [["partition"], ["qos"]]
     selection = selection_of(data, choice, WAITED_AT)
@@ -77,7 +78,7 @@ def queue_time(data: Jobs, by: Sequence[str] = (), top: int = 10, **choice: str 
 def wait_statistics(
     waits: pl.DataFrame, groups: Sequence[Sequence[str]] = (("partition",), ("qos",))
 ) -> pl.DataFrame:
-    """by, name and the statistics of wait_s: of all jobs, and of each group.
+    """Return ``by``, ``name`` and statistics of ``wait_s``, for all jobs and for each group.
 
     The 90th percentile interpolates linearly between the sorted values, as numpy does by default.
     """
@@ -105,13 +106,11 @@ def wait_statistics(
 
 
 def _name_of(by: Sequence[str]) -> pl.Expr:
-    """What a group is called; null where nothing of it is known."""
     known = pl.any_horizontal(pl.col(by).is_not_null())
     return pl.when(known).then(pl.concat_str(pl.col(by).fill_null("unknown"), separator=", "))
 
 
 def _tiles(waits: pl.DataFrame) -> Iterator[Tile]:
-    """The median and the longest waits, and how many jobs waited no more than an hour."""
     wait = waits["wait_s"]
     minute, hour = (wait.filter(wait <= most).len() / wait.len() for most in (60, 3600))
     median, p90, longest = (
@@ -137,7 +136,6 @@ def _about_waits(data: Jobs, waits: pl.DataFrame, jobs: pl.DataFrame, zone: Zone
 
 
 def _left_out(jobs: pl.DataFrame) -> list[str]:
-    """Why jobs have no wait."""
     started = pl.col("start_time").is_not_null()
     ran = (pl.col("elapsed_s") > 0).fill_null(value=False)
     idle = ((pl.col("elapsed_s") == 0) | (pl.col("state") == "pending")).fill_null(value=False)

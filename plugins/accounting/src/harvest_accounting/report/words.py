@@ -1,4 +1,4 @@
-"""What reports and rules share: key numbers, amounts, captions and days in words."""
+"""What reports and rules share: columns, tiles, amounts, captions and days in words."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ CLOCK: Final = "Waits are shown as days-hours:minutes:seconds; files hold second
 
 
 def hours(name: str, label: str, doc: str | None = None) -> Column:
-    """Hours in the table of a report."""
+    """Return a column of hours."""
     return Column(name, label, None, ",.1f", doc)
 
 
 def part(name: str, label: str, doc: str | None = None) -> Column:
-    """A share of 1 in the table of a report, in percent."""
+    """Return a column of shares, shown in percent."""
     return Column(name, label, None, ".1%", doc)
 
 
 def lasting(name: str, label: str, doc: str | None = None) -> Column:
-    """Seconds in the table of a report, as days-hours:minutes:seconds."""
+    """Return a column of seconds, shown as days-hours:minutes:seconds."""
     return Column(name, label, None, "duration", doc)
 
 
 def known_sum(values: pl.Series) -> float | None:
-    """A sum that is None where nothing is known."""
+    """Return the sum; None if no value is known."""
     return float(values.sum()) if values.count() else None
 
 
 def hours_in_words(amount: float) -> str:
-    """Whole hours, and of less than 10 two digits: what is little is not 0."""
+    """Format hours without decimals, below 10 with two digits: few hours must not show as 0."""
     if 0 < amount < 0.01:
         return "<0.01"
     return f"{amount:,.0f}" if abs(amount) >= 9.95 else f"{amount:.2g}"
 
 
 def counted_in(selection: Selection, names: Collection[str] = (), undivided: int = 0) -> str:
-    """The caption of a table of hours and jobs: which of them a row counts.
+    """Return the caption of a table of hours and jobs: what a row counts.
 
-    names: what rows are grouped by.  undivided: jobs whose hours could not be divided.
+    names: the columns that group rows. undivided: the jobs whose hours could not be divided.
     """
     unit = next((name for name in ("day", "month") if name in names), None)
     if unit is None and not selection.is_bounded:
@@ -70,7 +70,7 @@ def counted_in(selection: Selection, names: Collection[str] = (), undivided: int
 
 
 def use_tiles(jobs: Jobs, groups: pl.DataFrame, note: str = "") -> Iterator[Tile]:
-    """The CPU hours allocated, used and wasted by all groups, which are rows of ``usage``."""
+    """Return the CPU hours allocated, used and wasted by all groups; groups: rows of ``usage``."""
     given, used, wasted, unknown, running = (
         known_sum(groups[f"{name}_hours"])
         for name in ("cpu", "cpu_used", "cpu_wasted", "cpu_unknown", "not_ended_cpu")
@@ -92,13 +92,13 @@ def use_tiles(jobs: Jobs, groups: pl.DataFrame, note: str = "") -> Iterator[Tile
 
 
 def used_share(used: float | None, wasted: float | None) -> str:
-    """``75 % of the hours with known use``; empty where there are none."""
+    """Return ``75 % of the hours with known use``; empty if there are none."""
     whole = (used or 0.0) + (wasted or 0.0)
     return f"{share_in_words((used or 0.0) / whole)} of the hours with known use" if whole else ""
 
 
 def unknown_use(groups: pl.DataFrame) -> list[str]:
-    """How many jobs have an unknown use; groups: rows of ``usage``."""
+    """Say how many jobs have an unknown use; groups: rows of ``usage``."""
     ran = int(groups["ran_jobs"].sum())
     return [
         f"{resource.title}: the use of {unknown:,} of {ran:,} jobs that ran is unknown."
@@ -108,7 +108,7 @@ def unknown_use(groups: pl.DataFrame) -> list[str]:
 
 
 def days_in_words(first: date | None, last: date | None) -> str:
-    """``, 2024-01-01 to 2024-01-31``, to follow a title; empty where no day is known."""
+    """Return ``, 2024-01-01 to 2024-01-31`` to follow a title; empty if no day is known."""
     if first is None or last is None:
         return ""
     return f", {first} to {last}" if first != last else f", {first}"

@@ -1,9 +1,9 @@
 """Rules on jobs: unused resources, failures, waits and arrays.
 
-Thresholds are those of Princeton's Job Defense Shield where its documentation has an example.  Only
-measured jobs are checked.  A rule lacks data where no job was measured, and where the name of those
-it would name is unknown: there ``partition = partition`` is null.  Texts are general ones; those of
-a scheduler are in its ``Words``.
+Thresholds are those of Princeton's Job Defense Shield if its documentation has an example. Rules
+check only measured jobs. A rule lacks data if no job was measured, and if the user or partition to
+name is unknown: for that, ``partition = partition`` is null. Texts are general; the texts of a
+scheduler are in its ``Words``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MEASURED: Final = {
     ),
     "timelimit": ("time limit", "elapsed time", "user, state, timelimit_s and elapsed_s"),
 }
-"""Of a resource: what is allocated, what is used, and the columns that show that."""
+"""By resource: what is allocated, what is used, and the columns that show it."""
 
 _CPU, _GPU, _MEM, _TIMELIMIT = RESOURCES
 _ENDED: Final = "ended is null or ended"
@@ -299,7 +299,7 @@ _TEXTS: Final = ("advice", "reference", "numerator", "judged", "unable")
 
 
 def rules_of(jobs: JobRuns) -> tuple[Rule, ...]:
-    """The rules on a scheduler's jobs, named after the scheduler."""
+    """Return the rules on a scheduler's jobs; names begin with the scheduler's."""
     whose = of_scheduler(jobs)
     use = (_of_scheduler(whose, rule, {}) for rule in _OF_USE)
     owners = (_of_scheduler(whose, rule, {"record": jobs.words.record}) for rule in _OF_OWNERS)
@@ -307,7 +307,7 @@ def rules_of(jobs: JobRuns) -> tuple[Rule, ...]:
 
 
 def _of_scheduler(whose: Whose, rule: Rule, said: dict[str, str]) -> Rule:
-    """A rule with the names and the words of a scheduler; said: words that its judgement takes."""
+    """Return a rule in a scheduler's names and words; said: words for its ``judge`` function."""
     own = whose.words.rules.get(rule.name, {})
     texts = {name: own.get(name, getattr(rule, name)) for name in _TEXTS}
     judge: Any = rule.judge

@@ -1,6 +1,6 @@
-"""What rules conclude from the rows that they choose: findings about jobs.
+"""Findings about jobs from the rows that each rule chooses.
 
-A share is of the measured jobs alone.  Unknown amounts are called unknown.
+A share is of the measured jobs alone. Unknown amounts are called unknown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def wasted(
     rows: pl.DataFrame, total: int, *, resource: Resource, unit: str,
     severities: tuple[Severity, Severity], share: float, much: float, hours: float,
 ) -> Iterator[Finding]:  # fmt: skip
-    """Users who left most of what they were allocated unused."""
+    """Report users who left most of their allocation unused."""
     name, column = resource.name, resource.column("wasted")
     part = float(rows[f"{name}_wasted_share"].sum())
     measured_all = rows[f"{name}_unknown_jobs"].sum() == 0
@@ -48,10 +48,10 @@ def ended_badly(
     rows: pl.DataFrame, total: int, *, record: str, words: str, hidden_without_repeats: bool,
     share: float, much: float, hours: float,
 ) -> Iterator[Finding]:  # fmt: skip
-    """How many runs ended so, how many CPU hours they took, and which user has most of them.
+    """Report how many runs ended in a state, their CPU hours, and the user with the most of them.
 
-    hidden_without_repeats: schedulers run such jobs again, and the accounting may have the last
-    run of a job alone.
+    hidden_without_repeats: schedulers run these jobs again, and the accounting may have only the
+        last run of a job.
     """
     runs, ended = rows["jobs"].sum(), rows["ended_jobs"][0]
     if not runs or runs < share * ended:
@@ -79,7 +79,7 @@ def ended_badly(
 
 
 def run_again(rows: pl.DataFrame, total: int, *, share: float, much: float) -> Iterator[Finding]:
-    """Runs that were not the last of their job, by final state."""
+    """Report runs that were not the last of their job, by final state."""
     again, ended = rows["run_again"].sum(), rows["ended_jobs"][0]
     if again < share * ended:
         return
@@ -97,7 +97,7 @@ def run_again(rows: pl.DataFrame, total: int, *, share: float, much: float) -> I
 def long_waits(
     rows: pl.DataFrame, total: int, *, ratio: float, seconds: float, jobs: float
 ) -> Iterator[Finding]:
-    """Partitions where jobs wait longer than they run."""
+    """Report partitions where jobs wait longer than they run."""
     worst = rows.sort("median_compared_wait_s", descending=True).row(0, named=True)
     where = f"partition {worst['partition']}"
     if worst["cluster"]:
@@ -119,7 +119,7 @@ def long_waits(
 def short_tasks(
     rows: pl.DataFrame, total: int, *, record: str, tasks: float, seconds: float, many: float
 ) -> Iterator[Finding]:
-    """Arrays of many tasks that hardly run."""
+    """Report arrays of many very short tasks."""
     ended = rows["ended"].sum()
     worst = rows.sort("ended", descending=True).row(0, named=True)
     yield Finding(
@@ -135,7 +135,7 @@ def short_tasks(
 def failed_arrays(
     rows: pl.DataFrame, total: int, *, record: str, tasks: float, share: float
 ) -> Iterator[Finding]:
-    """Arrays most of whose tasks failed."""
+    """Report arrays with a majority of failed tasks."""
     worst = rows.sort("failed", descending=True).row(0, named=True)
     yield Finding(
         "high",
@@ -149,7 +149,7 @@ def failed_arrays(
 def idle_arrays(
     rows: pl.DataFrame, total: int, *, record: str, tasks: float, share: float, hours: float
 ) -> Iterator[Finding]:
-    """Arrays that use a small share of their CPUs: one wrong request, many times over."""
+    """Report arrays that use a small share of their CPUs: one wrong request, many times over."""
     worst = rows.sort("cpu_wasted_hours", descending=True).row(0, named=True)
     yield Finding(
         "medium",
@@ -163,7 +163,6 @@ def idle_arrays(
 
 
 def _who(row: dict[str, Any]) -> str:
-    """A user with the account, where it is known."""
     return f"{row['user']} ({row['account']})" if row["account"] else str(row["user"])
 
 
@@ -172,7 +171,7 @@ def _owner(row: dict[str, Any], record: str) -> str:
 
 
 def _most(rows: pl.DataFrame, column: str) -> tuple[Any, int]:
-    """The known value of a column that most runs have, and how many have it; None without any."""
+    """Return the most frequent known value of a column and its number of runs; None without any."""
     counted = rows.drop_nulls(column).select(column, "jobs").group_by(column).sum()
     if counted.is_empty():
         return None, 0

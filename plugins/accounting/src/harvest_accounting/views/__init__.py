@@ -1,4 +1,4 @@
-"""Views of jobs, declared; the functions that build them are imported when one is asked for."""
+"""The declared views on jobs; the functions that build them are imported when called."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from .declared.runs import of_runs
 
 
 def views_of(jobs: JobRuns | Whose) -> tuple[View, ...]:
-    """The views of a scheduler's jobs, or of all; each is named after the scheduler."""
+    """Return the views on a scheduler's jobs, or on all; names begin with the scheduler's."""
     whose = of_scheduler(jobs) if isinstance(jobs, JobRuns) else jobs
     return (*of_runs(whose), *grouped(whose))

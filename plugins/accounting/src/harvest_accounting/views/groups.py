@@ -1,4 +1,4 @@
-"""Views that sum runs up: ``usage``, ``ends``, ``failures``, ``arrays``, ``trend``."""
+"""Views with sums over runs: ``usage``, ``ends``, ``failures``, ``arrays``, ``trend``."""
 
 from __future__ import annotations
 
@@ -41,10 +41,11 @@ def usage(
     gpu_hour_cost: float | None = None,
     **choice: str | None,
 ) -> pl.LazyFrame:
-    """What groups of jobs were allocated, used and wasted, how they ended, waited and failed.
+    """Sum resources allocated, used and wasted, final states, waits and failures by group.
 
-    by: names out of KEYS.  choice: which jobs; see ``selection_of``.
-    Most wasted CPU hours come first, within each month or day if grouped by these.
+    by: names out of KEYS. choice: the jobs; see ``selection_of``.
+    The group with the most wasted CPU hours comes first, within each month or day if grouped by
+    these.
     """
     names = groups_of(by, (*KEYS, *data.by))
     chosen = why_failed(data, selection_of(data, choice, None).parts(data, names))
@@ -63,10 +64,10 @@ def usage(
 
 
 def ends(data: Jobs, **choice: str | None) -> pl.LazyFrame:
-    """All runs by state, exit code and signal, and user.
+    """Count runs by state, exit code, signal and user.
 
     ``ended_jobs`` and ``ended_cpu_hours`` are those of all runs with a known final state.
-    choice: which runs; see ``selection_of``.
+    choice: the runs; see ``selection_of``.
     """
     chosen = selection_of(data, choice, None).parts(data)
     given, in_the_end = pl.col("cpu_time_s"), pl.col("state").is_in(ENDED)
@@ -94,17 +95,17 @@ def ends(data: Jobs, **choice: str | None) -> pl.LazyFrame:
 
 
 def failures(data: Jobs, **choice: str | None) -> pl.LazyFrame:
-    """The rows of ``ends`` of runs that did not complete, or whose state is unknown."""
+    """Return the rows of ``ends`` for runs that did not complete or whose state is unknown."""
     state = pl.col("state")
     wanted = (state.is_in(ENDED) & (state != "completed")) | state.is_null()
     return ends(data, **choice).filter(wanted).drop("ended")
 
 
 def arrays(data: Jobs, **choice: str | None) -> pl.LazyFrame:
-    """Job arrays: tasks, final states, run times and resources used.
+    """Sum up job arrays: tasks, final states, run times and resources used.
 
-    Tasks count by their last run, and run times are those of ended tasks; hours count all runs.
-    choice: which runs; see ``selection_of``.
+    A task counts by its last run. Run times are those of ended tasks. Hours include all runs.
+    choice: the runs; see ``selection_of``.
     """
     runs = selection_of(data, choice, None).parts(data)
     tasks = runs.filter(pl.col("array_job_id").is_not_null())
@@ -135,14 +136,14 @@ MEASURES: Final = (
     *("jobs", "cpu_hours", "cpu_wasted_hours", "cpu_eff", "gpu_hours"),
     *("failed_jobs", "failed_share", "mean_wait_s", "days"),
 )
-"""Columns of each month, and of the month a year before."""
+"""Columns of each month, and of the same month a year before."""
 
 
 def trend(data: Jobs, by: str | Iterable[str] = (), **choice: str | None) -> pl.LazyFrame:
-    """A row per month, and group if any; ``year_before_*`` are those of a year before.
+    """Return one row per month, and group if any; ``year_before_*`` are the values a year before.
 
-    by: names out of KEYS without the month.  choice: which jobs; see ``selection_of``.
-    The year before ends where the period or the last job ends: an unfinished month is compared
+    by: names out of KEYS without the month. choice: the jobs; see ``selection_of``.
+    The year before ends where the period or the last job ends, so an unfinished month is compared
     with the same days.
     """
     others = groups_of(by, (*TREND_KEYS, *data.by)) if by else []
@@ -160,7 +161,7 @@ def trend(data: Jobs, by: str | Iterable[str] = (), **choice: str | None) -> pl.
 
 
 def _year_before(selection: Selection, last: datetime | None) -> Period:
-    """The period a year before, up to the last moment with jobs."""
+    """Return the period a year before, up to the last moment with jobs."""
     here, until = ZoneInfo(selection.zone.name), selection.period.until
     if last is not None:
         behind = last + timedelta(microseconds=1)

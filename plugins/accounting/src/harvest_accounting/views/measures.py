@@ -1,9 +1,11 @@
-"""Resources allocated to and used by groups of jobs, and how the jobs ended: sums over jobs.
+"""Sums over the jobs of a group: resources allocated and used, and final states.
 
-Allocated hours are the sum of three: used, wasted (allocated minus used), and those with unknown
-use.  Unknown never counts as 0: a condition may be null for a job, and then a count of 0 is null.
+Allocated hours are the sum of used hours, wasted hours (allocated minus used) and hours with
+unknown use. Unknown never counts as 0: a condition may be null for a job, and then a count of 0 is
+null.
 
-Rows are parts of runs (``Selection.parts``) with the hours of the part; a run counts in one part.
+Rows are parts of runs (``Selection.parts``) with the hours of the part. A run counts in one of its
+parts.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ def _amount(column: str) -> pl.Expr:
 
 
 def started() -> pl.Expr:
-    """Whether a run started; null where unknown."""
+    """Return whether a run started; null if unknown."""
     return pl.coalesce(
         pl.when(pl.col("start_time").is_not_null()).then(pl.lit(value=True)),
         pl.col("elapsed_s") > 0,
@@ -53,22 +55,21 @@ _GIVEN_AND_USED: Final = {
     # a job that failed early does not show that its limit was too high
     "timelimit": (pl.col("timelimit_s"), pl.col("elapsed_s"), pl.col("state") == "completed"),
 }
-"""By resource, for one job: allocated and used, in the resource's unit times 3600, and which jobs
-have the resource.  Either amount may be null.
-"""
+"""By resource, for one job: allocated and used, in 3600 times the resource's unit, and whether the
+job has the resource. Either amount may be null."""
 
 
 def count_of(which: pl.Expr) -> pl.Expr:
-    """How many jobs are known to meet a condition; 0 only where all are known not to."""
+    """Count jobs that are known to meet a condition; 0 only if all are known not to meet it."""
     of_each = which.filter(COUNTS)
     known = of_each.any() | of_each.is_not_null().all()
     return pl.when(known).then(of_each.sum()).cast(pl.Int64)
 
 
 def hours_of(seconds: pl.Expr, which: pl.Expr) -> pl.Expr:
-    """The sum of known hours over the runs that meet a condition.
+    """Sum the known hours of runs that meet a condition.
 
-    0 only where all are known not to meet it; null where all hours of those that do are unknown.
+    0 only if all are known not to meet it; null if all hours of those that do are unknown.
     """
     return _sum_or_none(seconds * pl.col("share") / 3600, which & _RAN_HERE)
 
@@ -79,14 +80,14 @@ def _sum_or_none(hours: pl.Expr, these: pl.Expr) -> pl.Expr:
 
 
 def unknown_cpu_hours() -> pl.Expr:
-    """The number of runs with unknown CPU hours."""
+    """Count runs with unknown CPU hours."""
     return (pl.col("cpu_time_s").is_null() & _RAN_HERE).sum().cast(pl.Int64)
 
 
 def counted() -> dict[str, pl.Expr]:
-    """The number of runs: all, those that ran, and those with undivided hours or bad values.
+    """Count runs: all, those that ran, and those with undivided hours or impossible values.
 
-    All hours of a run with unknown start or end are where it counts.
+    All hours of a run with unknown start or end count where the run counts.
     """
     ran, whole = _RAN.fill_null(value=True), pl.col("ran_until").is_null()
     counts = {
@@ -100,9 +101,9 @@ def counted() -> dict[str, pl.Expr]:
 
 
 def amounts(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows with columns for ``use``: of each resource, whether a run has it, and its hours.
+    """Add the columns for ``use``: for each resource, whether a run has it, and its hours.
 
-    Each is computed once here, where sums of a group compute it as often as they name it.
+    Each is computed only once here; the sums of a group would compute it each time they name it.
     """
     share, columns = pl.col("share"), {}
     for name, (given, spent, held) in _GIVEN_AND_USED.items():
@@ -114,7 +115,7 @@ def amounts(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def use(resource: Resource) -> dict[str, pl.Expr]:
-    """Sums of one resource over the jobs of a group, and the used share; rows: of ``amounts``."""
+    """Sum one resource over the jobs of a group, with the used share; rows: of ``amounts``."""
     given, spent, has = (pl.col(f"{resource.name} {what}") for what in ("given", "spent", "has"))
     known = given.is_not_null() & spent.is_not_null()
     unknown = has.fill_null(value=True) & ~known
@@ -130,13 +131,13 @@ def use(resource: Resource) -> dict[str, pl.Expr]:
 
 
 def shares(resource: Resource) -> dict[str, pl.Expr]:
-    """What each group wasted, as a share of the hours with known use of all groups."""
+    """Return the wasted hours of a group as a share of the hours with known use of all groups."""
     wasted, used = pl.col(resource.column("wasted")), pl.col(resource.column("used"))
     return {f"{resource.name}_wasted_share": fraction(wasted, (wasted + used).sum())}
 
 
 def how_they_ended() -> dict[str, pl.Expr]:
-    """Counts of runs by final state, which add up to all, and the hours of failures."""
+    """Count runs by final state, which add up to all runs, and sum the hours of failures."""
     state, given = pl.col("state"), pl.col("cpu_time_s")
     counts = {name: count_of(state.is_in(states)) for name, states in ENDS.items()}
     failed, in_the_end = state.is_in(FAILED), state.is_in(ENDED)
@@ -152,7 +153,7 @@ def how_they_ended() -> dict[str, pl.Expr]:
 
 
 def why_they_failed() -> dict[str, pl.Expr]:
-    """The main reason of failures in a group, and how many runs failed for it."""
+    """Return the main reason of the failures in a group, and its number of runs."""
     reason = pl.col("reason").filter(COUNTS)
     main = reason.drop_nulls().mode().min()
     times = pl.when(reason.count() > 0).then((reason == main).sum())
@@ -160,7 +161,7 @@ def why_they_failed() -> dict[str, pl.Expr]:
 
 
 def waits() -> dict[str, pl.Expr]:
-    """How long the started runs of a group waited, and how long the ended ones ran.
+    """Summarise how long started runs waited, and how long ended runs ran.
 
     ``compared`` counts the runs with both known.
     """
@@ -186,9 +187,9 @@ def waits() -> dict[str, pl.Expr]:
 
 
 def costs(cpu_hour: float | None, gpu_hour: float | None) -> dict[str, pl.Expr]:
-    """The cost of a group's hours: parts that add up to ``cost``, and that of failures.
+    """Return the cost of a group's hours: the parts of ``cost``, and the cost of failures.
 
-    cpu_hour, gpu_hour: prices.  A cost is null without prices or known hours.
+    cpu_hour, gpu_hour: prices. A cost is null without prices or known hours.
     """
     prices = {"cpu": cpu_hour, "gpu": gpu_hour}
     columns = {

@@ -11,18 +11,18 @@ from ..period import WAITED_AT, selection_of
 
 
 def jobs(data: Jobs, **choice: str | None) -> pl.LazyFrame:
-    """The rows of ``jobs``.  choice: which; see ``period.selection_of``."""
+    """Return the rows of ``jobs``; choice: see ``period.selection_of``."""
     others = (name for name in MORE if name not in data.whose.fills)
     chosen = selection_of(data, choice).jobs(data).drop("at", "again", "run_again")
     return chosen.drop(*others, strict=False)
 
 
 def efficiency(data: Jobs, **choice: str | None) -> pl.LazyFrame:
-    """The share of the allocated that each job used; null where a part was not measured.
+    """Return the share of its allocation that each job used; null if a part was not measured.
 
     ``cpu_eff`` = CPU seconds of all steps / those allocated (elapsed × CPUs); ``mem_eff`` = peak
     memory of a step / memory allocated; ``gpu_eff`` = utilisation of GPUs / (100 % × GPUs);
-    ``timelimit_eff`` = elapsed time / time limit.  choice: which jobs; see ``period.selection_of``.
+    ``timelimit_eff`` = elapsed time / time limit. choice: the jobs; see ``period.selection_of``.
     """
     return jobs(data, **choice).select(
         pl.col("job_id", "submit_time", "restart", *data.by, "cluster"),
@@ -42,9 +42,9 @@ def efficiency(data: Jobs, **choice: str | None) -> pl.LazyFrame:
 
 
 def queue_time(data: Jobs, **choice: str | None) -> pl.LazyFrame:
-    """One row per started run: how long it waited, with the day of its submission.
+    """Return one row per started run: its wait, with the day of its submission.
 
-    A wait counts in the period in which it began.  choice: which jobs; see ``period.selection_of``.
+    A wait counts in the period in which it began. choice: the jobs; see ``period.selection_of``.
     """
     waited = pl.coalesce("wait_s", "planned_s")
     chosen = selection_of(data, choice, WAITED_AT).jobs(data, WAITED_AT)
@@ -60,7 +60,7 @@ def queue_time(data: Jobs, **choice: str | None) -> pl.LazyFrame:
 
 
 def worst_days(data: Jobs, top: int = 10, **choice: str | None) -> pl.LazyFrame:
-    """Waits per day of submission, the day with the longest mean first."""
+    """Return the waits per day of submission, the day with the longest mean first."""
     waits = queue_time(data, **choice)
     wait = pl.col("wait_s")
     by_day = waits.group_by("date").agg(

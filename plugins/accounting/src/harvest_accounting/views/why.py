@@ -1,4 +1,4 @@
-"""Why runs failed: the reason, the step that failed first and its nodes; ``reasons``."""
+"""Why runs failed: the reason, the first failed step and its nodes; the view ``reasons``."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _TOP, _ON = "top_node", "on_nodes"
 
 
 def why_failed(data: Jobs, runs: pl.LazyFrame) -> pl.LazyFrame:
-    """The runs, those that failed with ``reason``, ``failed_step``, ``in_first`` and ``on_nodes``.
+    """Add to runs the columns ``reason``, ``failed_step``, ``in_first`` and ``on_nodes``.
 
-    All are null for a run that did not fail.  ``reason`` is why the scheduler ended it, else the
-    signal or exit code of the step that failed first, else of the run: a batch script that ends
-    with 1 does not show that a step ran out of memory.
+    All are null for a run that did not fail. ``reason`` is why the scheduler ended the run, else
+    the signal or exit code of the first failed step, else of the run. A batch script that ends with
+    1 does not show that a step ran out of memory.
     ``in_first``: whether no step began before the failed one; null without known steps.
     ``on_nodes``: the nodes of that step, else of the run, as a host list.
     """
@@ -57,16 +57,15 @@ def why_failed(data: Jobs, runs: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _named(number: pl.Expr, first: int = 0) -> pl.Expr:
-    """`` (SIGSEGV)`` for 11; empty for a signal without a name.
+    """Return the name of a signal, `` (SIGSEGV)`` for 11; empty if it has none.
 
-    first: added to signals: shells end with 128 plus the signal that ended a program.
+    first: is added to signals: shells end with 128 plus the signal that ended a program.
     """
     names = {first + signal: f" ({name})" for signal, name in SIGNALS.items()}
     return number.replace_strict(names, default="", return_dtype=pl.String)
 
 
 def _with_steps(data: Jobs, runs: pl.LazyFrame) -> pl.LazyFrame:
-    """The runs with OF_STEP, null where schedulers have no steps."""
     steps = failed_steps(data)
     if steps is None:
         return runs.with_columns(pl.lit(None, kind).alias(name) for name, kind in OF_STEP.items())
@@ -75,13 +74,13 @@ def _with_steps(data: Jobs, runs: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _known(data: Jobs, nodes: pl.Expr) -> pl.Expr:
-    """Null for a run that did not start."""
+    """Set the nodes of a run that did not start to null."""
     without = [runs.without_nodes for runs in data.schedulers if runs.without_nodes is not None]
     return pl.when(~nodes.is_in(without)).then(nodes)
 
 
 def each_node(rows: pl.LazyFrame, nodes: str, name: str = "node") -> pl.LazyFrame:
-    """A row for each node of a column of host lists; null where unknown."""
+    """Return a row for each node of a column of host lists; null if unknown."""
 
     def hosts(texts: pl.Series) -> pl.Series:
         known = {text: expand(text) for text in texts.unique().drop_nulls()}
@@ -97,18 +96,18 @@ def each_node(rows: pl.LazyFrame, nodes: str, name: str = "node") -> pl.LazyFram
 def reasons(
     data: Jobs, by: str | Iterable[str] = ("account",), **choice: str | None
 ) -> pl.LazyFrame:
-    """Failed runs by group and reason, the main reason of each group first.
+    """Count failed runs by group and reason, the main reason of each group first.
 
-    by: names out of FAILURE_KEYS.  choice: which jobs; see ``selection_of``.
+    by: names out of FAILURE_KEYS. choice: the jobs; see ``selection_of``.
     """
     names = groups_of(by, (*FAILURE_KEYS, *data.by))
     return by_reason(why_failed(data, selection_of(data, choice, None).parts(data, names)), names)
 
 
 def by_reason(runs: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
-    """The rows of ``reasons``.
+    """Return the rows of ``reasons``.
 
-    runs: from ``why_failed``.  names: what they are grouped by; empty for all together.
+    runs: the rows of ``why_failed``. names: the columns to group by; empty for all together.
     """
     rows = each_node(runs, "ran_on") if "node" in names else runs
     failed = rows.filter(pl.col("reason").is_not_null())
@@ -158,7 +157,7 @@ def by_reason(runs: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
 
 
 def _top_nodes(failed: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """The node of each group and reason with most failed runs, and their number."""
+    """Return the node with the most failed runs of each group and reason, and their number."""
     found = each_node(failed.select(*keys, _ON), _ON, _TOP).filter(pl.col(_TOP).is_not_null())
     counted = found.group_by(*keys, _TOP).agg(top_node_jobs=pl.len().cast(pl.Int64))
     ranked = counted.sort("top_node_jobs", _TOP, descending=[True, False])

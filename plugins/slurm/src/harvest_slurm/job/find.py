@@ -1,8 +1,8 @@
-"""A job, an array or a heterogeneous job of a dataset: found by its id, with all it used.
+"""Finds a job, an array or a heterogeneous job by its id, with all the resources it used.
 
 The arithmetic is that of Slurm's ``seff`` (contribs/seff, version 2.1): CPU time of all steps over
-elapsed time times CPUs, peak memory of a step over the memory allocated.  Unrecorded values are
-None here, where seff counts 0.
+elapsed time times CPUs, peak memory of a step over the memory allocated. Values that were not
+recorded are None here; seff counts them as 0.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import polars as pl
 from harvest import DatasetReader, UsageError
 from harvest_accounting.frame import OWNER, owner
 
-from ..runs.jobs import jobs
-from ..runs.steps import steps_once
+from ..runs import jobs, steps_once
 from ..values.ids import PATTERN
 
 _ID: Final = re.compile(PATTERN)
@@ -32,10 +31,10 @@ _STEP: Final = (
 
 @attrs.frozen
 class Found:
-    """What an id names.
+    """The job or jobs of an id.
 
-    kind: ``job``, ``array`` or ``het``.  runs: the shown run of each of its jobs.
-    earlier: other runs of the same job, the first one first; only for a single job.
+    kind: ``job``, ``array`` or ``het``. runs: the chosen run of each job.
+    earlier: the other runs of a single job, the first one first.
     """
 
     wanted: str
@@ -47,10 +46,10 @@ class Found:
 def find(
     data: DatasetReader, wanted: str, cluster: str | None = None, restart: int | None = None
 ) -> Found:
-    """The job, or the jobs of an array or heterogeneous job, with an id as users write it.
+    """Find a job, or the jobs of an array or heterogeneous job, by an id as users write it.
 
-    cluster: where several have the id.  restart: which run of a requeued job, from 0; else the
-    last.  Raises UsageError for an id that is wrong, unknown, or used by several clusters.
+    cluster: needed if several have the id. restart: which run of a requeued job, from 0; the last
+        by default. Raises UsageError for an id that is wrong, unknown, or used by several clusters.
     """
     parts = _ID.match(wanted)
     if parts is None or parts[5] is not None:
@@ -85,10 +84,10 @@ def find(
 
 
 def of_group(runs: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """The tasks of an array, or components of a heterogeneous job, together.
+    """Sum up the tasks of an array, or the components of a heterogeneous job.
 
-    Sums are over the jobs with known values; ``*_unknown`` counts the others that ran, or may have
-    run.  Elapsed times are those of ended jobs.
+    Sums are over the jobs with known values; ``*_unknown`` counts the other jobs that ran or may
+    have run. Elapsed times are those of ended jobs.
     """
     ran = [run for run in runs if run["elapsed_s"] != 0 and run["state"] != "pending"]
     known = [r for r in ran if r["cpu_s"] is not None and r["cpu_time_s"]]
@@ -109,7 +108,7 @@ def of_group(runs: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _with_id(rows: pl.LazyFrame, wanted: str, *, whole: bool) -> pl.DataFrame:
-    """Rows of jobs with an id; whole: it may name an array or a heterogeneous job."""
+    """Return the rows of jobs with an id; whole: perhaps that of an array or heterogeneous job."""
     of_job = pl.col("job_id") == wanted
     columns = ("job_id", "cluster")
     if not whole:
@@ -123,7 +122,6 @@ def _with_id(rows: pl.LazyFrame, wanted: str, *, whole: bool) -> pl.DataFrame:
 
 
 def _nearest(rows: pl.LazyFrame, parts: re.Match[str]) -> str:
-    """The ids nearest to an unknown one."""
     number = pl.col("job_id").str.extract(r"^(\d+)").cast(pl.Int64, strict=False)
     task = pl.coalesce("array_task_id", "het_offset").fill_null(0)
     there = int(parts[2] or parts[4] or 0)
@@ -140,9 +138,9 @@ def _nearest(rows: pl.LazyFrame, parts: re.Match[str]) -> str:
 
 
 def _with_steps(data: Mapping[str, pl.LazyFrame]) -> list[dict[str, Any]]:
-    """Runs of jobs as dictionaries, each with its steps in the order of their start.
+    """Return the runs of jobs as dictionaries, each with its steps in the order of their start.
 
-    data: rows by record type, those of these jobs only.
+    data: the rows of these jobs, by record type.
     """
     runs = jobs(data).with_columns(owner("submit_time", "position")).drop("ran_until").collect()
     steps: dict[tuple[Any, ...], list[dict[str, Any]]] = {}

@@ -1,4 +1,4 @@
-"""One line per job, like reportseff: state, time, and the shares that it used."""
+"""One line per job, like reportseff: state, time, and the shares of resources that it used."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _COLOURS: Final = {
 def chosen(
     data: DatasetReader, ids: Sequence[str], states: Sequence[str], settings: dict[str, Any]
 ) -> pl.DataFrame:
-    """Rows of slurm.efficiency by settings, ids (an array's means all its tasks) and states.
+    """Return rows of slurm.efficiency by settings, ids (an array's means all its tasks) and states.
 
-    Raises UsageError for a state that does not exist, and an id that no chosen job has.
+    Raises UsageError for a state that does not exist, and for an id that no chosen job has.
     """
     wanted = [state.strip().lower() for text in states for state in text.split(",")]
     unknown = sorted({state for state in wanted if state.upper() not in STATES})
@@ -61,10 +61,10 @@ def chosen(
 
 
 def lines(jobs: pl.DataFrame) -> Iterator[list[_Cell]]:
-    """Cells of a line with their colours, the heading first; empty columns are left out.
+    """Return the cells of each line with their colours, the heading first, without empty columns.
 
-    Colours are those of reportseff: green is more than 80 % of time and CPUs, and 60 to 90 % of
-    memory; red is less than 20 %, and memory above 90 %.
+    Colours are those of reportseff. Green: more than 80 % of time or CPUs, 60 to 90 % of memory.
+    Red: less than 20 %, or more than 90 % of memory.
     """
     rows = [[(head, "bold") for head in _HEAD], *map(_cells, jobs.iter_rows(named=True))]
     columns = list(zip(*rows, strict=True))

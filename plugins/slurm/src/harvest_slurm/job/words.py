@@ -1,4 +1,4 @@
-"""A job in words: the lines of Slurm's ``seff``, then what it does not print."""
+"""A job in words: the lines of Slurm's ``seff``, then values that seff does not print."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOUNS: Final = {"array": "task", "het": "component"}
 
 
 def as_json(found: Found) -> dict[str, Any]:
-    """The job or jobs, as plain values; times are UTC."""
+    """Return the job or jobs as plain values; times are UTC."""
     if found.kind == "job":
         return _plain(found.runs[0]) | {"other_runs": [_plain(run) for run in found.earlier]}
     together = of_group(found.runs)
@@ -32,7 +32,7 @@ def as_json(found: Found) -> dict[str, Any]:
 
 
 def in_words(found: Found, zone: Zone) -> Iterator[str]:
-    """Lines for people; times are in the zone."""
+    """Return lines for people; times are in the zone."""
     if found.kind != "job":
         yield from _group(found)
         return
@@ -46,7 +46,7 @@ def in_words(found: Found, zone: Zone) -> Iterator[str]:
 
 
 def clock(seconds: float | None) -> str:
-    """``1-02:03:04``, rounded to whole seconds as seff does."""
+    """Format seconds as ``1-02:03:04``, rounded to whole seconds as seff does."""
     if seconds is None:
         return _UNKNOWN
     days, rest = divmod(int(seconds + 0.5), 86_400)
@@ -55,7 +55,7 @@ def clock(seconds: float | None) -> str:
 
 
 def size(count: float | None) -> str:
-    """Bytes as seff prints them: in powers of 1024 from kilobytes on, two decimals."""
+    """Format bytes as seff does: in powers of 1024 from kilobytes on, with two decimals."""
     if count is None:
         return _UNKNOWN
     value = count / 1024
@@ -92,7 +92,7 @@ def _as_seff(run: dict[str, Any]) -> Iterator[str]:
 
 
 def _cores(cpus: int | None, nodes: int | None) -> Iterator[str]:
-    """Like seff, which counts 1 where nothing was allocated."""
+    """Show cores and nodes as seff does: 1 where nothing was allocated."""
     if cpus is None or (nodes is None and cpus > 1):
         yield f"Nodes: {_UNKNOWN if nodes is None else nodes}"
         yield f"Cores: {_UNKNOWN if cpus is None else cpus}"
@@ -189,8 +189,8 @@ def _steps(steps: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _failed(run: dict[str, Any]) -> Iterator[str]:
-    """The steps that ended with an exit code or a signal, else those that did not complete."""
-    # the external step, Slurm's own, repeats the job's state
+    """Name the steps with an exit code or a signal, else those that did not complete."""
+    # the external step is Slurm's own and repeats the job's state
     steps = [step for step in run["steps"] if step["step_id"] != "extern"]
     bad = [step for step in steps if step["exit_code"] or step["exit_signal"]]
     bad = bad or [step for step in steps if step["state"] in FAILED]

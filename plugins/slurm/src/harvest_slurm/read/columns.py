@@ -1,6 +1,6 @@
-"""Rows of text: where each field is in the bytes that were read.
+"""Rows of text as places of fields in the bytes that were read.
 
-A field becomes a text of its own only when something needs it as text; numbers are read in place
+A field becomes a text of its own only if something needs it as text. Numbers are read in place
 (see ``digits``).
 """
 
@@ -8,43 +8,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import attrs
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from harvest_toolkit.spans import Spans, spans
+from harvest_toolkit.spans import Spans, spans, strings
 
 
 def series(column: Any) -> pl.Series:
-    """An Arrow column as polars sees it, without copying text."""
+    """Return an Arrow column as a polars series, without copying text."""
     return cast("pl.Series", pl.from_arrow(column))
 
 
 class Column:
-    """One field of some rows, as an Arrow array of text and as spans of bytes."""
+    """One field of some rows, given as an Arrow array of text or as spans of bytes."""
 
-    def __init__(self, text: Any):
-        self._text = text
+    def __init__(self, text: Any = None, spans: Spans | None = None):
+        if text is not None:
+            self.text = text
+        if spans is not None:
+            self.spans = spans
 
     def __len__(self) -> int:
         return len(self.full)
 
-    @property
+    @cached_property
     def text(self) -> Any:
-        """The texts; empty ones are empty, none is null."""
-        return self._text
+        """The texts; an empty field is an empty text, never null."""
+        return strings(self.spans)
 
     @cached_property
     def spans(self) -> Spans:
-        """Where the texts are."""
+        """The places of the texts in the bytes."""
         return spans(self.text)
 
     @cached_property
     def full(self) -> Any:
-        """Which texts are not empty, as a mask."""
+        """A mask of the texts that are not empty."""
         return self.spans.length > 0
 
     @cached_property
@@ -52,102 +55,52 @@ class Column:
         """Whether all texts are empty."""
         return not self.full.any()
 
-    def some(self, index: Any) -> Any:
-        """The texts of some rows."""
-        return self.text.take(pa.array(index))
+    def pick(self, index: Any) -> Column:
+        """Return the field of some rows, in ascending order."""
+        here = self.spans
+        return Column(spans=Spans(here.data, here.start[index], here.end[index]))
 
     def same(self, other: Column) -> bool:
-        """Whether another column of the same rows has the same values."""
+        """Return whether another column of the same rows has the same values."""
         lengths = np.array_equal(self.spans.length, other.spans.length)
         return lengths and bool(self.text.equals(other.text))
 
     def left(self, good: Any) -> Any | None:
-        """Which texts are not empty and were not read; None where there are none."""
+        """Return a mask of the texts that are neither empty nor read yet; None without any."""
         left = self.full & ~good
         return left if left.any() else None
 
 
 @attrs.define
-class GridRows:
-    """Rows with their fields in one buffer.
+class RawRows:
+    """Rows of a dump, in order.
 
-    data: bytes, with room at both ends.  marks: per column, where the field of each row begins
-    and ends, in turns, growing; the last mark is the end of the buffer.
-    rows: which rows of the marks these rows are.
+    names: sacct's fields; repeated ones are numbered. columns: one for each name.
+    position: the place of each row in the input, from 1.
     """
 
     names: Sequence[str]
-    data: Any
-    marks: Any
-    rows: Any
+    columns: Sequence[Column]
     position: Any
 
     def column(self, name: str) -> Column:
-        """One field of all rows."""
-        return _GridColumn(self.data, self.marks[list(self.names).index(name)], self.rows)
+        """Return one field of all rows."""
+        return self.columns[list(self.names).index(name)]
 
-    def with_records(self, records: Sequence[tuple[int, Sequence[str]]]) -> BatchRows:
-        """These rows and others, each given by its position and its fields."""
+    def pick(self, index: Any) -> RawRows:
+        """Return some rows by index, in ascending order."""
+        columns = [column.pick(index) for column in self.columns]
+        return RawRows(self.names, columns, self.position[index])
+
+    def with_records(self, records: Sequence[tuple[int, Sequence[str]]]) -> RawRows:
+        """Insert rows, each given by its position and its fields."""
+        position = np.append(self.position, [place for place, _ in records])
+        order = np.argsort(position, kind="stable")
         fields = zip(*(fields for _, fields in records), strict=True)
         columns = [
-            pa.concat_arrays([self.column(name).text, pa.array(texts, pa.string())])
-            for name, texts in zip(self.names, fields, strict=True)
+            Column(
+                pa.concat_arrays([column.text, pa.array(texts, pa.string())]).take(pa.array(order))
+            )
+            for column, texts in zip(self.columns, fields, strict=True)
         ]
-        batch = pa.RecordBatch.from_arrays(columns, names=list(self.names))
-        position = np.append(self.position, [place for place, _ in records])
-        return BatchRows(self.names, batch, position)
-
-    def pick(self, index: Any) -> GridRows:
-        """Some of the rows, by their indices."""
-        return attrs.evolve(self, rows=self.rows[index], position=self.position[index])
-
-
-class _GridColumn(Column):
-    """One field of rows with their fields in one buffer."""
-
-    def __init__(self, data: Any, marks: Any, rows: Any):
-        self._data, self._marks, self._rows = data, marks, rows
-
-    @cached_property
-    def text(self) -> Any:
-        return self.some(slice(None))
-
-    @cached_property
-    def spans(self) -> Spans:
-        begin = self._rows * 2
-        start, end = self._marks[begin], self._marks[begin + 1]
-        return Spans(self._data, start.astype(np.int64), end.astype(np.int64))
-
-    def some(self, index: Any) -> Any:
-        # texts and what lies between them share the buffer; every second one is wanted
-        both = pa.Array.from_buffers(
-            pa.string(),
-            len(self._marks) - 1,
-            [None, pa.py_buffer(self._marks), pa.py_buffer(self._data)],
-        )
-        return both.take(pa.array(self._rows[index] * 2))
-
-
-@attrs.define
-class BatchRows:
-    """Rows that already are columns of text."""
-
-    names: Sequence[str]
-    batch: pa.RecordBatch
-    position: Any
-
-    def column(self, name: str) -> Column:
-        """One field of all rows."""
-        return Column(self.batch.column(list(self.names).index(name)))
-
-    def pick(self, index: Any) -> BatchRows:
-        """Some of the rows, by their indices."""
-        taken = self.batch.take(pa.array(index))
-        return BatchRows(self.names, taken, self.position[index])
-
-
-RawRows: TypeAlias = GridRows | BatchRows
-"""Some rows of a dump, in their order.
-
-names: sacct's fields (repeated ones numbered).  position: of each row in the input, from 1.
-"""
+        return RawRows(self.names, columns, position[order])

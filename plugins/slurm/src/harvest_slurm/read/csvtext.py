@@ -1,8 +1,8 @@
-"""Comma-separated values: which files have quotes as CSV has them, and reading those that do.
+"""Comma-separated values: finds dumps with CSV quotes, and reads them.
 
-sacct itself quotes nothing: ``sacct --parsable2 --delimiter=,`` writes quotes as they are in a
-name.  Spreadsheets and pandas write quotes around fields that need them: such a field begins with
-one and ends with one, and each quote inside of it is doubled.
+sacct itself quotes nothing: ``sacct --parsable2 --delimiter=,`` writes the quotes of a name as they
+    are. Spreadsheets and pandas quote fields that need it: such a field begins and ends with a
+    quote, and each quote inside is doubled.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ import pyarrow.csv as pacsv
 from harvest import ReadContext
 from harvest_toolkit.spans import PAD
 
-from .columns import BatchRows, RawRows
+from .blocks import BlockReader
+from .columns import Column, RawRows
 from .form import LONGEST, Layout
 from .rejoin import Joiner
 from .said import Said, kind_of
@@ -29,14 +30,14 @@ QUOTE: Final = ord('"')
 LINE_END: Final = ord("\n")
 BLOCK_BYTES: Final = 4 * 1024 * 1024
 JOINED: Final = 20
-"""Lines that are looked at together, whether they are a record."""
+"""The number of lines that are checked together for a record."""
 
 
 def settle(stream: IO[bytes], layout: Layout, ctx: ReadContext) -> Layout:
-    """The layout of a dump of kind ``csv``, by the quotes of the whole dump.
+    """Decide by its quotes whether a dump of kind ``csv`` is CSV; return its layout.
 
-    stream: at its first byte; read to its end, or to the first quote that shows that the text is
-    as sacct writes it.  Then the kind is ``text``, as it is without any quotes.
+    stream: at its first byte; read to its end, or to the first quote that CSV does not allow. Then,
+        and without any quotes, the kind is ``text``, as sacct writes it.
     """
     if layout.header is not None and b'"' in layout.header:
         return layout  # sacct writes no quotes around names of columns
@@ -64,7 +65,7 @@ def settle(stream: IO[bytes], layout: Layout, ctx: ReadContext) -> Layout:
 
 
 def _complaint(data: Any, line: int, joiner: Joiner) -> str:
-    """Why whole records are not as CSV has them, or nothing.  line: the number of the first."""
+    """Say why whole records are not CSV, or return nothing. line: the number of the first one."""
     if not len(data):
         return ""
     wrong = first_misplaced(data, ord(joiner.mark))
@@ -84,7 +85,7 @@ def _complaint(data: Any, line: int, joiner: Joiner) -> str:
 
 
 def _holds_records(lines: Sequence[str], joiner: Joiner) -> bool:
-    """Whether two records or more lie in lines that CSV takes for one, each of some lines."""
+    """Return whether lines that CSV takes for one record hold several records."""
     found = begin = 0
     for stop in range(1, len(lines) + 1):
         starts = range(max(begin, stop - JOINED), stop)
@@ -95,30 +96,26 @@ def _holds_records(lines: Sequence[str], joiner: Joiner) -> bool:
     return False
 
 
-class CsvReader:
+class CsvReader(BlockReader):
     """Reads blocks of a dump of kind ``csv``."""
 
-    line_end: Final = b""
+    line_end = b""
 
     def __init__(self, layout: Layout, ctx: ReadContext, said: Said):
-        self.layout = layout
-        self.ctx = ctx
-        self.said = said
+        super().__init__(layout, ctx, said)
         mark = re.escape(layout.delimiter.encode())
         field = rb'(?:"[^"]*+(?:""[^"]*+)*+"|[^"\n%b]*+)' % mark
         self.record = re.compile(rb"%b(?:%b%b)*+(?:\r?\n|\Z)" % (field, mark, field))
         self.unclosed = re.compile(rb'(?:%b%b)*+"[^"]*+(?:""[^"]*+)*+\Z' % (field, mark))
 
     def cut(self, data: Any, stop: int) -> int:
-        """Where whole records to read now end: a line end outside of quotes."""
         return PAD + after_record(data[PAD:stop])
 
     def cut_anywhere(self, data: Any, stop: int) -> int:
-        """No place: within quotes nothing is a record."""
-        return PAD
+        return PAD  # inside quotes nothing is a record
 
     def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
-        """Rows of a block; positions count records, the header being the first."""
+        """Return the rows; positions count records, the header being the first."""
         block, rest = data[PAD:end].tobytes(), b""
         damaged: list[int] = []
         quotes = np.count_nonzero(data[PAD:end] == ord('"'))
@@ -136,10 +133,10 @@ class CsvReader:
 
         batch = self._parse(block, note)
         count = batch.num_rows + len(broken)
-        # positions of the records that were parsed, damaged ones being left out
+        # positions of the parsed records, without damaged ones
         every = np.setdiff1d(np.arange(count + len(damaged)), damaged)
         places = np.delete(every, [place for place, _, _ in broken])
-        # Arrow takes an empty line for a row of empty fields
+        # Arrow reads an empty line as a row of empty fields
         filled = np.zeros(batch.num_rows, bool)
         for column in batch.columns:
             filled |= pc.binary_length(column).to_numpy() > 0
@@ -156,14 +153,15 @@ class CsvReader:
             self.ctx.read(1)
             reason = f"{fields} fields instead of {due}"
             self.ctx.reject(text, reason, position=position)
-        rows = BatchRows(self.layout.columns, batch, places + line)
+        rows = RawRows(self.layout.columns, [*map(Column, batch.columns)], places + line)
         return rows, count + len(damaged), rest
 
     def _mend(self, block: bytes, line: int, at_end: bool) -> tuple[bytes, list[int], bytes]:
-        """The records of a block whose quotes are as CSV has them.
+        """Keep the records of a block with valid quotes.
 
-        The line that any other begins with is a reject, and the next line begins a record.  Gives
-        the records, the places of the rejects, and what may go on behind the block.
+        If a record's quotes are not valid, its first line is rejected and the next line begins a
+        record. Returns the records, the places of the rejects, and the rest that may go on behind
+        the block.
         """
         good: list[bytes] = []
         damaged: list[int] = []
@@ -207,28 +205,25 @@ class CsvReader:
 
 
 def first_misplaced(data: Any, mark: int) -> int:
-    """Place of the first quote that stands where CSV places none; -1 where there is none.
+    """Return the place of the first quote that CSV does not allow there; -1 without any.
 
-    data: bytes from the begin of a record on.  mark: the delimiter.  A quote that is never closed
-    is not misplaced.
+    data: bytes from the begin of a record. mark: the delimiter. A quote that is never closed is not
+        misplaced.
     """
     quotes = np.flatnonzero(data == QUOTE)
-    opening, closing = quotes[0::2], quotes[1::2]
-    before = data[np.maximum(opening - 1, 0)]
-    begins = (opening == 0) | (before == mark) | (before == LINE_END)
-    last = len(data) - 1
+    opening, closing, last = quotes[0::2], quotes[1::2], len(data) - 1
+    # next to a quote, another one is the other half of a doubled quote
+    neighbours = [QUOTE, mark, LINE_END]
+    begins = np.isin(data[np.maximum(opening - 1, 0)], neighbours)
     after, second = data[np.minimum(closing + 1, last)], data[np.minimum(closing + 2, last)]
-    ends = (closing == last) | (after == mark) | (after == LINE_END)
+    ends = np.isin(after, neighbours)
     ends |= (after == ord("\r")) & ((second == LINE_END) | (closing + 1 == last))
-    doubled = closing[: len(opening) - 1] + 1 == opening[1:]
-    begins[1:] |= doubled
-    ends[: len(doubled)] |= doubled
     wrong = np.append(opening[~begins], closing[~ends])
     return int(wrong.min()) if len(wrong) else -1
 
 
 def line_ends(data: Any) -> tuple[Any, Any]:
-    """Places of the line ends outside of quotes, and of those within."""
+    """Return the places of the line ends outside quotes, and of those inside."""
     ends = np.flatnonzero(data == LINE_END)
     quotes = np.flatnonzero(data == QUOTE)
     within = np.searchsorted(quotes, ends) % 2 == 1
@@ -236,6 +231,6 @@ def line_ends(data: Any) -> tuple[Any, Any]:
 
 
 def after_record(data: Any) -> int:
-    """The place behind the last line end outside of quotes; 0 where there is none."""
+    """Return the place behind the last line end outside quotes; 0 without any."""
     outside, _ = line_ends(data)
     return int(outside[-1]) + 1 if len(outside) else 0

@@ -1,86 +1,46 @@
-"""Reading fixed-width output: every column as wide as the dashes below its name.
+"""Reads output with fixed widths: each column is as wide as the dashes below its name.
 
-sacct pads by bytes, not by characters.  A line break inside a name makes two lines that are
-together as long as one; values longer than their column are cut, with a ``+`` at the end.
+sacct pads by bytes, not by characters. A line break in a name makes two lines that are together as
+long as one. Values that are longer than their column are cut and end in ``+``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import IO
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from harvest import ReadContext
+from harvest_toolkit.spans import PAD
 
-from .columns import BatchRows, RawRows
-from .form import LONGEST, Layout, reject_line
+from .blocks import BlockReader
+from .columns import Column, RawRows
+from .form import Layout
 from .said import Said, kind_of
-from .text import BLOCK_BYTES
 
 
-def read_fixed(
-    stream: IO[bytes], layout: Layout, ctx: ReadContext, *, block_bytes: int = BLOCK_BYTES
-) -> Iterator[RawRows]:
-    """Rows of a dump of kind ``fixed``; reports to ``ctx`` like ``read_text``."""
-    said = Said(layout, ctx)
-    said.skip(stream)
-    reader = _Fixed(layout, ctx, said)
-    carry = b""
-    number = layout.skip + 1
-    while True:
-        data = stream.read(block_bytes)
-        block = carry + data
-        if data:
-            end = block.rfind(b"\n") + 1
-            block, carry = block[:end], block[end:]
-        lines = block.split(b"\n")
-        if lines[-1] == b"":
-            lines.pop()
-        if layout.crlf:
-            lines = [line.removesuffix(b"\r") for line in lines]
-        rows, done = reader.rows(lines, number, at_end=not data)
-        if rows is not None:
-            yield rows
-        number += done
-        if len(carry) > LONGEST:
-            for index, line in enumerate(lines[done:]):  # it cannot go on in a line of that length
-                ctx.read(1)
-                ctx.reject(line, "the line after it is too long", position=number + index)
-            number += len(lines) - done
-            carry = reject_line(stream, carry, ctx, number)
-            number += 1
-        else:
-            carry = b"".join(line + b"\n" for line in lines[done:]) + carry if data else b""
-        ctx.advance(len(data))
-        if not data:
-            said.note()
-            return
+class FixedReader(BlockReader):
+    """Reads blocks of a dump of kind ``fixed``."""
 
-
-class _Fixed:
     def __init__(self, layout: Layout, ctx: ReadContext, said: Said):
-        self.layout = layout
-        self.ctx = ctx
-        self.said = said
+        super().__init__(layout, ctx, said)
         dashes = b" ".join(b"-" * width for width in layout.widths)
         self.repeated = dashes, (layout.header or dashes).rstrip()
         self.length = sum(width + 1 for width in layout.widths) - layout.stripped
 
-    def rows(
-        self, lines: Sequence[bytes], number: int, *, at_end: bool
-    ) -> tuple[RawRows | None, int]:
-        """Rows of some lines, and how many lines are done with."""
+    def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
+        lines = data[PAD:end].tobytes().removesuffix(b"\n").split(b"\n")
+        if self.layout.crlf:
+            lines = [each.removesuffix(b"\r") for each in lines]
         records: dict[int, bytes] = {}
         index = 0
-        while index < len(lines):
-            taken = self._one(lines, index, number, records, at_end)
-            if taken == 0:
-                break
+        while index < len(lines) and (taken := self._one(lines, index, line, records, at_end)):
             index += taken
-        return self._split(records) if records else None, index
+        rest = b"".join(each + b"\n" for each in lines[index:])
+        return self._split(records), index, rest
 
     def _one(
         self,
@@ -90,9 +50,9 @@ class _Fixed:
         records: dict[int, bytes],
         at_end: bool,
     ) -> int:
-        """Deal with what a line begins; how many lines that took, 0 to wait for more.
+        """Read the record that begins in a line; return its number of lines, 0 to wait for more.
 
-        records: the bytes of each by the number of its first line.
+        records: number of the first line -> bytes of the record.
         """
         line, position = lines[index], number + index
         short, stripped = self.length - len(line), self.layout.stripped
@@ -103,7 +63,7 @@ class _Fixed:
             self.ctx.read(1)
             self.ctx.folded(1, "repeated header")
             return 1
-        # editors take the last blank away from a last line
+        # editors remove the last blank of a last line
         if short == 0 or (short == 1 and not stripped):
             records[position] = line.ljust(self.length)
             return 1
@@ -149,8 +109,6 @@ class _Fixed:
             except pa.ArrowInvalid:  # a character cut in the middle, or other bytes
                 found = piece.to_pylist()
                 text = pa.array([v.decode("utf-8", "backslashreplace") for v in found], pa.string())
-            columns.append(pc.utf8_trim_whitespace(text))
+            columns.append(Column(pc.utf8_trim_whitespace(text)))
             start += width + 1
-        names = list(self.layout.columns)
-        batch = pa.RecordBatch.from_arrays(columns, names=names)
-        return BatchRows(names, batch, np.array(list(records)))
+        return RawRows(self.layout.columns, columns, np.array(list(records)))

@@ -1,4 +1,4 @@
-"""What is known of the layout of a dump, once it was found, and how long its lines may be."""
+"""The layout of a dump, and the largest size of its lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..values.fields import is_field
 
 BOM: Final = b"\xef\xbb\xbf"
 HEAD_BYTES: Final = 256 * 1024
-"""How much of a file is looked at."""
+"""The number of bytes at the begin of a file in which the layout is found."""
 
 LONGEST_HEADER: Final = 64 * 1024
 
@@ -23,14 +23,14 @@ class Layout:
     """The layout of a dump.
 
     kind: ``text`` (delimiter, nothing quoted), ``csv`` (quoted where needed; see ``settle``, which
-    looks at the whole file), ``fixed``, ``json``, ``yaml``, ``said`` (messages of Slurm, no row).
-    columns: sacct's fields in their order, repeated ones numbered.
-    delimiter: text between fields; trailing: whether one follows the last field as well.
-    skip: lines before the first row; header: the line with the names, None without one.
-    widths: bytes of each column of a ``fixed`` layout; stripped: lines lost trailing blanks.
+        reads the whole file), ``fixed``, ``json``, ``yaml``, ``said`` (messages of Slurm, no rows).
+    columns: sacct's fields in order, repeated ones numbered.
+    delimiter: text between fields. trailing: whether one follows the last field as well.
+    skip: lines before the first row. header: the line with the names, None without one.
+    widths: bytes of each column of a ``fixed`` layout. stripped: lines lost trailing blanks.
     crlf: lines end in CR LF.
-    order: of a dump without header the known order of columns that its lines fit, by the name that
-        ``slurm.layout`` takes, where nobody named them; fitting: how many of those looked at do.
+    order: of a dump without header whose columns nobody named, the known order that its lines fit,
+        by the name that ``slurm.layout`` takes. fitting: the number of its checked lines that fit.
     """
 
     kind: Literal["text", "csv", "fixed", "json", "yaml", "said"]
@@ -51,7 +51,7 @@ class Layout:
         return sum(map(is_field, self.columns)) / len(self.columns)
 
     def describe(self) -> str:
-        """A few words for people."""
+        """Describe the layout in a few words."""
         if self.kind in ("json", "yaml"):
             return f"sacct --{self.kind}"
         names = f"{len(self.columns)} columns"
@@ -61,11 +61,11 @@ class Layout:
 
 
 LONGEST: Final = 4 * 1024 * 1024
-"""Bytes of a line or record, at most: of a longer one only a part is held in memory."""
+"""The largest size of a line or record in bytes; only a part of a longer one is in memory."""
 
 
 def reject_line(stream: IO[bytes], begin: bytes, ctx: ReadContext, position: int) -> bytes:
-    """Reject a line that begins like this and is too long; gives what was read behind its end."""
+    """Reject a line that begins with ``begin`` and is too long; return the bytes read behind it."""
     skipped, _, behind = skip_line(stream)
     ctx.advance(skipped + 1 + len(behind))
     ctx.read(1)
@@ -74,5 +74,5 @@ def reject_line(stream: IO[bytes], begin: bytes, ctx: ReadContext, position: int
 
 
 def too_long(size: int) -> str:
-    """Why a line of that many bytes is a reject."""
+    """Return the reason to reject a line of that many bytes."""
     return LongLine(b"", size, LONGEST).reason

@@ -1,4 +1,4 @@
-"""The layout of a dump without a header: by columns that the user names, or a known order."""
+"""The layout of a dump without a header: columns that the user names, or a known order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .form import HEAD_BYTES, LONGEST_HEADER, Layout
 from .orders import COMMON, fits, fixed, like, marks, named
 
 UNNAMED: Final = 0.4
-"""How sure detection is of a dump whose columns must be named."""
+"""The certainty of detection for a dump whose columns the user must name."""
 
 _ID = re.compile(PATTERN)
 _STATE = re.compile(rf"(?:{'|'.join(STATES)})(?: by \S+)?")
@@ -31,9 +31,9 @@ NAME_THEM = (
 def headless(
     lines: Sequence[bytes], columns: Sequence[str], delimiter: str | None, where: str, crlf: bool
 ) -> Layout:
-    """The layout of lines of which none is a header; columns: those that the user names.
+    """Find the layout of lines without a header; columns: the names from the settings.
 
-    Raises SourceError where nobody names them, and not exactly one known order fits.
+    Raises SourceError if the settings name none, and not exactly one known order fits.
     """
     full = [line for line in lines[:200] if line.strip()]
     texts = [line.decode("utf-8", "replace") for line in full]
@@ -68,7 +68,6 @@ def headless(
 
 
 def _require_fields(found: Layout, texts: Sequence[str], where: str, *, sure: bool) -> None:
-    """Raise SourceError where lines have not as many fields as there are names."""
     few = not sure and found.fitting * 2 < len(texts) and _divided(texts)
     if (few or not found.fitting) and texts and len(found.columns) > 1:
         raise SourceError(
@@ -81,7 +80,7 @@ def _require_fields(found: Layout, texts: Sequence[str], where: str, *, sure: bo
 
 
 def _undecided(texts: Sequence[str], known: Sequence[Layout]) -> str:
-    """Why no known column order was chosen, and what the fields of lines look like."""
+    """Say why no known column order was chosen, and what the fields of lines look like."""
     if known:
         return f", and its lines fit {' as well as '.join(each.order for each in known)}"
     places: list[tuple[str, int, int]] = []
@@ -98,15 +97,15 @@ def _undecided(texts: Sequence[str], known: Sequence[Layout]) -> str:
 
 
 def _divided(texts: Sequence[str]) -> str:
-    """`` (32 fields by the delimiter '|')``, as at least half of the lines have; or nothing."""
+    """Return `` (32 fields by the delimiter '|')``, as in half of the lines or more; or nothing."""
     mark, fields = _division(texts)
     return f" ({len(fields)} fields by the delimiter {mark!r})" if mark else ""
 
 
 def _division(texts: Sequence[str]) -> tuple[str, list[str]]:
-    """The delimiter by which most fields are like some of sacct, and what each field is like.
+    """Return the delimiter that makes most fields look like sacct's, and what they look like.
 
-    None, empty, where no common one is in at least half of the lines.
+    Both are empty if no common delimiter is in at least half of the lines.
     """
     best: tuple[int, int, str, list[str]] = (-1, 0, "", [])
     for place, mark in enumerate(marks(texts) if texts else ()):
@@ -125,7 +124,7 @@ _CLOCK = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|(?:\d+-)?\d\d:\d\d:\d\d|\d\
 
 
 def headless_likeness(head: bytes) -> tuple[float, str] | None:
-    """How much lines are like rows of sacct, whose columns must be named; None if not at all."""
+    """Return how sure it is that lines are rows of sacct without a header, and why; else None."""
     lines = [line.decode("utf-8", "replace") for line in head.split(b"\n")[:50] if line.strip()]
     if len(lines) > 1 and len(head) >= HEAD_BYTES:
         lines = lines[:-1]
@@ -136,7 +135,7 @@ def headless_likeness(head: bytes) -> tuple[float, str] | None:
         for line in lines:
             fields = line.rstrip(mark).split(mark)
             if "N/A" in fields:
-                continue  # squeue's word for a time that is not known; sacct says Unknown or None
+                continue  # squeue's word for an unknown time; sacct prints Unknown or None
             ids = any(_ID.match(field) for field in fields)
             clocks = sum(bool(_CLOCK.fullmatch(field)) for field in fields)
             states = sum(bool(_STATE.fullmatch(field)) for field in fields)

@@ -1,8 +1,8 @@
-"""``sacct --json`` and ``--yaml`` of all versions, as records, one job at a time.
+"""Reads ``sacct --json`` and ``--yaml`` of all versions, one job at a time.
 
-Two things in the JSON of 23.02 and before are wrong, and are left empty: exit codes of jobs and
-steps that did not complete but read SUCCESS, and CPU times of jobs (the sum of the steps' is
-taken, as sacct does in its tables).
+Two values in the JSON of version 23.02 and earlier are wrong and stay empty: exit codes of jobs and
+steps that did not complete but read SUCCESS, and CPU times of jobs. The CPU time of a job is the
+sum over its steps, as in sacct's tables.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from ..rows.selection import Selection
 from .json_job import job_row, step_rows
 
 GATHER: Final = 2_000
-"""Jobs that make a batch."""
+"""The number of jobs in a batch."""
 
 SHOWN: Final = 20
-"""Errors, and warnings, of an input that are repeated word by word."""
+"""The number of errors, and of warnings, of an input that are repeated in full."""
 
 LONGEST_NOTE: Final = 400
-"""Characters of one."""
+"""The largest number of characters of a repeated error."""
 
 
 def read_json(
     stream: IO[bytes], selection: Selection, ctx: ReadContext, *, cluster: str | None = None
 ) -> Iterator[Any]:
-    """Batches of jobs and steps; those without a cluster's name get the one given.
+    """Return batches of jobs and steps; cluster: the name for those without one.
 
-    Positions number jobs and steps together, in their order in the input.  A job that cannot be
-    read is one reject, with its steps.
+    Positions number jobs and steps together, in the order of the input. A job that cannot be read
+    is one reject, with its steps.
     """
     jobs: list[dict[str, Any]] = []
     steps: list[dict[str, Any]] = []
@@ -74,9 +74,9 @@ def read_json(
 
 
 def _jobs(pieces: Iterable[Piece], ctx: ReadContext) -> Iterator[Piece]:
-    """The jobs among the pieces, and what is broken, which a document of errors alone is.
+    """Return the jobs among the pieces, and broken pieces; errors without a job are broken, too.
 
-    What documents say of themselves, their errors and warnings, becomes notes.
+    Errors and warnings of documents become notes.
     """
     units, counts = 0, Counter[str]()
     errors: list[Piece] = []
@@ -106,7 +106,6 @@ def _jobs(pieces: Iterable[Piece], ctx: ReadContext) -> Iterator[Piece]:
 
 
 def _sentence(raw: bytes) -> str:
-    """An error or a warning in words, as far as they are those of Slurm."""
     try:
         said = orjson.loads(raw)
     except ValueError:
@@ -121,7 +120,6 @@ def _sentence(raw: bytes) -> str:
 
 
 def _rows(item: bytes, cluster: str | None) -> list[dict[str, Any]] | Piece:
-    """The row of a job and those of its steps."""
     try:
         data = orjson.loads(item)
         job = job_row(data)
@@ -139,8 +137,8 @@ def _batches(
     if not jobs:
         return
     ctx.read(len(jobs) + len(steps))
-    decided = selection.jobs(_table(Job, jobs))
-    yield Job, decided.kept
+    kept, decided = selection.jobs(_table(Job, jobs))
+    yield Job, kept
     mine = selection.steps(_table(Step, steps), decided)
     if steps:
         yield Step, mine

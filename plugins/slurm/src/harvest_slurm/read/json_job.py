@@ -1,4 +1,4 @@
-"""One job of ``sacct --json`` as rows of ``slurm.job`` and ``slurm.step``."""
+"""Converts one job of ``sacct --json`` to rows of ``slurm.job`` and ``slurm.step``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FINE: Final = frozenset(
 
 
 def _exit(data: Mapping[str, Any], keys: str, state: str | None) -> dict[str, Any]:
-    """Exit code and signal; empty and marked doubtful where they contradict the state."""
+    """Return exit code and signal; empty and marked doubtful if they contradict the state."""
     unknown = {"exit_code": None, "exit_signal": None, "doubtful_exit": False}
     value = member(data, keys)
     if value is None:
@@ -50,7 +50,6 @@ def _exit(data: Mapping[str, Any], keys: str, state: str | None) -> dict[str, An
 
 
 def _array(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns that identify the job."""
     raw = read(data, "job_id", number)
     if raw is None:
         raise ValueError("a job without a job_id")
@@ -73,7 +72,7 @@ def _array(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tasks(text: str, limit: int | None) -> str:
-    """Indices of pending tasks as sacct prints them: ``0x7FE`` is the set of bits 1 to 10."""
+    """Return the indices of pending tasks as sacct prints them: ``0x7FE`` is bits 1 to 10."""
     if text.startswith("0x"):
         bits = int(text, 16)
         indices = [index for index in range(bits.bit_length()) if bits >> index & 1]
@@ -111,7 +110,7 @@ _JOB: Final = {
     "system_comment": (text_of, "comment.system"),
     "wckey": (text_of, "wckey.wckey"),
 }
-"""Columns of jobs that are one value of the JSON: its reader and its keys."""
+"""Columns of jobs from one value of the JSON: how to read it, and its keys."""
 
 _STEP: Final = {
     "name": (text_of, "step.name"),
@@ -145,7 +144,7 @@ def _values(columns: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, An
 
 
 def job_row(data: Any) -> dict[str, Any]:
-    """The row of a job.  Raises KeyError or ValueError where it is not a job."""
+    """Return the row of a job; raises KeyError or ValueError for JSON that is not a job."""
     for keys in ("job_id", "state", "time", "time.submission"):
         around, _, key = keys.rpartition(".")
         if key not in object_of(member(data, around) if around else data):
@@ -175,7 +174,7 @@ def job_row(data: Any) -> dict[str, Any]:
 
 
 def _cpu_seconds(data: Mapping[str, Any]) -> dict[str, float | None]:
-    """CPU times of a job: the job's own are always 0 in 22.05; sacct's tables print the sum."""
+    """Sum CPU times over the steps, as sacct's tables do: those of jobs are always 0 in 22.05."""
     found = {}
     steps = read(data, "steps", objects_of)
     for word in ("total", "user", "system"):
@@ -186,7 +185,7 @@ def _cpu_seconds(data: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def _job_extra(data: Mapping[str, Any], flags: str | None) -> dict[str, str]:
-    """Values of a job without a column.  flags: the words printed after its state."""
+    """Return values of a job without a column; flags: the words after its state."""
     extra = {
         key: in_words(value)
         for key, value in data.items()
@@ -217,7 +216,7 @@ def _entries(amounts: Mapping[str, Any]) -> list[tuple[str, Any]] | None:
 
 
 def step_rows(data: Mapping[str, Any], job: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The rows of a job's steps."""
+    """Return the rows of a job's steps."""
     for place, step in enumerate(objects_of(data.get("steps"))):
         try:
             yield _step_row(step, job)
@@ -244,7 +243,7 @@ def _step_row(step: Mapping[str, Any], job: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _use(step: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns of what a step used: ``requested`` is what went in, ``consumed`` what it wrote."""
+    """Return what a step used: in the JSON, ``requested`` is input and ``consumed`` is output."""
 
     def amounts(keys: str) -> dict[str, int]:
         return read(step, f"tres.{keys}", tres_of)

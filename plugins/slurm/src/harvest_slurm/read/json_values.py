@@ -1,17 +1,17 @@
-"""Values of Slurm's JSON, in each shape that they have; any other raises ValueError.
+"""Reads values of Slurm's JSON in all their shapes; any other shape raises ValueError.
 
-One thing has several, from 21.08 (data_parser v0.0.37) to 25.05 (v0.0.43):
+From 21.08 (data_parser v0.0.37) to 25.05 (v0.0.43), one value has several shapes:
 
 - a number: plain or null; since 23.02 ``{"set", "infinite", "number"}`` where it may be unset, and
-  with each version in more places; null or ``"Infinity"`` there with ``--json=v0.0.43+complex``
+with each version in more places; null or ``"Infinity"`` there with ``--json=v0.0.43+complex``
 - CPU time: ``{"seconds", "microseconds"}``
 - a text: a text, null, empty, or 0 (a reservation's name in 22.05)
 - ``state.current`` of jobs, ``state`` of steps, ``exit_code.status``: a text; since 23.11 a list
 - ``exit_code.signal``: absent; ``{"signal_id", "name"}``; since 23.11 ``{"id", "name"}``
-- ``step.id``: ``batch`` or 0, next to ``step.het.component``; in 23.02 ``{"job_id",
-  "step_id"}``, of a component also ``"step_het_component"``; since 23.11 ``101.0``, ``101.0+1``
-- ``flags``: a list of texts; ``steps``: a list of objects; ``tres.*``: lists of
-  ``{"type", "name", "id", "count"}``, of ``max`` and ``min`` also with ``"node"`` and ``"task"``
+- ``step.id``: ``batch`` or 0, next to ``step.het.component``; in 23.02 ``{"job_id", "step_id"}``,
+of a component also ``"step_het_component"``; since 23.11 ``101.0``, ``101.0+1``
+- ``flags``: a list of texts; ``steps``: a list of objects; ``tres.*``: lists of ``{"type", "name",
+"id", "count"}``, of ``max`` and ``min`` also with ``"node"`` and ``"task"``
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def member(data: Any, keys: str) -> Any:
-    """What the keys lead to; None where that, or an object around it, is null or absent."""
+    """Return the value at a path of keys; None if it or an object around it is null or absent."""
     for key in keys.split("."):
         if data is None:
             return None
@@ -45,7 +45,7 @@ def member(data: Any, keys: str) -> Any:
 
 
 def read(data: Any, keys: str, shape: Callable[[Any], T]) -> T:
-    """A member of that shape.  Raises ValueError that names it where it has another one."""
+    """Read a member by its shape; raises ValueError with its keys if it has another shape."""
     try:
         return shape(member(data, keys))
     except ValueError as error:
@@ -53,7 +53,7 @@ def read(data: Any, keys: str, shape: Callable[[Any], T]) -> T:
 
 
 def in_words(value: Any) -> str:
-    """A text as it is, and any other value as JSON writes it."""
+    """Return a text unchanged, and any other value as JSON."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
@@ -62,21 +62,21 @@ def _odd(value: Any, due: str) -> ValueError:
 
 
 def object_of(value: Any) -> Mapping[str, Any]:
-    """An object."""
+    """Return an object."""
     if not isinstance(value, dict):
         raise _odd(value, "an object")
     return value
 
 
 def objects_of(value: Any) -> list[Mapping[str, Any]]:
-    """A list of objects."""
+    """Return a list of objects."""
     if value is not None and not isinstance(value, list):
         raise _odd(value, "a list")
     return [object_of(item) for item in value or ()]
 
 
 def number(value: Any) -> int | None:
-    """A whole number of 64 bits; None where it is not set, or larger."""
+    """Return a whole number of 64 bits; None if it is not set, or larger."""
     if isinstance(value, dict):
         flags = [value.get("set", True), value.get("infinite", False)]
         if not value.keys() <= _NUMBER or not all(isinstance(flag, bool) for flag in flags):
@@ -98,7 +98,7 @@ def number(value: Any) -> int | None:
 
 
 def time_of(value: Any) -> datetime | None:
-    """A time in seconds since the epoch; None for 0."""
+    """Return a time from seconds since 1970; None for 0."""
     found = number(value)
     try:
         return _EPOCH + timedelta(seconds=found) if found else None
@@ -107,7 +107,7 @@ def time_of(value: Any) -> datetime | None:
 
 
 def seconds_of(value: Any) -> float | None:
-    """Seconds of a number, or of ``{"seconds", "microseconds"}``."""
+    """Return seconds from a number, or from ``{"seconds", "microseconds"}``."""
     if isinstance(value, dict) and "seconds" in value:
         whole = number(value["seconds"]) or 0
         return (whole * 1_000_000 + (number(value.get("microseconds")) or 0)) / 1_000_000
@@ -116,31 +116,31 @@ def seconds_of(value: Any) -> float | None:
 
 
 def text_of(value: Any) -> str | None:
-    """A text, or a number as one; None where there is none."""
+    """Return a text, or a number as a text; None without a value."""
     if isinstance(value, (dict, list)):
         raise _odd(value, "a text")
     return in_words(value) if value not in (None, "", 0) else None
 
 
 def texts_of(value: Any) -> list[str]:
-    """One text or a list of them."""
+    """Return one text or several as a list."""
     found = map(text_of, value if isinstance(value, list) else [value])
     return [text for text in found if text is not None]
 
 
 def joined(value: Any) -> str | None:
-    """One text or a list of them, with commas."""
+    """Return one text, or several with commas."""
     return ",".join(texts_of(value)) or None
 
 
 def states_of(value: Any) -> tuple[str | None, str | None]:
-    """State in lower case, and the words printed after it (``REQUEUED``)."""
+    """Return the state in lower case, and the words printed after it (``REQUEUED``)."""
     names = [name.lower() for name in texts_of(value)]
     return (names[0] if names else None), ",".join(names[1:]) or None
 
 
 def step_id_of(value: Any) -> str:
-    """The id of a step within its job: ``batch``, ``0``, ``0+1``."""
+    """Return the id of a step within its job: ``batch``, ``0``, ``0+1``."""
     if isinstance(value, dict) and value.keys() <= _STEP_ID:
         part = number(value.get("step_het_component"))
         return step_id_of(value.get("step_id")) + ("" if part is None else f"+{part}")
@@ -150,7 +150,7 @@ def step_id_of(value: Any) -> str:
 
 
 def tres_of(value: Any, *, mega: bool = False) -> dict[str, int]:
-    """Amounts by resource, as sacct spells it; mem in bytes (``mega``: it is counted in MiB)."""
+    """Return amounts by resource, in sacct's spelling; mem in bytes (``mega``: it is in MiB)."""
     found = {}
     for entry in objects_of(value):
         amount, kind = read(entry, "count", number), read(entry, "type", text_of)

@@ -1,8 +1,8 @@
-"""How a dump is laid out: found from its first lines, helped by the user's settings.
+"""Finds the layout of a dump from its first lines and the user's settings.
 
 ``sacct --parsable2`` puts a delimiter between fields, ``--parsable`` one after the last field as
-well; ``--delimiter`` names any text for it.  Without these, columns have fixed widths, which a
-line of dashes below the header shows.  ``--noheader`` leaves the names of columns to the user.
+well; ``--delimiter`` sets any text for it. Without these, columns have fixed widths, shown by a
+line of dashes below the header. With ``--noheader``, the user must name the columns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _YAML: Final = re.compile(
 
 
 def delimiter_of(setting: str) -> str:
-    """The delimiter that a setting names: itself, an escape (``\\t``, ``\\x1f``) or ``tab``."""
+    """Return the delimiter of a setting: itself, an escape (``\\t``, ``\\x1f``) or ``tab``."""
     words = {"tab": "\t", "comma": ",", "pipe": "|", "space": " ", "semicolon": ";"}
     if setting.lower() in words:
         return words[setting.lower()]
@@ -49,10 +49,10 @@ def delimiter_of(setting: str) -> str:
 def find_layout(
     head: bytes, *, where: str, columns: Sequence[str] = (), delimiter: str | None = None
 ) -> Layout:
-    """The layout of a dump that begins with ``head``.
+    """Find the layout of a dump that begins with ``head``.
 
     columns, delimiter: the user's settings; columns are needed without a header.
-    Raises SourceError naming ``where`` when the layout cannot be found.
+    Raises SourceError with ``where`` if the layout cannot be found.
     """
     head = head.removeprefix(BOM)
     if form := form_of(head):
@@ -88,11 +88,11 @@ def find_layout(
 
 
 class WithoutId(SourceError):
-    """A header that is sacct's, but has no ids of jobs."""
+    """A header of sacct without job ids."""
 
 
 def _require_lines_of_text(head: bytes, where: str) -> None:
-    """Raise SourceError for an encoding or line ends by which nothing of a dump is found."""
+    """Raise SourceError for an encoding or line ends that hide the lines of a dump."""
     first, newline, _ = head.partition(b"\n")
     if first.count(0) * 3 > len(first):
         name = "UTF-32" if b"\0\0\0" in first else "UTF-16"
@@ -108,7 +108,7 @@ def _require_lines_of_text(head: bytes, where: str) -> None:
 
 
 def _fixed(lines: Sequence[bytes], first: int, crlf: bool) -> Layout | None:
-    """The layout by a line of dashes among the 20 behind the first that may be a header."""
+    """Find the layout by a line of dashes, in the 20 lines behind the first possible header."""
     for number, line in enumerate(lines[first + 1 : first + 21], start=first + 1):
         if _DASHES.fullmatch(line) and lines[number - 1].strip():
             widths = tuple(len(run) for run in line.split())
@@ -132,13 +132,13 @@ def _fixed(lines: Sequence[bytes], first: int, crlf: bool) -> Layout | None:
 
 
 def _headed(lines: Sequence[bytes], first: int, delimiter: str | None, crlf: bool) -> Layout | None:
-    """The layout by the first line that may be a header."""
+    """Find the layout by the first possible header."""
     line = lines[first]
     if len(line) > LONGEST_HEADER:
         return None
     header = line.decode("utf-8", "backslashreplace").lstrip("# ")
     if not any(field in header.replace(" ", "").replace("_", "").lower() for field in JOB_FIELDS):
-        return None  # before it is divided at every character that may be a delimiter
+        return None  # checked before the costly search for delimiters
     splits = [
         _Split(mark, header.split(mark))
         for mark in ([delimiter] if delimiter else _candidates(header))
@@ -163,9 +163,9 @@ def _headed(lines: Sequence[bytes], first: int, delimiter: str | None, crlf: boo
 
 @attrs.frozen
 class _Split:
-    """A header divided at what may be its delimiter.
+    """A header, divided at a possible delimiter.
 
-    quoted: names are in quotes, as programs for tables write them and sacct never does.
+    quoted: names are in quotes, as programs for tables write them; sacct never does.
     """
 
     mark: str
@@ -184,7 +184,7 @@ class _Split:
 
     @property
     def likely(self) -> bool:
-        """Whether most names are known, for names are unlike values; a single one must be."""
+        """Whether most names are fields of sacct, as values are not; a single name must be one."""
         if self.known == 1:
             return self.named == 1 and not any(map(str.isalnum, self.mark))  # not JobId=4
         return self.known * 2 >= self.named > 0
@@ -194,14 +194,14 @@ class _Split:
         return any(canonical(name) in JOB_FIELDS for name in self.names)
 
     def rank(self) -> tuple[int, int, bool, bool, int]:
-        """The greater, the likelier."""
-        # a letter at its end is rather the next name's: State|SLUID is not State and UID
+        """Return the rank; the greater, the likelier."""
+        # a letter at its end more likely begins the next name: State|SLUID is not State and UID
         whole = not self.mark[-1].isalnum()
         return self.known, self.known - self.named, whole, not self.quoted, len(self.mark)
 
 
 def _quoted(line: bytes, header: str) -> Iterator[_Split]:
-    """Divisions of a header with quotes that CSV may have; a line break is in none."""
+    """Divide a header by CSV quotes; names have no line breaks."""
     data = np.frombuffer(line, np.uint8)
     for mark in COMMON if '"' in header and "\r" not in header else ():
         if first_misplaced(data, ord(mark)) < 0:
@@ -209,7 +209,7 @@ def _quoted(line: bytes, header: str) -> Iterator[_Split]:
 
 
 def _columns(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of columns.  A nameless one in front is the index that pandas and R write."""
+    """Return the names of columns; pandas and R write an index without a name in front."""
     named = [
         name or (f"column_{place}" if place > 1 else "index")
         for place, name in enumerate(names, start=1)
@@ -218,10 +218,10 @@ def _columns(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _candidates(header: str) -> Iterator[str]:
-    """Texts that may be the delimiter of a header.
+    """Return possible delimiters of a header.
 
-    A delimiter begins with no letter or digit, so it begins where a name ends; but a name may
-    have a blank or an underscore (``Job Name``), or a width (``JobName%30``).
+    A delimiter begins with neither a letter nor a digit, so it begins where a name ends. But a name
+    may have a blank or an underscore (``Job Name``), or a width (``JobName%30``).
     """
     yield from COMMON
     for place in [found.start() for found in _NAME_END.finditer(header)][:8]:
@@ -232,7 +232,7 @@ def _candidates(header: str) -> Iterator[str]:
 
 
 def likeness(head: bytes) -> tuple[float, str] | None:
-    """How much a file's beginning looks like sacct's output, and by what; None if not at all."""
+    """Return how sure it is that a file is sacct's output, and why; None if it is not."""
     text = head.removeprefix(BOM)
     if form := form_of(text):
         return json_likeness(text, form)
@@ -247,7 +247,7 @@ def likeness(head: bytes) -> tuple[float, str] | None:
     if len(layout.columns) < 2:
         return 0.5, "a header with JobID"
     if layout.known < 1 and (layout.header or b"").isupper():
-        return None  # squeue: its names are in capitals, and some are none of sacct's (NAME, ST)
+        return None  # squeue: its names are in capitals, and sacct has not all of them (NAME, ST)
     if layout.order:
         return 0.9, (
             f"rows of sacct without a header, in the order of {layout.order}: {layout.fitting:,} "
@@ -257,7 +257,7 @@ def likeness(head: bytes) -> tuple[float, str] | None:
 
 
 def form_of(head: bytes) -> Literal["json", "yaml"] | None:
-    """Whether an input that begins so is JSON, or YAML."""
+    """Return whether an input that begins like this is JSON or YAML; else None."""
     text = head.lstrip()
     # a line of a log begins with a time in brackets
     if re.match(rb"\{|\[\s*(?:[\[\]{]|$)", text):
@@ -266,7 +266,7 @@ def form_of(head: bytes) -> Literal["json", "yaml"] | None:
 
 
 def json_likeness(head: bytes, form: str) -> tuple[float, str] | None:
-    """How much it looks like jobs of sacct, and by what; None if not at all."""
+    """Return how sure it is that JSON or YAML has jobs of sacct, and why; None if it has not."""
     keys = set(re.findall(rb'\b(\w+)"? *:', head))
     if keys >= {b"job_id", b"submission"} and keys & {b"association", b"steps"}:
         return 0.95, f"sacct --{form}"

@@ -1,8 +1,8 @@
-"""Dumps without a header: the known orders of columns, tried against the lines.
+"""Dumps without a header: compares their lines with known orders of columns.
 
-A column fits where each of its values is what its field holds: a moment, a duration, a state.  Few
-orders have as many columns as the lines have fields, and of these hardly two hold the same kinds
-of values in the same places.
+A column fits if each of its values is what its field holds: a time, a duration, a state. Few orders
+have as many columns as the lines have fields. Hardly two of these hold the same kinds of values in
+the same places.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ from .form import Layout
 from .presets import PRESETS, WIDTHS
 
 COMMON: Final = ("|", "\x1f", "\t", ";", ",", "^", "~", "#", "!", "@", "&", ":", " ")
-"""Delimiters that people choose, the likeliest first."""
+"""Common delimiters, the likeliest first."""
 _MAY_MARK: Final = re.compile(r"(?=([^0-9A-Za-z][^0-9]{0,7}))")
-"""What may begin with a delimiter: no digits, and no letter of ASCII at its begin."""
+"""The possible begins of a delimiter: no digits, and no ASCII letter in front."""
 LONGEST_LOOKED_AT: Final = 2_000
 LOOKED_AT: Final = 20
-"""By so many lines, and so much of the first, a delimiter is found that is not common."""
+"""The lines, and characters of the first lines, in which a delimiter that is not common is found.
+"""
 
 SHARE: Final = 0.9
-"""The share of lines with the right number of fields that must fit."""
+"""The share of the lines with the right number of fields that must fit."""
 WHOLE: Final = 0.5
-"""So many lines must have as many fields; others hold a name with a delimiter or a line break."""
+"""The share of lines that must have the right number of fields: a name may hold a delimiter or a
+line break."""
 TELLING: Final = 2
-"""Columns other than the job's id with contents that few other columns have."""
+"""The number of columns, besides the job id, whose contents few other columns have."""
 
 _NONE: Final = f"INVALID|{NOTHING}|"
 _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
@@ -54,7 +56,7 @@ _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
 _FOREIGN: Final = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|(?:\d+-)?\d\d:\d\d:\d\d|\d+:\d+|cpu=\d.*|billing=\d.*"
 )
-"""What no text is, but one that users write."""
+"""Values of other fields: only texts that users write can look like this."""
 _CERTAIN: Final = {
     "JobID": "id",
     "State": "state",
@@ -66,7 +68,7 @@ _CERTAIN: Final = {
 
 
 def fits(texts: Sequence[str], delimiter: str | None) -> list[Layout]:
-    """The known orders that lines have by the delimiter, or by any that they may have."""
+    """Return the known orders that lines fit, by the delimiter or by any possible one."""
     found: dict[str, Layout] = {}
     for mark in [delimiter] if delimiter else marks(texts):
         rows = [_fields(text, mark) for text in texts]
@@ -78,7 +80,7 @@ def fits(texts: Sequence[str], delimiter: str | None) -> list[Layout]:
 
 
 def _whole(rows: Sequence[list[str]], due: int) -> tuple[list[list[str]], bool]:
-    """Rows with the right number of fields; and whether a delimiter follows the last one."""
+    """Return rows with the right number of fields, and whether a delimiter ends each line."""
     whole = [row for row in rows if len(row) == due]
     ended = [row[:-1] for row in rows if len(row) == due + 1 and not row[-1]]
     return (ended, True) if len(ended) > len(whole) else (whole, False)
@@ -92,7 +94,7 @@ def _layout(
 
 
 def named(texts: Sequence[str], columns: Sequence[str], delimiter: str | None) -> Layout:
-    """The columns that the user names, by the delimiter by which most lines hold them."""
+    """Return the layout of named columns, with the delimiter that most lines fit."""
     ranked = []
     for place, mark in enumerate([delimiter] if delimiter else marks(texts)):
         whole, trailing = _whole([_fields(text, mark) for text in texts], len(columns))
@@ -104,7 +106,7 @@ def named(texts: Sequence[str], columns: Sequence[str], delimiter: str | None) -
 
 
 def fixed(lines: Sequence[bytes]) -> list[Layout]:
-    """The known orders that lines have by the widths of sacct's columns."""
+    """Return the known orders that lines fit by the widths of sacct's columns."""
     found = []
     for name, widths in WIDTHS.items():
         length = sum(widths) + len(widths)
@@ -117,18 +119,18 @@ def fixed(lines: Sequence[bytes]) -> list[Layout]:
 
 
 def like(texts: Sequence[str], mark: str) -> list[str]:
-    """What each field of lines is like, as ``JobID``; empty where that is not certain."""
+    """Return what each field of lines looks like, as ``JobID``; empty where that is not certain."""
     rows = [_fields(text, mark) for text in texts]
     due = max({len(row) for row in rows}, key=[len(row) for row in rows].count)
     columns = zip(*(row for row in rows if len(row) == due), strict=True)
     found = [_what([value for value in values if value]) for values in columns]
-    # what is like an id besides the first is a number
+    # only the first column that looks like ids has ids; others have numbers
     ids = found.index("JobID") if "JobID" in found else -1
     return [what if what != "JobID" or at == ids else "" for at, what in enumerate(found)]
 
 
 def _what(values: Sequence[str]) -> str:
-    """What a column is like by all of its values; empty where nothing is certain."""
+    """Return what a column looks like by all its values; empty if nothing is certain."""
     for what, kind in _CERTAIN.items():
         if all(_KINDS[kind].fullmatch(value) for value in values):
             return "" if all(map(str.isdecimal, values)) else what
@@ -136,10 +138,10 @@ def _what(values: Sequence[str]) -> str:
 
 
 def marks(texts: Sequence[str]) -> list[str]:
-    """What may be the delimiter: a common one, or what is as often in half of the lines.
+    """Return possible delimiters: common ones, and texts with one count in half of the lines.
 
-    It holds no digit, and neither begins nor ends with a letter of ASCII.  Behind the common ones
-    the longest come first, for a part of one is there as often.
+    A delimiter has no digit, and neither begins nor ends with an ASCII letter. Behind the common
+    ones the longest come first, for a part of a delimiter is as frequent.
     """
     looked_at = texts[:LOOKED_AT]
     pieces = {
@@ -169,7 +171,6 @@ def _fields(text: str, mark: str) -> list[str]:
 
 
 def _sliced(line: bytes, widths: Sequence[int]) -> list[str]:
-    """The fields of a line; none where there is something between them."""
     row, start = [], 0
     for width in widths:
         if line[start + width : start + width + 1].strip():
@@ -199,7 +200,7 @@ def _fit(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _is(name: str, kind: str, value: str) -> bool:
-    """Whether a field may hold a value; a text that was cut ends in a plus."""
+    """Return whether a field may hold a value; a text that was cut ends in a plus."""
     if kind == "text":
         free = name in FREE or name.startswith("TRES") or not value
         return free or not (_FOREIGN.fullmatch(value) or _KINDS["state"].fullmatch(value))

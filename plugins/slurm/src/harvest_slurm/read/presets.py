@@ -78,7 +78,7 @@ PRESETS: Final[dict[str, tuple[str, ...]]] = {
         "TRESUsageOutTot UID User UserCPU WCKey WCKeyID WorkDir",
     }.items()
 }
-"""Fields of sacct in their order, by the name that ``slurm.layout`` takes."""
+"""Name that ``slurm.layout`` takes -> fields of sacct in order."""
 
 WIDTHS: Final = {"sacct": (12, 10, 10, 10, 10, 10, 8), "sacct-brief": (12, 10, 8)}
-"""Widths of columns that sacct prints where neither delimiter nor widths are asked for."""
+"""Widths of the columns that sacct prints by default."""

@@ -1,9 +1,9 @@
-"""Records that are not one line of the right number of fields.
+"""Joins and divides lines that are not one record with the right number of fields.
 
-sacct escapes nothing: a job's name may contain the delimiter or a line break, and then its record
-has too many fields or is in pieces.  Such lines are joined again by the expected number of fields
-and the possible form of each.  A division must be the only possible one; every other line is a
-reject.
+sacct escapes nothing: a job's name may contain the delimiter or a line break. Then its record has
+    too many fields or is in pieces. Such lines are joined again by the expected number of fields
+    and the possible form of each. A division must be the only possible one; every other line is a
+    reject.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Final
 import attrs
 
 from harvest.toolkit.texts import excerpt
+from harvest_toolkit.spans import Spans
 
 from ..values.fields import BY_NAME, FREE, canonical
 from ..values.ids import why_no_id
@@ -23,12 +24,12 @@ from ..values.kinds import KINDS
 from .form import LONGEST, Layout, too_long
 
 EXTRA_FIELDS: Final = 64
-"""Delimiters inside of the free fields of one record that are tried, at most."""
+"""The largest number of delimiters inside the free fields of a record."""
 
 SEVERAL: Final = "several ways to divide it"
 
 LINES: Final = 1_000
-"""Lines of one record, at most."""
+"""The largest number of lines of a record."""
 
 _OWN_SHAPES: Final = {
     "User": r"[\w.@$+\-\\]*",
@@ -42,11 +43,11 @@ _OWN_SHAPES: Final = {
     "Flags": r"[\w,\-]*",
     "WorkDir": r"(?:/[\s\S]*)?",
     "Constraints": r"(?:[^\s|,&](?:[^\n]*[^\s|,&])?)?",
-    # the first word of a command line is the program of Slurm that took it
+    # the first word of a command line is a program of Slurm
     "SubmitLine": r"(?:(?:\S*/)?(?:sbatch|srun|salloc|scrontab|scrun)(?:\s[\s\S]*)?)?",
 }
 
-# sacct prints these in every row; an empty field cannot be one of them
+# sacct prints these in every row, so an empty field is another one
 _NEVER_EMPTY: Final = frozenset(
     ("Elapsed", "Suspended", "CPUTime", "TotalCPU", "UserCPU", "SystemCPU", "Submit", "Start",
      "End")
@@ -54,7 +55,6 @@ _NEVER_EMPTY: Final = frozenset(
 
 
 def _is_list(column: str) -> bool:
-    """Whether sacct prints lists in a column, with commas."""
     known = BY_NAME.get(canonical(column.partition("#")[0]))
     return known is not None and (known.kind in ("tres", "usage") or known.name == "NodeList")
 
@@ -73,15 +73,15 @@ def _shape(column: str) -> re.Pattern[str]:
 
 @attrs.define
 class Joined:
-    """What became of odd lines.
+    """The result for odd lines.
 
-    records: index of the first line, and the fields, of each record put together.
-    used: indices of lines of the right shape that belong to one of them.
-    rejects: index, raw bytes and reason of each line given up.
-    blanks, headers: lines that carry nothing.
-    resume: index from which lines must be seen again together with what follows them.
-    end: index of the line after the last record put together.
-    filled: index of the first line behind those seen that is not empty.
+    records: index of the first line, and the fields, of each joined record.
+    used: indices of lines with the right number of fields that belong to a joined record.
+    rejects: index, raw bytes and reason of each rejected line.
+    blanks, headers: numbers of lines without a record.
+    resume: index from which lines must be read again together with those that follow.
+    end: index of the line after the last joined record.
+    filled: index of the next line that is not empty.
     """
 
     records: list[tuple[int, list[str]]] = attrs.field(factory=list)
@@ -95,7 +95,7 @@ class Joined:
 
 
 class Joiner:
-    """Puts the odd lines of one dump together."""
+    """Joins the odd lines of one dump."""
 
     def __init__(self, layout: Layout):
         self.layout = layout
@@ -110,7 +110,7 @@ class Joiner:
         self.is_id = [column in ("JobID", "JobIDRaw") for column in layout.columns]
         self.last_free = free[-1] and not layout.trailing
 
-    def join(self, lines: Sequence[bytes], odd: Sequence[int], *, at_end: bool) -> Joined:
+    def join(self, lines: Spans, odd: Sequence[int], *, at_end: bool) -> Joined:
         """Join the lines at the indices ``odd`` of ``lines``, in ascending order.
 
         at_end: no line follows the last one.
@@ -130,15 +130,15 @@ class Joiner:
         return done
 
     def _one(
-        self, lines: Sequence[bytes], first: int, odd: set[int], done: Joined, at_end: bool
+        self, lines: Spans, first: int, odd: set[int], done: Joined, at_end: bool
     ) -> int | None:
-        """Deal with the record that begins at line ``first``; the index of the line after it.
+        """Read the record that begins at line ``first``; return the index of the line after it.
 
-        None when it may go on behind the last line.
+        None if the record may go on behind the last line.
         """
         if self._holds_no_begin(lines, first, odd, done, at_end):
             return first + 1
-        text = _decoded(lines[first])
+        text = _decoded(lines.raw(first))
         last = first
         complaint = ""
         absorbed: set[int] = set()
@@ -156,12 +156,12 @@ class Joiner:
             following = last + 1
             if following - first >= LINES:
                 break
-            if following == len(lines):
-                # (a block never ends between a record and the rest of its last field)
+            if following == len(lines.start):
+                # a block never ends between a record and the rest of its last field
                 if not at_end and not (self.last_free and self.mark not in text):
                     return None
                 break
-            more = lines[following]
+            more = lines.raw(following)
             if len(more) > LONGEST or not self._continues(text, more, following in odd):
                 break
             text = f"{text}\n{_decoded(more)}"
@@ -169,15 +169,15 @@ class Joiner:
                 absorbed.add(following)
             last = following
         if not self._append(lines, first, odd, done):
-            cut_off = at_end and last == first and first + 1 == len(lines)
-            self._give_up(lines[first], first, done, complaint, cut_off=cut_off)
+            cut_off = at_end and last == first and first + 1 == len(lines.start)
+            self._give_up(lines.raw(first), first, done, complaint, cut_off=cut_off)
         return first + 1
 
     def _holds_no_begin(
-        self, lines: Sequence[bytes], first: int, odd: set[int], done: Joined, at_end: bool
+        self, lines: Spans, first: int, odd: set[int], done: Joined, at_end: bool
     ) -> bool:
-        """Whether a line begins no record; if so, it is dealt with."""
-        line = lines[first]
+        """Return whether a line begins no record; if so, account for the line."""
+        line = lines.raw(first)
         if self.layout.header is not None and line == self.layout.header:
             done.headers += 1
         elif len(line) > LONGEST:
@@ -194,7 +194,7 @@ class Joiner:
     def _give_up(
         self, line: bytes, index: int, done: Joined, complaint: str, *, cut_off: bool
     ) -> None:
-        """Reject a line that is part of no record.  cut_off: the input ends with it."""
+        """Reject a line that is part of no record. cut_off: the input ends with this line."""
         if not line.strip():
             done.blanks += 1
             return
@@ -211,7 +211,6 @@ class Joiner:
         done.rejects.append((index, line, reason))
 
     def _misfits(self, text: str) -> str:
-        """Which fields of a line with the right number of them are not what sacct prints there."""
         pieces = text.split(self.mark)[: self.due]
         found = []
         for column, shape, is_id, piece in zip(
@@ -222,21 +221,21 @@ class Joiner:
                 found.append(f"{column}: {excerpt(piece)!r}: {why}")
         return "; ".join(found)
 
-    def _is_gap(self, lines: Sequence[bytes], index: int, done: Joined, at_end: bool) -> bool:
-        """Whether an empty line separates records, and is not part of a field."""
+    def _is_gap(self, lines: Spans, index: int, done: Joined, at_end: bool) -> bool:
+        """Return whether an empty line separates records, and is not part of a field."""
         if not (self.last_free or self.first_free):
             return True
         if self.layout.header is None:
             return False
         if done.filled <= index:
-            ahead = range(index + 1, len(lines))
-            done.filled = next((i for i in ahead if lines[i].strip()), len(lines))
-        if done.filled == len(lines):
+            ahead = range(index + 1, len(lines.start))
+            done.filled = next((i for i in ahead if lines.raw(i).strip()), len(lines.start))
+        if done.filled == len(lines.start):
             return at_end
-        return lines[done.filled] == self.layout.header
+        return lines.raw(done.filled) == self.layout.header
 
     def _inside_first(self, text: str) -> bool:
-        """Whether a record that begins like this is still inside its first, free field."""
+        """Return whether a record that begins like this is still inside its first, free field."""
         if not self.first_free:
             return False
         tokens = text.split(self.mark)
@@ -249,10 +248,10 @@ class Joiner:
         return len(tokens) == 1
 
     def _continues(self, before: str, line: bytes, is_odd: bool) -> bool:
-        """Whether a line may go on with a record that begins with the text ``before``."""
+        """Return whether a line may continue a record that begins with the text ``before``."""
         inside_first = self._inside_first(before)
         if not is_odd:
-            # a line that is a record of its own continues another one only inside its first field
+            # a complete record can continue another one only inside that one's first field
             return inside_first
         text = _decoded(line)
         if line == self.layout.header:
@@ -260,11 +259,10 @@ class Joiner:
         alone = self._count(text) >= self.due and self._divide(text)[0] is not None
         return inside_first or not alone
 
-    def _append(self, lines: Sequence[bytes], index: int, odd: set[int], done: Joined) -> bool:
-        """Add a line to the last field of the record before it, if that field may go on."""
-        if not self.last_free or index == 0 or self.mark in _decoded(lines[index]):
+    def _append(self, lines: Spans, index: int, odd: set[int], done: Joined) -> bool:
+        if not self.last_free or index == 0 or self.mark in _decoded(lines.raw(index)):
             return False
-        more = _decoded(lines[index])
+        more = _decoded(lines.raw(index))
         if done.records and done.end == index:
             if index - done.records[-1][0] >= LINES:
                 return False
@@ -273,7 +271,7 @@ class Joiner:
             return True
         if index - 1 in odd:
             return False
-        start = _decoded(lines[index - 1]).split(self.mark)
+        start = _decoded(lines.raw(index - 1)).split(self.mark)
         if len(start) != self.due:
             return False
         start[-1] += f"\n{more}"
@@ -283,20 +281,19 @@ class Joiner:
         return True
 
     def _count(self, text: str) -> int:
-        """Fields of a text, by its delimiters."""
         if self.layout.trailing:
             return text.count(self.mark)
         return text.count(self.mark) + 1
 
     def may_be_record(self, text: str) -> bool:
-        """Whether there is a way to divide a text into the fields of a record."""
+        """Return whether a text can be divided into the fields of a record."""
         if self._count(text) < self.due:
             return False
         fields, complaint = self._divide(text)
         return fields is not None or complaint == SEVERAL
 
     def _divide(self, text: str) -> tuple[list[str] | None, str]:
-        """The fields of a record, or None and why it has none."""
+        """Return the fields of a record, or None and the reason."""
         if self.layout.trailing and not text.endswith(self.mark):
             return None, ""
         due = f"{self._count(text)} fields instead of {self.due}"
@@ -311,7 +308,7 @@ class Joiner:
         ways: dict[tuple[int, int], tuple[int, int]] = {}
 
         def count(column: int, begin: int) -> int:
-            """Ways (2 means several) to fill columns from ``column`` on; keeps one of them."""
+            """Count the ways (2 means several) to fill columns from ``column`` on, and keep one."""
             if (column, begin) in ways:
                 return ways[column, begin][0]
             found = chosen = 0
@@ -341,5 +338,5 @@ class Joiner:
 
 
 def _decoded(line: bytes) -> str:
-    """Text of a line; bytes that are not UTF-8 as ``\\xNN``."""
+    """Decode a line; bytes that are not UTF-8 become ``\\xNN``."""
     return line.decode("utf-8", "backslashreplace")

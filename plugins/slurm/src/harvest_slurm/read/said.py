@@ -1,4 +1,4 @@
-"""What Slurm's programs say among the rows of a dump, and what others than sacct print."""
+"""Messages of Slurm's programs among the rows of a dump, and the output of other commands."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _COMMAND: Final = re.compile(rb"(?:.*[$#>%+] ?)?(?:env )?(?:\w+=\S+ )*(?:/\S*/)?
 
 
 def kind_of(line: bytes) -> str | None:
-    """What a line is that a program of Slurm says of itself; None for any other."""
+    """Return the kind of a message that a program of Slurm printed; None for any other line."""
     if not line.startswith(_BEGINS):
         return None
     return next((kind for kind, shape in _KINDS.items() if shape.match(line)), None)
 
 
 def is_aside(line: bytes) -> bool:
-    """Whether a line before the header is empty, a message, or the command that was typed."""
+    """Return whether a line before the header is empty, a message, or the typed command."""
     return not line.strip() or kind_of(line) is not None or bool(_COMMAND.fullmatch(line))
 
 
 class Said:
-    """Messages among the lines of one dump: each is counted, and noted with the first of its kind.
+    """Counts the messages in a dump, and notes the first of each kind.
 
-    In a file of messages alone, of the kind ``said``, each is a reject.
+    In a file of messages only, of the kind ``said``, each message is a reject.
     """
 
     def __init__(self, layout: Layout, ctx: ReadContext):
@@ -53,7 +53,7 @@ class Said:
         self.first: dict[str, str] = {}
 
     def add(self, line: bytes, position: int) -> None:
-        """Account for a message."""
+        """Count a message."""
         kind = kind_of(line) or "message"
         self.ctx.read(1)
         if self.layout.kind == "said":
@@ -65,7 +65,7 @@ class Said:
         self.first.setdefault(kind, f"line {position}, {excerpt(line.decode('utf-8', 'replace'))}")
 
     def skip(self, stream: IO[bytes]) -> None:
-        """Read on to the first row; what stands before the header is accounted for."""
+        """Read on to the first row, and report the lines before the header."""
         above = self.layout.skip - (2 if self.layout.kind == "fixed" else 1)
         for position in range(1, self.layout.skip + 1):
             line = stream.readline().removeprefix(BOM).rstrip(b"\r\n")
@@ -78,14 +78,14 @@ class Said:
                 self.ctx.reject(line, "a line before the header", position=position)
 
     def note(self) -> None:
-        """Note on the run what was said, in the words of the notes on JSON and a live cluster."""
+        """Note the messages on the run, in the words of the notes on JSON and a live cluster."""
         for kind, count in self.counts.items():
             among = f" ({count_in_words(count, kind)} among its lines)" if count > 1 else ""
             self.ctx.note(f"sacct says: {kind}: {self.first[kind]}{among}")
 
 
 _LINES: Final = 6
-"""Lines with something in them that are looked at."""
+"""The number of non-empty lines that are checked."""
 
 _COMMANDS: Final = {
     "squeue": (
@@ -114,7 +114,7 @@ _COMMANDS: Final = {
     "scontrol": ("what the controller knows at a moment", r"JobId=\d+ |NodeName=\S+ \w+="),
     "seff": ("the efficiency of one job", r"Job ID: \d+|.*CPU Efficiency: "),
 }
-"""Commands: what each lists, and how a line of its output begins."""
+"""Command -> what it lists, and how a line of its output begins."""
 
 _KNOWN: Final = {name: re.compile(rf"\s*(?:{line})") for name, (_, line) in _COMMANDS.items()}
 _ASK: Final = (
@@ -125,7 +125,7 @@ _ASK: Final = (
 
 
 def refuse_others(lines: Sequence[bytes], where: str) -> None:
-    """Raise SourceError where the first lines are those of another command than sacct."""
+    """Raise SourceError if the first lines are the output of a command other than sacct."""
     full = [line.decode("utf-8", "replace") for line in lines[:100] if line.strip()]
     for text in full[:_LINES]:
         for name, known in _KNOWN.items():

@@ -1,12 +1,12 @@
-"""Reading delimited text in blocks: where each row's fields lie, and what is odd set right.
+"""Reads delimited text in blocks: finds the fields of each row, and repairs odd lines.
 
-The delimiters of a block of some megabytes are found together; a line with the right number
-and a job id in its place is a row.  All other lines go to ``rejoin``.
+The delimiters of a block of some megabytes are found together. A line with the right number of
+delimiters and a job id in its place is a row. All other lines go to ``rejoin``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import IO, Any, Final
 
 import attrs
@@ -14,11 +14,13 @@ import numpy as np
 
 from harvest import ReadContext
 from harvest.toolkit.texts import not_utf8
-from harvest_toolkit.spans import PAD
+from harvest_toolkit.spans import PAD, Spans
 
 from ..values.ids import is_id
-from .columns import GridRows, RawRows
+from .blocks import BlockReader, after_last
+from .columns import Column, RawRows
 from .csvtext import CsvReader
+from .fixed_width import FixedReader
 from .form import LONGEST, Layout, reject_line
 from .rejoin import LINES, Joined, Joiner
 from .said import Said, kind_of
@@ -29,19 +31,19 @@ BLOCK_BYTES: Final = 8 * 1024 * 1024
 def read_text(
     stream: IO[bytes], layout: Layout, ctx: ReadContext, *, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[RawRows]:
-    """Rows of a dump of kind ``text`` or ``csv``.
+    """Return rows of a dump of kind ``text``, ``csv`` or ``fixed``.
 
-    stream: at the first byte of the dump.  Reports rejects, folds and their units to ``ctx``; the
-    rows given are the caller's to count.
+    stream: at the first byte of the dump. Reports rejects, folds and their units to ``ctx``; the
+        caller counts the returned rows.
     """
     said = Said(layout, ctx)
     said.skip(stream)
-    read_as = CsvReader if layout.kind == "csv" else _LineReader
-    reader = read_as(layout, ctx, said)
+    read_as = {"csv": CsvReader, "fixed": FixedReader}.get(layout.kind, _LineReader)
+    reader: BlockReader = read_as(layout, ctx, said)
     carry = b""
     line = layout.skip + 1
     while True:
-        # a growing carry is searched again only when as much has been added
+        # search a growing carry again only after as much was added
         data, size = _block(stream, carry, max(block_bytes, len(carry)))
         stop = PAD + len(carry) + size
         if not size and carry and not carry.endswith(reader.line_end):
@@ -75,7 +77,7 @@ def read_text(
 
 
 def _block(stream: IO[bytes], carry: bytes, size: int) -> tuple[Any, int]:
-    """Bytes with ``carry`` and up to ``size`` more, room around them, and how many more."""
+    """Return ``carry`` and up to ``size`` bytes more, with room around, and how many more."""
     begin = PAD + len(carry)
     data = np.empty(begin + size + PAD + 1, np.uint8)
     data[:begin] = np.frombuffer(bytes(PAD) + carry, np.uint8)
@@ -84,169 +86,117 @@ def _block(stream: IO[bytes], carry: bytes, size: int) -> tuple[Any, int]:
     return data, got
 
 
-@attrs.define(eq=False)
-class _Lines(Sequence[bytes]):
-    """A block of whole lines.
-
-    data: its bytes, from ``PAD`` to ``end``, with room at both ends.
-    first, last: where each line begins and ends.
-    """
-
-    data: Any
-    end: int
-    first: Any
-    last: Any
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        return self.data[self.first[index] : self.last[index]].tobytes()
-
-
-def _lines_of(data: Any, end: int, *, crlf: bool) -> _Lines:
-    last = np.flatnonzero(data[:end] == ord("\n"))
-    first = np.empty_like(last)
-    first[0], first[1:] = PAD, last[:-1] + 1
-    if crlf:
-        last = last - ((data[last - 1] == ord("\r")) & (last > first))
-    return _Lines(data, end, first, last)
-
-
-class _LineReader:
-    """Text of which every record is a line, mostly.
-
-    line_end: what is missing when the last line of the input does not end so.
-    """
-
-    line_end: Final = b"\n"
+class _LineReader(BlockReader):
+    """Reads text in which most records are one line."""
 
     def __init__(self, layout: Layout, ctx: ReadContext, said: Said):
-        self.layout = layout
-        self.ctx = ctx
-        self.said = said
+        super().__init__(layout, ctx, said)
         self.joiner = Joiner(layout)
         self.mark = layout.delimiter.encode()
         self.names = list(layout.columns)
         self.id_name = "JobID" if "JobID" in self.names else "JobIDRaw"
 
     def cut(self, data: Any, stop: int) -> int:
-        """Where whole lines to read now end, if more follows behind ``stop``."""
-        end = _after_last(data, b"\n", stop)
+        end = super().cut(data, stop)
         if self.joiner.last_free:
             # the last field may go on in lines without a delimiter
-            end = _after_last(data, b"\n", _after_last(data, self.mark, end) - len(self.mark))
+            end = after_last(data, b"\n", after_last(data, self.mark, end) - len(self.mark))
         return end
 
-    def cut_anywhere(self, data: Any, stop: int) -> int:
-        """Where whole lines end; for a record that goes on for longer than any does."""
-        return _after_last(data, b"\n", stop)
-
     def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
-        """Rows of a block, how many of its lines are done with, and the rest of it."""
-        block, rows, places = self._fields(data, end)
+        last = np.flatnonzero(data[:end] == ord("\n"))
+        first = np.append(PAD, last[:-1] + 1)
+        if self.layout.crlf:
+            last = last - ((data[last - 1] == ord("\r")) & (last > first))
+        block = Spans(data, first, last)
+        rows = self._whole(block, end)
         like = is_id(rows.column(self.id_name)).copy()
-        bad = _undecodable(block)
-        if bad:
-            like[np.isin(places, bad)] = False
-        sizes = block.last - block.first
-        if sizes.max() > LONGEST:
-            like[sizes[places] > LONGEST] = False
-        if like.all() and len(places) == len(block):
-            return attrs.evolve(rows, position=places + line), len(block), b""
-        return self._join(block, rows, places, np.flatnonzero(like), line, at_end)
+        like[np.isin(rows.position, _undecodable(block, end))] = False
+        like[block.length[rows.position] > LONGEST] = False
+        if like.all() and len(like) == len(first):
+            return attrs.evolve(rows, position=rows.position + line), len(first), b""
+        return self._join(block, end, rows, like, line, at_end)
 
-    def _fields(self, data: Any, end: int) -> tuple[_Lines, GridRows, Any]:
-        """The block; its lines with all fields as rows, and which lines these are."""
-        block = _lines_of(data, end, crlf=self.layout.crlf)
+    def _whole(self, block: Spans, end: int) -> RawRows:
+        """Return the lines with the right number of fields as rows, each with its line."""
         due, size = len(self.names), len(self.mark)
         inner = due - 1 + self.layout.trailing
         marks = _find(block.data[:end], self.mark)
-        before = np.searchsorted(marks, block.first)
+        before = np.searchsorted(marks, block.start)
         counts = np.diff(before, append=len(marks))
         good = counts == inner
         if size > 1 and len(marks):  # a mark that begins inside another one is none
             near = np.flatnonzero(np.diff(marks) < size)
-            good[np.searchsorted(block.last, marks[near])] = False
+            good[np.searchsorted(block.end, marks[near])] = False
         if self.layout.trailing and len(marks):
             ends = marks[np.minimum(before + inner, len(marks)) - 1] + size
-            good &= ends == block.last
-        first, last = block.first[good], block.last[good]
-        chosen = marks if good.all() else marks[np.repeat(good, counts)] if len(marks) else marks
-        # one line per column, so that each column's marks lie together
-        grid = np.ascontiguousarray(chosen.astype(np.int32).reshape(len(first), inner).T)
-        made = np.empty((due, 2 * len(first) + 1), np.int32)
-        made[0, 0:-1:2] = first
-        made[1:, 0:-1:2] = grid[: due - 1] + np.int32(size)
-        made[: due - 1, 1:-1:2] = grid[: due - 1]
-        made[-1, 1:-1:2] = grid[-1] if self.layout.trailing else last
-        made[:, -1] = len(block.data)
-        places = np.flatnonzero(good)
-        rows = GridRows(self.names, block.data, made, np.arange(len(places)), places)
-        return block, rows, places
+            good &= ends == block.end
+        lines = np.flatnonzero(good)
+        chosen = marks if good.all() else marks[np.repeat(good, counts)]
+        # one row per column, so that the marks of a column are adjacent
+        grid = np.ascontiguousarray(chosen.astype(np.int32).reshape(len(lines), inner).T)
+        starts = [block.start[lines].astype(np.int32), *(grid[: due - 1] + np.int32(size))]
+        ends = grid if self.layout.trailing else [*grid, block.end[lines].astype(np.int32)]
+        pairs = zip(starts, ends, strict=True)
+        columns = [Column(spans=Spans(block.data, *pair)) for pair in pairs]
+        return RawRows(self.names, columns, lines)
 
     def _join(
-        self, block: _Lines, grid: GridRows, places: Any, rows: Any, line: int, at_end: bool
+        self, block: Spans, end: int, rows: RawRows, good: Any, line: int, at_end: bool
     ) -> tuple[RawRows, int, bytes]:
-        """Set odd lines right, and give their records their place among the others.
-
-        places: line of each row of the grid.  rows: those rows that are good.
-        """
-        odd = np.ones(len(block), bool)
-        odd[places[rows]] = False
-        said, size, number = self._messages(block, odd), len(block), np.arange(len(block))
+        """Repair odd lines, and put their records at their place among the good rows."""
+        rows = rows.pick(np.flatnonzero(good))
+        size = len(block.start)
+        odd = np.ones(size, bool)
+        odd[rows.position] = False
+        said, number = self._messages(block, odd), np.arange(size)
         if said:
             number = np.delete(number, list(said))
-            block = _Lines(block.data, block.end, block.first[number], block.last[number])
-            odd, places = odd[number], np.searchsorted(number, places)
+            block = Spans(block.data, block.start[number], block.end[number])
+            odd, rows.position = odd[number], np.searchsorted(number, rows.position)
         gaps = self._gaps(block, odd)
         odd[gaps] = False
         waiting = np.flatnonzero(odd).tolist()
         done = self.joiner.join(block, waiting, at_end=at_end)
-        count, rest = len(block), b""
+        count, rest = len(number), b""
         if done.resume is not None:
             count = done.resume
-            rest = block.data[block.first[done.resume] : block.end].tobytes()
+            rest = block.data[block.start[count] : end].tobytes()
             if len(rest) > LONGEST:  # no record is that long: give up on waiting
                 done, rest = self.joiner.join(block, waiting, at_end=True), b""
-                count = len(block)
+                count = len(number)
         done.blanks += int(np.searchsorted(gaps, count))
-        stays = places[rows] < count
         taken = int(number[count]) if rest else size
         self._report(done, number + line)
         for index, text in said.items():
             if index < taken:
                 self.said.add(text, line + index)
-        if done.used:
-            stays &= ~np.isin(places[rows], np.fromiter(done.used, np.int64))
-        rows = rows[stays]
-        whole = attrs.evolve(grid, rows=rows, position=places[rows])
-        raw = whole.with_records(done.records) if done.records else whole
-        raw = raw.pick(np.argsort(raw.position, kind="stable"))
-        return attrs.evolve(raw, position=number[raw.position] + line), taken, rest
+        stays = (rows.position < count) & ~np.isin(rows.position, list(done.used))
+        rows = rows.pick(np.flatnonzero(stays))
+        if done.records:
+            rows = rows.with_records(done.records)
+        return attrs.evolve(rows, position=number[rows.position] + line), taken, rest
 
-    def _messages(self, block: _Lines, odd: Any) -> dict[int, bytes]:
-        """Odd lines that are messages of Slurm, and no records that begin with a name."""
-        filled = np.flatnonzero(odd & (block.last > block.first)).tolist()
+    def _messages(self, block: Spans, odd: Any) -> dict[int, bytes]:
+        """Return odd lines that are messages of Slurm, and not records that begin with a name."""
+        filled = np.flatnonzero(odd & (block.length > 0)).tolist()
         due = len(self.names) - 1
         return {
             index: text
-            for index, text in ((index, block[index]) for index in filled)
+            for index, text in ((index, block.raw(index)) for index in filled)
             if kind_of(text) and not (self.joiner.first_free and text.count(self.mark) >= due)
         }
 
-    def _gaps(self, block: _Lines, odd: Any) -> Any:
-        """Which empty lines are part of no record, in order.
+    def _gaps(self, block: Spans, odd: Any) -> Any:
+        """Return the empty lines that are part of no record, in order.
 
         They follow a whole record whose last field cannot go on, or more empty lines than a record
-        has lines.
+        may have.
         """
-        empty = block.first == block.last
+        empty = block.length == 0
         if not empty.any():
             return np.empty(0, np.int64)
-        index = np.arange(len(block))
+        index = np.arange(len(empty))
         before = np.maximum.accumulate(np.where(empty, -1, index))
         gap = index - before > LINES
         if not (self.joiner.last_free or self.joiner.first_free):
@@ -261,33 +211,18 @@ class _LineReader:
         self.ctx.folded(done.headers, "repeated header")
 
 
-def _after_last(data: Any, mark: bytes, end: int) -> int:
-    """The place behind the last such mark before ``end``; ``PAD`` where there is none."""
-    size = 65_536
-    while end > PAD:
-        begin = max(PAD, end - size)
-        found = data[begin:end].tobytes().rfind(mark)
-        if found >= 0:
-            return begin + found + len(mark)
-        if begin == PAD:
-            break
-        size *= 4
-    return PAD
-
-
 def _find(data: Any, mark: bytes) -> Any:
-    """Every place of a delimiter."""
     found = data[: len(data) - len(mark) + 1] == mark[0]
     for shift in range(1, len(mark)):
         found &= data[shift : len(data) - len(mark) + 1 + shift] == mark[shift]
     return np.flatnonzero(found)
 
 
-def _undecodable(block: _Lines) -> list[int]:
-    """Which lines are not text; whoever joins lines decodes them one by one."""
-    whole = block.data[PAD : block.end].tobytes()
+def _undecodable(block: Spans, end: int) -> list[int]:
+    """Return the lines that are not UTF-8; these are decoded one by one."""
+    whole = block.data[PAD:end].tobytes()
     if whole.isascii() or not_utf8(whole) is None:
         return []
-    high = np.flatnonzero(block.data[: block.end] >= 0x80)
-    places = np.unique(np.searchsorted(block.last, high)).tolist()
-    return [place for place in places if not_utf8(block[place])]
+    high = np.flatnonzero(block.data[:end] >= 0x80)
+    places = np.unique(np.searchsorted(block.end, high)).tolist()
+    return [place for place in places if not_utf8(block.raw(place))]

@@ -1,1 +1,1 @@
-"""From rows of text to rows of ``slurm.job`` and ``slurm.step``."""
+"""Converts rows of text to rows of ``slurm.job`` and ``slurm.step``."""

@@ -1,4 +1,4 @@
-"""The typed columns of some rows of text: each from the first of sacct's fields that has it."""
+"""The typed columns of rows of text: each from the first of sacct's fields that has a value."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from . import gaps
 class Columns:
     """The columns of one record type.
 
-    ids: of the same rows, already read.
-    errors: why texts cannot be read, with their field's name and the field; the first one counts.
+    ids: the parsed ids of the same rows.
+    errors: field name, field and reasons of texts that cannot be read; the first one counts.
     """
 
     def __init__(self, cls: type[Job] | type[Step], raw: RawRows, ids: pl.DataFrame, ctx: Context):
@@ -54,12 +54,11 @@ class Columns:
         self._derive()
 
     def table(self) -> pa.Table:
-        """All columns."""
+        """Return all columns."""
         extra = {"extra": self._extra_map()} if self.extra else {}
         return pa.table(self.ready | extra)
 
     def _add(self, name: str, column: str | None, kind: str, field: Column) -> None:
-        """Read the field ``name`` into a column, or into extra where it has none."""
         if field.blank:
             if column in self.kinds and column not in self.ready:
                 self.ready[column] = pa.nulls(self.rows, self.kinds[column])
@@ -90,7 +89,7 @@ class Columns:
             self._amounts(name, field, read)
 
     def _second(self, name: str, place: str, values: Any, field: Column, read: Converted) -> None:
-        """A second field for a column: fills its gaps; what it says otherwise goes to extra."""
+        """Use a second field for a column: it fills gaps; other values go to extra."""
         first = self.ready[place]
         if pa.types.is_nested(first.type):
             if not self.texts[place].same(field):
@@ -101,19 +100,18 @@ class Columns:
             self._keep(name, pc.if_else(differs, field.text, _NOTHING))
         self.ready[place] = pc.coalesce(first, values)
         if read.words is not None and place in self.texts:
-            # the first field's word says the same, unless it gave none
+            # a word of the second field counts only if the first field was empty
             silent = pc.equal(self.texts[place].text, "")
             self._keep(name, pc.if_else(silent, read.words, _NOTHING))
 
     def _gap(self, column: str) -> Any | None:
-        """Which rows of a column are empty; None where none is."""
+        """Return a mask of the empty rows of a column; None if none is empty."""
         first = self.ready.get(column)
         if first is None:
             return pa.repeat(pa.scalar(True), self.rows)
         return first.is_null() if first.null_count else None
 
     def _fill(self, column: str, values: Any) -> None:
-        """Fill a column where it is empty."""
         first, values = self.ready.get(column), values.cast(self.kinds[column])
         self.ready[column] = values if first is None else pc.coalesce(first, values)
 
@@ -139,7 +137,7 @@ class Columns:
             self.named.setdefault(column, f"{name} ({key})")
 
     def _contradicts(self, column: str, name: str, values: Any) -> Any | None:
-        """In which rows a second source of a column says something else; None if in none."""
+        """Return the rows in which a second source of a column differs; None if none does."""
         differs = pc.fill_null(pc.not_equal(self.ready[column], values), False)
         count = pc.sum(differs).as_py()
         if not count:
@@ -153,7 +151,7 @@ class Columns:
         return differs
 
     def _derive(self) -> None:
-        """Fill what follows from other columns, and at last CPUs from those asked for."""
+        """Fill columns that follow from others, CPUs from requested CPUs last."""
         ctx, sources = self.ctx, dict(gaps.SOURCES)
         if self.step:
             del sources["alloc_cpus"]
@@ -175,7 +173,6 @@ class Columns:
             self.extra[name] = text
 
     def _extra_map(self) -> pa.MapArray:
-        """The column ``extra``; null where a row has nothing there."""
         texts = list(self.extra.values())
         kept = (pc.fill_null(pc.not_equal(text, ""), False) for text in texts)
         has = np.stack([mask.to_numpy(zero_copy_only=False) for mask in kept])
@@ -191,15 +188,15 @@ class Columns:
 _NOTHING: Final = pa.scalar(None, pa.string())
 _WORDS: Final = pa.array(NOTHING)
 _COUNTED: Final = ("cpu", "node")
-"""Resources whose amounts are those of fields of their own; memory may be per CPU or node there."""
+"""Resources with a field of their own; the memory field may be per CPU or node."""
 _ORDER: Final = {name: place for place, name in enumerate(BY_NAME)}
 
 
 @cache
 def _targets(names: tuple[str, ...], step: bool) -> list[tuple[str, str | None, str]]:
-    """Fields with the column that each becomes and what it holds, ids left out.
+    """Return fields with their column and kind, without ids.
 
-    In the order of preference among those that feed the same column.
+    Fields that feed the same column are in order of preference.
     """
     known = [(name, BY_NAME.get(canonical(name.partition("#")[0]))) for name in names]
     last = len(_ORDER)

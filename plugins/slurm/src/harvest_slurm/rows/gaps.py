@@ -1,4 +1,4 @@
-"""What columns follow from others: second sources, and times that the clock showed twice."""
+"""Columns that follow from others: second sources, and times that the clock showed twice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NONE: Final = pa.scalar(None, pa.float64())
 
 
 def amounts(maps: Any) -> Callable[[str], Any]:
-    """Gives the amounts of a resource in each of a column of maps."""
+    """Return a function that gives the amounts of a resource in a column of maps."""
     encoded = maps.keys.dictionary_encode()
     codes, items, offsets = encoded.indices.to_numpy(), maps.items, maps.offsets.to_numpy()
     names = {name: code for code, name in enumerate(encoded.dictionary.to_pylist())}
@@ -35,18 +35,18 @@ def amounts(maps: Any) -> Callable[[str], Any]:
 
 
 def listed(field: Column, wanted: Any) -> Any:
-    """Amounts that a field lists, as maps; of the ``wanted`` rows alone, as reading takes time.
+    """Return the amounts that a field lists, as maps; only those of the ``wanted`` rows, for speed.
 
-    A text that cannot be read is not used; it stays readable in its own column.
+    A text that cannot be read is not used; it is an error in its own column.
     """
     texts = pc.if_else(pc.and_(wanted, pa.array(field.full)), field.text, "")
     return resource_maps(KINDS["usage"], Column(texts)).values[""]
 
 
 def elapsed(ready: Mapping[str, Any]) -> Any | None:
-    """Seconds from start to end, without those that it was suspended where that is known.
+    """Return the seconds from start to end, without suspensions if those are known.
 
-    None where one of both may be of either occurrence of the hour that the clock showed twice.
+    None if one of both times is ambiguous because the clock showed it twice.
     """
     start, end = ready.get("start_time"), ready.get("end_time")
     if start is None or end is None:
@@ -63,13 +63,13 @@ def elapsed(ready: Mapping[str, Any]) -> Any | None:
 
 
 def total_cpu(ready: Mapping[str, Any]) -> Any | None:
-    """CPU seconds used in user and in system mode together."""
+    """Return the CPU seconds in user and system mode together."""
     user, system = ready.get("user_cpu_s"), ready.get("system_cpu_s")
     return None if user is None or system is None else pc.add(user, system)
 
 
 def requested_cpus(ready: Mapping[str, Any]) -> Any | None:
-    """The CPUs that jobs asked for which ran."""
+    """Return the requested CPUs of jobs that ran."""
     asked, elapsed = ready.get("req_cpus"), ready.get("elapsed_s")
     if asked is None or elapsed is None:
         return None
@@ -78,7 +78,7 @@ def requested_cpus(ready: Mapping[str, Any]) -> Any | None:
 
 
 SOURCES: Final = {"elapsed_s": elapsed, "total_cpu_s": total_cpu, "alloc_cpus": requested_cpus}
-"""What columns follow from others, in this order: each is a function of the columns there are."""
+"""Columns that follow from others, in this order; each is a function of the existing columns."""
 
 _TIMES: Final = ("submit_time", "eligible_time", "start_time", "end_time")
 _NOWHERE: Final = np.zeros(0, np.int64)
@@ -87,13 +87,13 @@ _NOWHERE: Final = np.zeros(0, np.int64)
 def decided(
     ready: Mapping[str, Any], twice: Mapping[str, tuple[Any, Any]], *, step: bool
 ) -> dict[str, Any]:
-    """The columns of times, and ``undecided_times``.
+    """Return the columns of times, and ``undecided_times``.
 
-    twice: by column, the rows of such times and how much later the second passage of each is.
+    twice: by column, the rows of ambiguous times and by how much the second occurrence is later.
 
-    Submit, Eligible, Start and End follow each other; Elapsed and Suspended are the time from Start
-    to End, Planned that from Eligible to Start.  A job that was cancelled before it ran may end
-    before it is eligible.  sacct prints a step's Start as its Submit, too.
+    Submit, Eligible, Start and End follow each other. Elapsed and Suspended are the time from Start
+    to End, Planned that from Eligible to Start. A job that was cancelled before it ran may end
+    before it is eligible. sacct also prints the Start of a step as its Submit.
     """
     times = {
         name: Shown(series(ready[name]), *twice.get(name, (_NOWHERE, _NOWHERE)))
@@ -124,7 +124,6 @@ def decided(
 
 
 def _seconds(ready: Mapping[str, Any], name: str) -> Any:
-    """A column of seconds, NaN where it has none."""
     column = ready.get(name)
     if column is None:
         return np.full(len(next(iter(ready.values()))), np.nan)

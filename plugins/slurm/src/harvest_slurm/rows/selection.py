@@ -1,7 +1,7 @@
-"""Which jobs the settings choose, and which steps belong to them.
+"""The jobs that the settings choose, and the steps that belong to them.
 
-The steps below the row of a job that was rejected are its own, although it is not there: they must
-not be taken for steps of the job above it, which may be an earlier run of the same id.
+The steps below the row of a rejected job are those of the rejected job. They must not be counted
+for the job above, which may be an earlier run of the same id.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, cast
 
 import attrs
@@ -32,7 +33,7 @@ UNKNOWN_OWNER: Final = "step of a job that is left out, rejected or not in the i
 class Lost:
     """A job whose row was rejected.
 
-    position: in the input.  job_id: its id; empty where that cannot be read.
+    position: its place in the input. job_id: empty if it cannot be read.
     """
 
     position: int
@@ -40,16 +41,16 @@ class Lost:
 
 
 _AT_BEGIN: Final = re.compile(rb'[\s"]*(\d+(?:_\d+|_\[[^\]]*\]|\+\d+)?)(?!\w)(\.\w)?')
-"""Id of a job at the begin of a record, and what shows that it is one of its steps."""
+"""The id of a job at the begin of a record, and the mark of a step behind it."""
 
 _IDS: Final = ("JobID", "JobIDRaw")
 
 
 class LostJobs:
-    """Gathers the rejects of a context, whoever reports them.
+    """Collects the rejects of a context.
 
-    Those of neighbouring lines, with no row between them, are one run: its last position, and the
-    last that is a job by the begin of its text, or by what it would have become.
+    Rejects of neighbouring lines without a row between them are one group: its last position, and
+    its last job by the begin of the text or by the record type of the reject.
     """
 
     def __init__(self, ctx: ReadContext):
@@ -77,9 +78,9 @@ class LostJobs:
         self._runs.append((place, job))
 
     def take(self, names: Sequence[str]) -> list[Lost]:
-        """Those since the last call, in order; names: fields of the dump.
+        """Return the jobs since the last call, in order; names: the fields of the dump.
 
-        A record that begins with its id shows whether it is a job or a step.  Where the id stands
+        A record that begins with its id shows whether it is a job or a step. If the id is
         elsewhere, a line that could not be divided into fields may be any job.
         """
         found = [job for _, job in self._runs if job]
@@ -95,8 +96,8 @@ class LostJobs:
 class Condition:
     """One condition on jobs.
 
-    setting: what the user set.  column: the job's column that it looks at.
-    keep: for that column, which rows stay.  reason: what the others are counted under.
+    setting: the user's setting. column: the column of jobs that it checks.
+    keep: returns which rows of that column stay. reason: the reason to count the others under.
     """
 
     setting: str
@@ -107,7 +108,7 @@ class Condition:
 
 @attrs.frozen
 class Slice:
-    """Which rows belong to one slice of time.
+    """The rows that belong to one slice of time.
 
     stray: it is the call for jobs that were cancelled before they became eligible.
     """
@@ -124,7 +125,7 @@ class Slice:
         return here.fill_null(False)
 
     def jobs(self, table: pl.DataFrame) -> pl.Series:
-        """Which are in it, by their end; what has not ended is in the last slice."""
+        """Return the jobs in the slice, by their end; jobs without an end are in the last slice."""
         bounds = pl.Series("stop", [right for _, right in self.window.bounds()], _MICROS)
         end, eligible = pl.col("end_time"), pl.col("eligible_time")
         # the end of the slice that the job ended in
@@ -139,8 +140,9 @@ class Slice:
         return table.select(mine=mine).to_series()
 
     def steps(self, table: pl.DataFrame) -> pl.Series:
-        """By their own end, since sacct shows a step only while it runs; at the latest by the
-        job's, after which sacct shows neither.
+        """Return the steps in the slice, by their own end or that of the job if it is earlier.
+
+        sacct shows a step only while it runs, and neither step nor job after the job's end.
         """
         own = pl.col("end_time")
         mine = self._inside(pl.min_horizontal("end_time", "job_end"))
@@ -150,62 +152,42 @@ class Slice:
 
 
 def conditions_of(config: SlurmConfig) -> list[Condition]:
-    """The conditions that the settings make, in the order in which they count."""
+    """Return the conditions of the settings."""
     code, _, signal = (config.exit_code or "0").partition(":")
     states = [state.lower() for state in config.states]
     other_exit = f"exit code is not {config.exit_code}"
     has_started = f"the job has {'not ' if config.started else ''}started"
-
-    def holding(part: str | None) -> Callable[[Any], Any]:
-        return lambda texts: pc.match_substring(texts, part)
-
-    def being(value: Any) -> Callable[[Any], Any]:
-        return lambda values: pc.equal(values, value)
+    name, qos, nodes = config.name_contains, config.qos_contains, config.req_nodes
 
     def among(values: Sequence[str]) -> Callable[[Any], Any]:
-        return lambda texts: pc.is_in(texts, value_set=pa.array(values, pa.string()))
+        return partial(pc.is_in, value_set=pa.array(values, pa.string()))
 
-    def starts(times: Any) -> Any:
-        return pc.equal(pc.is_valid(times), config.started)
-
-    name, qos = config.name_contains, config.qos_contains
     every = (
-        Condition("name_contains", "name", holding(name), f"name does not contain {name!r}"),
-        Condition("qos_contains", "qos", holding(qos), f"QOS does not contain {qos!r}"),
-        Condition("req_nodes", "req_nodes", being(config.req_nodes),
-                  f"ReqNodes is not {config.req_nodes}"),
-        Condition("exit_code", "exit_code", being(int(code)), other_exit),
-        Condition("exit_code", "exit_signal", being(int(signal)) if signal else pc.is_valid,
-                  other_exit),
-        Condition("started", "start_time", starts, has_started),
+        Condition("name_contains", "name", partial(pc.match_substring, pattern=name),
+                  f"name does not contain {name!r}"),
+        Condition("qos_contains", "qos", partial(pc.match_substring, pattern=qos),
+                  f"QOS does not contain {qos!r}"),
+        Condition("req_nodes", "req_nodes", partial(pc.equal, nodes), f"ReqNodes is not {nodes}"),
+        Condition("exit_code", "exit_code", partial(pc.equal, int(code)), other_exit),
+        Condition("exit_code", "exit_signal",
+                  partial(pc.equal, int(signal)) if signal else pc.is_valid, other_exit),
+        Condition("started", "start_time", pc.is_valid if config.started else pc.is_null,
+                  has_started),
         Condition("users", "user", among(config.users), "user is not in slurm.users"),
         Condition("states", "state", among(states), "state is not in slurm.states"),
     )  # fmt: skip
     return [one for one in every if getattr(config, one.setting) not in (None, ())]
 
 
-@attrs.frozen
-class Decided:
-    """Which jobs stay, and what was decided on each, as its steps need it.
-
-    kept: their rows.  each: of every job its job_id, position, submit_time and end_time; reason:
-    of the condition that leaves it out, or null; here: whether it belongs to this slice of time;
-    goes: why it is left out, or null.
-    """
-
-    kept: pa.Table
-    each: pa.RecordBatch
-
-
 class Selection:
-    """Applies conditions to jobs, and to each step what was decided on its job.
+    """Applies conditions to jobs, and the decision on a job to each of its steps.
 
-    sacct prints a job's row and then its steps, so the job above a step is its own where the ids
-    agree.  A rejected row of a job ends the steps of the job above it: what follows belongs to the
-    rejected one, perhaps another run of the same id.  Where ids do not agree (sorted dumps), the
-    step stays if a job of its id stayed.
+    sacct prints a job's row and then its steps, so a step belongs to the job above it if the ids
+    agree. A rejected row of a job ends the steps of the job above it: what follows belongs to the
+    rejected job, perhaps another run of the same id. If ids do not agree (sorted dumps), a step
+    stays if a job of its id stayed.
 
-    place: where only the rows of a slice of time are wanted.
+    place: the slice of time, if only its rows are wanted.
     """
 
     def __init__(self, conditions: list[Condition], where: str, place: Slice | None = None):
@@ -219,11 +201,15 @@ class Selection:
 
     @property
     def active(self) -> bool:
-        """Whether anything can be left out."""
+        """Whether rows can be left out."""
         return bool(self.conditions) or self.place is not None
 
-    def jobs(self, table: pa.Table) -> Decided:
-        """Decide on jobs, in the order of the input."""
+    def jobs(self, table: pa.Table) -> tuple[pa.Table, pa.RecordBatch]:
+        """Decide on jobs, in the order of the input: the rows that stay, and a row for each job.
+
+        The latter has job_id, position, submit_time, end_time, the ``reason`` of the condition that
+        leaves the job out, whether it is ``here`` in the slice of time, and why it ``goes``.
+        """
         reasons = pa.nulls(table.num_rows, pa.string())
         for one in self.conditions:
             if one.column not in table.column_names:
@@ -246,15 +232,14 @@ class Selection:
             self._count(goes)
             table = table.filter(pc.is_null(goes))
             self._kept_ids.update(_array(table, "job_id").to_pylist())
-        return Decided(table, pa.RecordBatch.from_pydict(each))
+        return table, pa.RecordBatch.from_pydict(each)
 
-    def steps(self, table: pa.Table, decided: Decided, lost: Sequence[Lost] = ()) -> pa.Table:
-        """The steps that stay, with position and submit time of the job that each belongs to.
+    def steps(self, table: pa.Table, jobs: pa.RecordBatch, lost: Sequence[Lost] = ()) -> pa.Table:
+        """Return the steps that stay, with position and submit time of the job of each.
 
-        table: the steps, in the order of the input.  decided: on the jobs of the same block.
-        lost: jobs that were rejected since the last block.
+        table: the steps, in the order of the input. jobs: the decision on the jobs of the same
+            block. lost: jobs that were rejected since the last block.
         """
-        jobs = decided.each
         if self._last is not None:
             jobs = pa.concat_batches([self._last, jobs])
         if jobs.num_rows:
@@ -290,7 +275,7 @@ class Selection:
             ctx.filtered(count, reason)
 
     def _orphans(self, ids: Any, places: Any, above: Any, lost: Sequence[Lost]) -> tuple[Any, Any]:
-        """Which steps stand below a rejected row of a job, and which of them may be its own.
+        """Return the steps below a rejected row of a job, and those of them that may be its own.
 
         above: position of the row of a job above each step.
         """
@@ -315,7 +300,7 @@ _TIME: Final = pa.timestamp("us", tz="UTC")
 
 
 def _array(table: pa.Table, name: str) -> Any:
-    """A column in one piece; times that the dump does not have are unknown."""
+    """Return a column in one piece; times that the dump lacks are null."""
     if name not in table.column_names:
         return pa.nulls(table.num_rows, _TIME)
     column = table[name]

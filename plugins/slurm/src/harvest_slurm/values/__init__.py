@@ -1,1 +1,1 @@
-"""What sacct's fields are called, and what their texts mean."""
+"""The names of sacct's fields, and the meanings of their texts."""

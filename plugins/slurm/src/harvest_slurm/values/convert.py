@@ -1,8 +1,8 @@
-"""Whole columns of sacct's text as typed columns, as ``kinds`` says for each kind of field.
+"""Converts columns of sacct's text to typed columns, by the kind of each field.
 
-A fast reader takes all bytes together and reads the spellings of nearly all of a dump; the
-functions of ``scalars`` read the few distinct texts that it leaves empty, and they alone decide
-what is an error.
+A fast reader converts all bytes together, in the spellings of nearly all texts of a dump. The
+functions of ``scalars`` read the few distinct texts that it leaves, and only they decide what is an
+error.
 """
 
 from __future__ import annotations
@@ -31,17 +31,16 @@ Array: TypeAlias = Any  # pyarrow ships no type information
 
 @attrs.define
 class Context:
-    """What conversion depends on besides the text.
+    """What conversion depends on besides the text, and what it noticed.
 
     zone: zone of times without one.
     cut: values may be cut to the width of their column, which a final ``+`` shows.
-    cluster: name of the cluster of rows that carry none.
-    naive_times: set when a time without zone was met.
-    elapsed_from_times: set when End minus Start was taken for want of Elapsed and Suspended.
-    cpus_from_request: set when CPUs asked for were taken for want of those allocated.
-    undecided: how many times may be of either occurrence of an hour that the clock shows twice.
-    contradictions: rows in which two fields say different things, by their names: how many, and
-        what the first says.
+    cluster: cluster name for rows without one.
+    naive_times: a time had no zone.
+    elapsed_from_times: End minus Start was used, since Elapsed and Suspended were missing.
+    cpus_from_request: requested CPUs were used, since allocated ones were missing.
+    undecided: the number of ambiguous times, in an hour that the clock shows twice.
+    contradictions: names of two fields -> the number of rows in which they differ, and an example.
     """
 
     zone: ZoneInfo
@@ -58,12 +57,12 @@ class Context:
 class Converted:
     """A converted column.
 
-    values: by suffix of the record's column (mostly only the empty suffix).
-    words: text that is neither a value nor a mistake, to be kept in ``extra``; or None.
-    errors: why a text cannot be read, empty elsewhere; or None where all can.
-    twice: of times that the clock shows twice, their rows, and by how many microseconds the second
-        occurrence of each is later; or None.
-    distinct: of a column with few distinct texts, the value of each, and which one each row has.
+    values: by suffix of the record's column; mostly only the empty suffix.
+    words: texts to keep in ``extra``, neither values nor mistakes; or None.
+    errors: why a text cannot be read, empty elsewhere; None if all can.
+    twice: the rows of ambiguous times, and the microseconds to the second occurrence of each; or
+        None.
+    distinct: of a column with few distinct texts, their values, and the index of each row's text.
     """
 
     values: dict[str, Array]
@@ -74,12 +73,12 @@ class Converted:
 
 
 def convert(kind: str, column: Column, ctx: Context) -> Converted:
-    """A column of text, of one of the kinds that ``fields`` names, as typed columns."""
+    """Convert a column of text of one of the kinds of ``fields`` to typed columns."""
     return _METHODS.get(kind, _values)(KINDS[kind], column, ctx)
 
 
 def _text(kind: Kind, column: Column, ctx: Context) -> Converted:
-    """The texts themselves, shared, with empty ones as nulls."""
+    """Return the texts themselves, shared, with empty ones as nulls."""
     text = column.text
     if text.offset:
         return Converted({"": pc.if_else(pc.not_equal(text, ""), text, pa.scalar(None, STRING))})
@@ -89,7 +88,6 @@ def _text(kind: Kind, column: Column, ctx: Context) -> Converted:
 
 
 def _values(kind: Kind, column: Column, ctx: Context) -> Converted:
-    """Numbers or words, each text by itself."""
     if kind.fast is None:  # few distinct texts
         empty = {name: pa.nulls(len(column), type_) for name, type_ in kind.types.items()}
         return _finish(column, empty, kind.slow, column.full, cut=ctx.cut)
@@ -100,7 +98,7 @@ def _values(kind: Kind, column: Column, ctx: Context) -> Converted:
 
 
 def _time(kind: Kind, column: Column, ctx: Context) -> Converted:
-    """Moments; those without a zone are of the context's."""
+    """Convert times; those without a zone are in the context's zone."""
     micros, good = kind.fast(column.spans)
     ctx.naive_times |= bool(good.any())
     moments = arrow(micros, good, pa.timestamp("us"))
@@ -108,7 +106,7 @@ def _time(kind: Kind, column: Column, ctx: Context) -> Converted:
     if ctx.zone.key == "UTC":
         moments = moments.view(TIMESTAMP)
     else:
-        # a time that clocks skip stays empty and gets its reason below
+        # a time that clocks skip stays empty; below it gets an error
         shown = Shown.of(series(moments), ctx.zone.key)
         rows, later = shown.rows, shown.later
         moments = shown.first.to_arrow().cast(TIMESTAMP)
@@ -139,8 +137,8 @@ def _time(kind: Kind, column: Column, ctx: Context) -> Converted:
 
 
 def _other_times(column: Column, left: Any, moments: Array) -> Array:
-    """Fill in what is epoch seconds or has an offset from UTC."""
-    texts = Column(column.some(np.flatnonzero(left)))
+    """Fill in times in seconds since 1970 and those with an offset from UTC."""
+    texts = column.pick(np.flatnonzero(left))
     width = texts.spans.length
     seconds, whole = digits.whole(texts.spans)
     found = arrow(seconds * 1_000_000, whole & (width < 12), TIMESTAMP)
@@ -152,7 +150,7 @@ def _other_times(column: Column, left: Any, moments: Array) -> Array:
 
 
 def _allocations(kind: Kind, column: Column, ctx: Context) -> Converted:
-    """Amounts as whole numbers; a dump has few distinct texts, each is read once."""
+    """Convert amounts to whole numbers; a dump has few distinct texts, so each is read once."""
     encoded = column.text.dictionary_encode()
     read = resource_maps(kind, Column(encoded.dictionary), cut=ctx.cut)
     return Converted(
@@ -163,12 +161,8 @@ def _allocations(kind: Kind, column: Column, ctx: Context) -> Converted:
     )
 
 
-def _usages(kind: Kind, column: Column, ctx: Context) -> Converted:
-    return resource_maps(kind, column, cut=ctx.cut)
-
-
 def resource_maps(kind: Kind, column: Column, *, cut: bool = False) -> Converted:
-    """Lists of resources (``cpu=4,mem=8G``) as maps."""
+    """Convert lists of resources (``cpu=4,mem=8G``) to maps."""
     maps_type = kind.types[""]
     integers = pa.types.is_integer(maps_type.item_type)
     found = kind.fast(spans(column.text), integers=integers)
@@ -198,15 +192,15 @@ _METHODS: Final[dict[str, Callable[[Kind, Column, Context], Converted]]] = {
     "text": _text,
     "time": _time,
     "tres": _allocations,
-    "usage": _usages,
+    "usage": lambda kind, column, ctx: resource_maps(kind, column, cut=ctx.cut),
 }
-"""How columns of these kinds are read; all others by ``_values``."""
+"""The functions for columns of these kinds; ``_values`` converts all others."""
 
 
 def _read_one(
     text: str, parse: Callable[[str], Any], nothing: tuple[None, ...], *, cut: bool
 ) -> tuple[tuple[Any, ...], str | None, str | None]:
-    """The values of a text by a function of ``scalars``; a word that is kept; why it is wrong."""
+    """Read a text by a function of ``scalars``: its values, or a word to keep, or the error."""
     if text in NOTHING:
         return nothing, None, None
     try:
@@ -226,14 +220,14 @@ def _finish(
     *,
     cut: bool = False,
 ) -> Converted:
-    """Read what the fast half left empty, once per distinct text.
+    """Read each distinct text that the fast reader left.
 
-    parse gives a value for one column, or a tuple where ``fast`` has several.
-    left: mask of the texts to read, None where there are none.
+    parse: returns a value for one column, or a tuple if ``fast`` has several.
+    left: a mask of the texts to read, None if there are none.
     """
     if left is None or not left.any():
         return Converted(fast)
-    texts = column.text if left.all() else column.some(np.flatnonzero(left))
+    texts = column.text if left.all() else column.pick(np.flatnonzero(left)).text
     encoded = texts.dictionary_encode()
     nothing = (None,) * len(fast)
     distinct = encoded.dictionary.to_pylist()
@@ -253,7 +247,6 @@ def _finish(
 
 
 def _filled(base: Array, left: Any, found: Array, index: Array) -> Array:
-    """The column ``base`` with the values ``found`` at ``index`` in the rows that are left."""
     if len(index) == len(base):
         return found.take(index)
     todo = pa.array(left)

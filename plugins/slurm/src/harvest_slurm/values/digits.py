@@ -1,7 +1,7 @@
-"""Numbers straight from the bytes of a column, in the spellings that make up nearly all of a dump.
+"""Numbers straight from the bytes of a column, in the spellings of nearly all texts of a dump.
 
-Each reader takes the texts of a column and gives their values, and which texts it has read.
-Nothing is guessed: a text of any other spelling is left to the functions of ``scalars``.
+Each reader returns the values of the texts of a column, and a mask of the texts it could read. It
+never guesses: a text in another spelling is left to the functions of ``scalars``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Flags: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 def arrow(values: Any, valid: Flags, kind: Any) -> Any:
-    """An Arrow array of numbers, null where ``valid`` is false."""
+    """Return an Arrow array of numbers, null where ``valid`` is false."""
     bits = np.packbits(valid, bitorder="little")
     return pa.Array.from_buffers(
         kind, len(values), [pa.py_buffer(bits), pa.py_buffer(np.ascontiguousarray(values))]
@@ -29,18 +29,18 @@ def arrow(values: Any, valid: Flags, kind: Any) -> Any:
 
 
 def whole(text: Spans) -> tuple[Ints, Flags]:
-    """Whole numbers (``42``)."""
+    """Read whole numbers (``42``)."""
     return unsigned(text.data, text.start, text.end)
 
 
 def seconds(text: Spans) -> tuple[Floats, Flags]:
-    """Seconds of whole numbers of seconds."""
+    """Read whole numbers of seconds."""
     values, good = whole(text)
     return values.astype(np.float64), good
 
 
 def moment(text: Spans) -> tuple[Ints, Flags]:
-    """Microseconds since 1970 of ``YYYY-MM-DDTHH:MM:SS``, taken as UTC."""
+    """Read ``YYYY-MM-DDTHH:MM:SS`` as microseconds since 1970, in UTC."""
     days, good = date_days(text.data, text.end - 19)
     clocks, fine = clock_seconds(text.data, text.end - 8)
     good &= fine & (text.length == 19) & (text.data[text.end - 9] == ord("T"))
@@ -48,7 +48,7 @@ def moment(text: Spans) -> tuple[Ints, Flags]:
 
 
 def clock(text: Spans) -> tuple[Floats, Flags]:
-    """Seconds of ``HH:MM:SS``, ``D-HH:MM:SS`` and ``MM:SS.mmm``."""
+    """Read ``HH:MM:SS``, ``D-HH:MM:SS`` and ``MM:SS.mmm`` as seconds."""
     length = text.length
     clocks, good = clock_seconds(text.data, text.end - 8)
     value = clocks.astype(np.float64)
@@ -66,12 +66,11 @@ def clock(text: Spans) -> tuple[Floats, Flags]:
 
 
 def _thousandths(data: Any, end: Ints) -> tuple[Floats, Flags]:
-    """Seconds of ``MM:SS.mmm`` before some places."""
     mins, good = unsigned(data, end - 9, end - 7)
     secs, good_seconds = unsigned(data, end - 6, end - 4)
     rest, good_rest = unsigned(data, end - 3, end)
     good &= good_seconds & good_rest & (data[end - 7] == ord(":")) & (data[end - 4] == ord("."))
-    # one division of whole numbers rounds as the decimal text does
+    # a single division of integers rounds as the decimal text does
     return ((mins * 60 + secs) * 1000 + rest) / 1000.0, good
 
 
@@ -81,7 +80,7 @@ for _power, _unit in enumerate(b"KMGTP", start=1):
 
 
 def decimal(text: Spans) -> tuple[Ints, Flags]:
-    """Amounts with up to two decimals and a unit of 1024 (``3244K``, ``10.05M``, ``16``)."""
+    """Read amounts with up to two decimals and a unit of 1024 (``3244K``, ``10.05M``, ``16``)."""
     data = text.data
     scale = _SCALE[data[text.end - 1]]
     united = (scale > 0) & (text.length > 1)
@@ -118,7 +117,7 @@ class Entries:
 
 
 def entries(text: Spans, *, integers: bool) -> Entries | None:
-    """The entries of texts that lie without gaps; None unless every text is a list or empty."""
+    """Read the entries of adjacent texts; None unless every text is a list or empty."""
     full = text.length > 0
     data, bounds = text.data, np.append(text.start, text.end[-1:])
     equals = np.flatnonzero(data == ord("="))

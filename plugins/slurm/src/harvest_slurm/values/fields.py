@@ -1,4 +1,4 @@
-"""What sacct calls its fields, what each holds, and the column it becomes.
+"""The fields of sacct: what each holds, and the column it becomes.
 
 Names are compared without case, blanks, underscores and width suffix, so that ``JobName%30`` and
 ``Job Name`` are the same field.
@@ -19,17 +19,15 @@ from ..read.presets import PRESETS
 FREE: Final = frozenset(
     ["JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "Constraints"]
 )
-"""Fields whose text is the user's: they may hold the delimiter or a line break."""
+"""Fields with the user's text, which may contain the delimiter or a line break."""
 
 
 @attrs.frozen
 class Field:
     """A field of sacct.
 
-    name: as sacct spells it.
-    kind: what its text means; see ``kinds``.
-    job, step: the columns it becomes, None where the record type has none (then it goes to
-        ``extra``).
+    name: in sacct's spelling. kind: the meaning of its text; see ``kinds``.
+    job, step: the columns it becomes; None if the record type has none, then it goes to ``extra``.
     """
 
     name: str
@@ -51,7 +49,7 @@ def _step(kind: str, **columns: str) -> list[Field]:
 
 
 # Where two fields feed one column, the first in this list wins; the other is kept in extra where
-# it says something else.  What lists AMOUNTS stands behind the fields that they stand in for.
+# it differs.  Fields that list AMOUNTS come after the fields whose gaps these fill.
 FIELDS: Final[tuple[Field, ...]] = (
     Field("JobID", "id"),
     Field("JobIDRaw", "id"),
@@ -120,13 +118,13 @@ AMOUNTS: Final[dict[str, dict[str, str]]] = {
     "TRESUsageOutMax": {"fs/disk": "max_disk_write_bytes"},
     "TRESUsageOutAve": {"fs/disk": "ave_disk_write_bytes"},
 }
-"""Amounts that fill the gaps of a column: resource -> column, by the field that lists them.
+"""Amounts that fill the gaps of columns: by the field that lists them, resource -> column.
 
-sacct prints the same numbers under both names.  A requested amount is not taken for an allocated
-one, but for the CPUs of jobs that ran, at last (see ``rows``).
+sacct prints the same numbers under both names. A requested amount does not replace an allocated
+one, except for the CPUs of jobs that ran (see ``rows``).
 """
 
-# Newer fields that become no column; all others are those of the orders that Slurm prints.
+# Newer fields without a column; all others are in the orders that Slurm prints.
 _NEWER: Final = [
     *("AllocGRES", "Extra", "ExtraInfo", "FailedNode", "JobComment", "Licenses", "QOSREQ"),
     *("SLUID", "SegmentSize", "StdErr", "StdIn", "StdOut", "ThreadsPerCore"),
@@ -147,12 +145,12 @@ for _name in sorted({*_NEWER, *chain.from_iterable(PRESETS.values())}):
 
 
 def is_field(name: str) -> bool:
-    """Whether sacct has a field of this name."""
+    """Return whether sacct has a field of this name."""
     return canonical(name) in BY_NAME
 
 
 def unique_names(header: Sequence[str]) -> list[str]:
-    """Names of a header as columns of a table: sacct's spelling, a repeated one numbered."""
+    """Return column names of a header: in sacct's spelling, repeated ones numbered."""
     names: list[str] = []
     for name in header:
         known = BY_NAME.get(canonical(name))

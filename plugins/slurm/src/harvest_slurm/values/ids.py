@@ -1,8 +1,8 @@
-"""Job ids in all their spellings: which job, which task or component, which step.
+"""Job ids in all their spellings: job, array task or component, and step.
 
 ``123``, ``123_4`` (array task), ``123_[1-4%2]`` (pending array), ``123+0`` (component of a
-heterogeneous job), each followed by ``.batch``, ``.extern``, ``.0`` ... where the row is a step.
-In columns of fixed widths the name of a step may be cut (``.bat+``), and is completed.
+heterogeneous job), each followed by ``.batch``, ``.extern``, ``.0`` ... in the row of a step. In
+columns of fixed widths the name of a step may be cut (``.bat+``), and is completed.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ PATTERN: Final = (
 _LIKE: Final = re.compile(PATTERN.encode())
 _OF_ANY_SIZE: Final = re.compile(re.sub(r"\{1,\d+\}", "+", PATTERN))
 _BEFORE_STEP: Final = r"^([^.\[]*(?:\[[^\]]*\]?)?)"
-"""Up to the first dot; those of ``1_[1,3,5...]`` do not count."""
+"""The id up to the first dot; dots of ``1_[1,3,5...]`` do not count."""
 
 
 def is_id(column: Column) -> Any:
-    """Which texts are job ids, as a mask."""
+    """Return a mask of the texts that are job ids."""
     try:
         return pc.match_substring_regex(column.text, PATTERN).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:  # no text at all
@@ -44,10 +44,10 @@ def is_id(column: Column) -> Any:
 
 
 def read_ids(column: Column, raw: Column | None = None) -> pl.DataFrame:
-    """Ids by the field JobID, and by JobIDRaw where the dump has both: columns of the records.
+    """Parse ids of the field JobID, and of JobIDRaw if the dump has both, into columns.
 
-    job_id: the text without the step.  step_id: null for a job's own row.  is_step: whether it is
-    one.  error: why an id cannot be read, else null.
+    job_id: the text without the step. step_id: null for a job's own row. is_step: whether it is a
+        step. error: why an id cannot be read, else null.
     """
     text = series(column.text).alias("text")
     parts = (
@@ -57,7 +57,7 @@ def read_ids(column: Column, raw: Column | None = None) -> pl.DataFrame:
         .with_columns(text, pl.col("number", "task", "offset").cast(pl.Int64, strict=False))
     )
     number, task, tasks, offset, step = (pl.col(name) for name in parts.columns[:5])
-    # the number of a whole array or heterogeneous job is not a task's or a component's own
+    # a task or a component has another number of its own
     own: pl.Expr = pl.when(task.is_null() & (offset.fill_null(0) == 0)).then(number)
     if raw is not None:
         parts = parts.with_columns(raw=series(raw.text))
@@ -80,7 +80,7 @@ def read_ids(column: Column, raw: Column | None = None) -> pl.DataFrame:
 
 
 def why_no_id(text: str) -> str:
-    """Why a text is not read as the id of a job."""
+    """Say why a text cannot be read as a job id."""
     if _OF_ANY_SIZE.match(text):
         return "a job id whose number is larger than any that Slurm gives"
     return "no job id of a form that Slurm prints"

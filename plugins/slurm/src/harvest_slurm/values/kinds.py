@@ -1,9 +1,8 @@
-"""What each kind of field means: how its text looks, how it is read, and what it becomes.
+"""The kinds of fields: the form of their text, how to read it, and the columns it becomes.
 
-``fields`` says which kind each field of sacct is.  A column is read by ``fast`` wherever its texts
-are of the common spelling, else once per distinct text by ``slow``, which alone decides what is an
-error (see ``convert``).  By its shape a field is recognised in a record that is in pieces (see
-``rejoin``).
+``fields`` names the kind of each field of sacct. ``fast`` reads a column if its texts have the
+common spelling. ``slow`` reads each other distinct text, and only it decides what is an error (see
+``convert``). The shape of a field identifies it in a record that is in pieces (see ``rejoin``).
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ class Kind:
     """One kind of field.
 
     shape: regular expression of its text, empty or not.
-    fast: reads the common spellings of a whole column.  slow: reads one text, in full.
-    types: of the columns that it becomes, by what follows the name of the column.
+    fast: reads the common spellings of a whole column. slow: reads one text of any spelling.
+    types: suffix of the column's name -> type of the column.
     """
 
     shape: str

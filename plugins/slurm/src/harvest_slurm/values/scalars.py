@@ -1,9 +1,8 @@
-"""One value of sacct at a time, in full: the reference that the columnar path falls back to.
+"""Reads one value of sacct at a time: the reference for the columnar readers.
 
-Each function takes the text of a field, neither empty nor one of ``NOTHING``, and gives its value.
-A :class:`Word` says that sacct printed something that is neither a value of the column nor a
-mistake (``UNLIMITED``).  ValueError means that the text
-cannot be read; its message is the reason of a reject.
+Each function takes the text of a field, neither empty nor one of ``NOTHING``, and returns its
+value. A :class:`Word` is text that is neither a value of the column nor a mistake (``UNLIMITED``).
+A ValueError means that the text cannot be read; its message is the reason of the reject.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ INT64_MAX: Final = 2**63 - 1
 
 
 NOTHING: Final = ("Unknown", "None", "N/A", "(null)", "NaN", "nan", "NaT", "<NA>", "NA")
-"""What stands for no value: words of Slurm, of pandas and of R."""
+"""Words for no value, of Slurm, pandas and R."""
 
 _DECIMAL: Final = r"\d+(?:\.\d+)?(?:e\+\d\d)?"
 """A number, also as R writes a round one: ``1e+05``."""
 
 
 class Word(str):
-    """Text that sacct prints instead of a value; kept in ``extra``."""
+    """Text that sacct prints instead of a value; ``extra`` keeps it."""
 
 
 _DURATION = re.compile(r"(?:(\d+)(?:-| days? ))?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)", re.ASCII)
@@ -37,7 +36,7 @@ _DURATION_WORDS = frozenset({"unlimited", "partition_limit", "invalid"})
 
 
 def duration(text: str) -> float | Word | None:
-    """Seconds of ``[D-][HH:]MM:SS[.fraction]``, with ``0 days `` in front where pandas wrote it."""
+    """Read ``[D-][HH:]MM:SS[.fraction]`` as seconds; pandas writes ``0 days `` in front."""
     found = _DURATION.fullmatch(text)
     if found:
         days, hours, mins, secs = found.groups()
@@ -59,17 +58,17 @@ def _raw(text: str, unit: int) -> float | Word | None:
 
 
 def seconds(text: str) -> float | Word | None:
-    """Seconds of a number of seconds, which pandas writes as ``3600.0``."""
+    """Read seconds; pandas writes them as ``3600.0``."""
     return _raw(text, 1)
 
 
 def minutes(text: str) -> float | Word | None:
-    """Seconds of a number of minutes."""
+    """Read minutes as seconds."""
     return _raw(text, 60)
 
 
 def integer(text: str) -> int | Word | None:
-    """A whole number; one beyond 64 bits (Slurm's marks for "not set") is a word."""
+    """Read a whole number; one beyond 64 bits (Slurm's marks for "not set") is a word."""
     stripped = text.strip()
     if re.fullmatch(r"[+-]?\d+", stripped, re.ASCII):
         value = int(stripped)
@@ -103,20 +102,20 @@ def _scaled(text: str, base: int, complaint: str) -> int | Word | None:
 
 
 def memory(text: str) -> int | Word | None:
-    """Bytes of ``3244K``, ``10808.05M``, ``3321856``; ``16?`` and more than 63 bits are words.
+    """Read ``3244K``, ``10808.05M``, ``3321856`` as bytes; ``16?`` and over 63 bits are words.
 
-    Dumps hold ``1Me``, too: what the letter behind the unit says is written nowhere.
+    Dumps also have ``1Me``; the letter behind the unit is not documented.
     """
     return _scaled(_MARKED.sub("", text), 1024, "no size of the form NUMBER[KMGTPE]")
 
 
 def count(text: str) -> int | Word | None:
-    """A number that sacct scales by thousands: ``1.52K``, ``19.88M``."""
+    """Read a number that sacct scales by thousands: ``1.52K``, ``19.88M``."""
     return _scaled(text, 1000, "no number of the form NUMBER[KMGTPE]")
 
 
 def reqmem(text: str) -> tuple[int | Word | None, str | None]:
-    """Bytes asked for, and whether ``cpu`` or ``node`` says for what: ``4000Mc``, ``4Gn``."""
+    """Read requested bytes, and whether they are per ``cpu`` or ``node``: ``4000Mc``, ``4Gn``."""
     per = {"c": "cpu", "n": "node"}.get(text[-1:])
     size = text[:-1] if per else _MARKED.sub("", text)
     value = _scaled(size, 1024, "no size of the form NUMBER[KMGTPE][cn]")
@@ -124,7 +123,7 @@ def reqmem(text: str) -> tuple[int | Word | None, str | None]:
 
 
 def resources(text: str) -> list[tuple[str, float | int | None]]:
-    """Amounts by resource of ``cpu=00:02:18,mem=8G,gres/gpu=1``: bytes, seconds or numbers.
+    """Read ``cpu=00:02:18,mem=8G,gres/gpu=1`` as amounts in bytes, seconds or numbers.
 
     Slurm's marks for "not set" (2^64-1, 2^64-2) become null.
     """
@@ -143,7 +142,7 @@ def resources(text: str) -> list[tuple[str, float | int | None]]:
 
 
 def exit_code(text: str) -> tuple[int, int]:
-    """Code and signal of ``3:0``."""
+    """Read code and signal of ``3:0``."""
     found = re.fullmatch(r"(\d{1,9}):(\d{1,9})", text, re.ASCII)
     if not found:
         raise ValueError("no exit code of the form CODE:SIGNAL")
@@ -151,9 +150,9 @@ def exit_code(text: str) -> tuple[int, int]:
 
 
 def state(text: str) -> tuple[str, str | None]:
-    """State in lower case and who cancelled it: ``CANCELLED by 1000``.
+    """Read the state in lower case, and who cancelled the job: ``CANCELLED by 1000``.
 
-    One that was cut to the width of its column ends in ``+``, and is completed if that is certain.
+    A state that was cut to the width of its column ends in ``+``; it is completed if only one fits.
     """
     known = [name for name in STATES if text[-1] == "+" and name.startswith(text[:-1])]
     if len(known) == 1:
@@ -171,16 +170,16 @@ _TIME = re.compile(
 
 
 def has_no_zone(text: str) -> bool:
-    """Whether a text is a time of the clock without its zone."""
+    """Return whether a text is a time without a zone."""
     found = _TIME.fullmatch(text)
     return found is not None and not found[1]
 
 
 def time(text: str, zone: ZoneInfo, fold: int = 0) -> datetime | None:
-    """A moment, in UTC.
+    """Read a time as UTC.
 
-    Text without an offset is local time in ``zone``: of a time that occurs twice when clocks go
-    back, fold says which is meant; one that is skipped when they go forward is an error.
+    Text without an offset is local time in ``zone``. For a time that occurs twice when clocks go
+    back, fold chooses one; a time that is skipped when they go forward is an error.
     """
     if text in ("Unknown", "None", "N/A", "NONE"):
         return None

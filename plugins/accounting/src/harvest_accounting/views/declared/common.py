@@ -1,4 +1,4 @@
-"""What views of jobs share: settings, descriptions of columns, and the allocated resources."""
+"""What views on jobs share: settings, descriptions of columns, and the allocated resources."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from harvest.toolkit.settings import at_least, one_of, some_of, time_zone
 from ...job_runs import MORE, Whose
 
 KEYS: Final = ("month", "day", "cluster", "account", "user", "partition", "qos", "state", "name")
-"""What jobs may be grouped by."""
+"""The columns by which jobs can be grouped."""
 
 TREND_KEYS: Final = KEYS[2:]
-"""What the jobs of a month may be grouped by."""
+"""The columns by which the jobs of a month can be grouped."""
 
 FAILURE_KEYS: Final = (*KEYS, "node")
-"""What runs that failed may be grouped by."""
+"""The columns by which failed runs can be grouped."""
 
 
 def by(
     whose: Whose, default: tuple[str, ...] = (), more: str = "", keys: Sequence[str] = KEYS
 ) -> Setting:
-    """The setting ``by``, the same for all views and reports; more: what to add to its doc."""
+    """Return the setting ``by`` of views and reports; more: text to add to its doc."""
     names = some_of((*keys, *whose.by))
     return Setting(f"what jobs are grouped by{more}", tuple[str, ...], default, names)
 
 
 def failed_by(whose: Whose) -> Setting:
-    """The same for failures."""
+    """Return the setting ``by`` for failures."""
     more = "; by node, a run counts at each of its nodes"
     return by(whose, ("account",), more, FAILURE_KEYS)
 
@@ -65,7 +65,7 @@ _SELECTION: Final = {
 
 
 def which_jobs(whose: Whose) -> dict[str, Setting]:
-    """Which jobs are chosen."""
+    """Return the settings that choose jobs."""
     return _SELECTION | {name: Setting(f"only jobs of this {name}", str) for name in whose.by}
 
 
@@ -81,7 +81,7 @@ _SPLIT: Final = {
 
 
 def which_hours(whose: Whose) -> dict[str, Setting]:
-    """Which jobs are chosen where hours are summed up."""
+    """Return the settings that choose jobs for sums of hours."""
     return which_jobs(whose) | _SPLIT
 
 
@@ -93,11 +93,11 @@ PRICES: Final = {
     )
     for name in ("cpu", "gpu")
 }
-"""What hours cost."""
+"""The prices of hours."""
 
 
 def groups_of(by: str | Iterable[str], keys: Sequence[str] = KEYS) -> list[str]:
-    """The columns that a setting ``by`` names; raises UsageError for a wrong one."""
+    """Return the columns that a setting ``by`` names; raises UsageError for a wrong one."""
     names = [n.strip() for n in by.split(",")] if isinstance(by, str) else list(by)
     if not names or not set(names) <= set(keys) or len(set(names)) < len(names):
         raise UsageError(
@@ -115,7 +115,7 @@ def of_jobs(
     settings: dict[str, Setting],
     doc: str,
 ) -> View:
-    """A view of jobs; module: the one with the function of its name."""
+    """Return a view on jobs; module: the module with the function that has the view's name."""
     kept = [column for column in columns if column.name not in MORE or column.name in whose.fills]
     if name != "worst_days":  # its rows are days
         kept[1:1] = (text(by, "Scheduler that ran the jobs.") for by in whose.by)
@@ -131,12 +131,12 @@ def of_jobs(
 
 
 def top(doc: str, default: int) -> Setting:
-    """How many rows there are at most."""
+    """Return the setting for the largest number of rows."""
     return Setting(f"{doc}; 0 for all", int, default, at_least(0))
 
 
 def which_waits(whose: Whose, top_doc: str) -> dict[str, Setting]:
-    """The settings of the days with the longest waits."""
+    """Return the settings of the days with the longest waits."""
     return {"top": top(top_doc, 10), **which_jobs(whose)}
 
 
@@ -150,9 +150,8 @@ ENDED_OR_NOT: Final = flag("ended", "Whether it ended, by its state, else by its
 class Resource:
     """Something that is allocated for a time.
 
-    name: begins the names of its columns; unit: ends them.
-    title: of its hours.  given, used: of one run, how its hours are computed.
-    runs: which runs have it.
+    name: the first part of its columns' names. unit: the last part. title: its name in texts.
+    given, used: how the hours of one run are computed. runs: the runs that have it.
     """
 
     name: str
@@ -163,7 +162,7 @@ class Resource:
     runs: str
 
     def column(self, what: str = "") -> str:
-        """``cpu_wasted_hours`` for ``wasted``; ``cpu_hours`` for nothing."""
+        """Return a column name: ``cpu_wasted_hours`` for ``wasted``, else ``cpu_hours``."""
         return "_".join(filter(None, (self.name, what, self.unit)))
 
 

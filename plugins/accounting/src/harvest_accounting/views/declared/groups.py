@@ -1,4 +1,4 @@
-"""Views that sum runs up, declared: columns with the most important first, settings and docs."""
+"""Declarations of the views with sums over runs: columns in order of importance, settings, docs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GROUPS: Final = (
     text("day", "The same for a day: 2024-01-31."),
     *passed_on("cluster", "account", "user", "partition", "qos", "state", "name"),
 )  # fmt: skip
-"""Columns that jobs may be grouped by."""
+"""The columns by which jobs can be grouped."""
 
 
 def _of_resource(resource: Resource) -> tuple[Column, ...]:
@@ -65,7 +65,6 @@ def _of(*names: str) -> tuple[Column, ...]:
 
 
 def _others(*shown: str) -> tuple[Column, ...]:
-    """The columns of all resources except those shown."""
     return tuple(column for name, column in _RESOURCES.items() if name not in shown)
 
 
@@ -194,7 +193,7 @@ _ARRAYS_COLUMNS: Final = (
     *passed_on("account", "partition", "qos", "cluster"),
     *_others("cpu_hours", "cpu_eff", *(f"{resource.name}_wasted_share" for resource in RESOURCES)),
 )  # fmt: skip
-"""Hours count all runs of all tasks."""
+"""Hours include all runs of all tasks."""
 
 _STEP: Final = "null without a known failed step"
 
@@ -233,7 +232,7 @@ _THEN: Final = (
 
 
 def _measures(then: str = "") -> tuple[Column, ...]:
-    """The measures of a month; then: what to add to their docs for the month a year before."""
+    """Return the measures of a month; then: text to add to the docs for the month a year before."""
     p, of = ("year_before_", f", {then}") if then else ("", "")
     o = of or "; null without such runs"
     return (
@@ -267,7 +266,7 @@ _TREND_COLUMNS: Final = (
 
 
 def grouped(whose: Whose) -> tuple[View, ...]:
-    """The views that sum runs up."""
+    """Return the views with sums over runs."""
     hours = which_hours(whose)
     trend_by = by(whose, (), " within a month; all together unless given", TREND_KEYS)
     return (

@@ -1,6 +1,6 @@
-"""Views of runs, one row per run, and of their waits, declared.
+"""Declarations of the views with one row per run, and of the view on waits.
 
-Columns without a doc here come from the record type, which explains them.
+Columns without a doc here have the doc of the record type.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ _WORST_DAYS_COLUMNS: Final = (
 
 
 def of_runs(whose: Whose) -> tuple[View, ...]:
-    """The views with one row per run, and that of waits by day."""
+    """Return the views with one row per run, and the view on waits by day."""
     chosen = which_jobs(whose)
     return (
         of_jobs(

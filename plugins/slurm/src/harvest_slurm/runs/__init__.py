@@ -1,1 +1,0 @@
-"""Runs of jobs with what their steps used, from the records of sacct."""
