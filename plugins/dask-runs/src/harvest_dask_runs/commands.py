@@ -39,7 +39,7 @@ def trace(
     Each worker and thread has a track with its tasks and their traced I/O.
     Arrows join the two sides of a transfer.
     """
-    # only when the command runs: ``--help`` needs no polars
+    # late: ``--help`` needs no polars
     from .trace import write_trace
 
     counts = write_trace(harvest.open(dataset), output, run=run)

@@ -53,7 +53,7 @@ def _counted(ranks: list[int], chosen: int, middle: int, away: int) -> float:
     return far / math.comb(len(ranks), chosen)
 
 
-@functools.cache  # of as many runs the ranks are mostly the same, whatever is measured
+@functools.cache  # for one number of runs, most measures have the same ranks
 def _sums(ranks: tuple[int, ...], chosen: int) -> Counter[int]:
     """Count the ways in which a choice of the ranks has each sum."""
     ways: list[Counter[int]] = [Counter() for _ in range(chosen + 1)]
@@ -74,7 +74,7 @@ OF_TASKS: Final = ("mean_s", "median_s")
 """The measures of how long one task of a kind takes."""
 NONE: Final = pl.Series(dtype=pl.Float64)
 SURE: Final = 0.01
-"""Up to this chance, the tasks of two runs are apart."""
+"""Largest p-value for which the tasks of two runs are apart."""
 
 
 def certainties(

@@ -22,15 +22,15 @@ NAME: Final = ["part", "name"]
 ONE: Final = [*NAME, "measure"]
 SIDES: Final = ("before", "after")
 NEARLY: Final = 1e-9
-"""Numbers that differ by less of themselves are equal: sums of floats depend on their order."""
+"""Relative difference below which numbers are equal: sums of floats depend on their order."""
 SHAPE: Final = types_of(COLUMNS)
 
 
 @attrs.frozen(eq=False)
 class Comparison:
-    """Two sides, and their numbers together.
+    """Two sides and their numbers.
 
-    rows: columns of the view; equal numbers are there, too, with a difference of 0.
+    rows: columns of the view; equal numbers are included, with a difference of 0.
     """
 
     before: list[Numbers]
@@ -38,14 +38,14 @@ class Comparison:
     rows: pl.DataFrame
 
     def differing(self) -> pl.DataFrame:
-        """The rows in which something differs, or is known only of one side."""
+        """Return the rows that differ, or are known of only one side."""
         return self.rows.filter((pl.col("difference") != 0).fill_null(value=True))
 
 
 def compare(dataset: DatasetReader, *, equal: bool = False, **sides: Any) -> pl.LazyFrame:
-    """The view, of the runs that the settings of ``sides_of`` name.
+    """Compute the view for the runs that the settings of ``sides_of`` name.
 
-    equal: also the numbers that do not differ.
+    equal: include numbers that do not differ.
     """
 
     def compute() -> pl.DataFrame:
@@ -58,7 +58,7 @@ def compare(dataset: DatasetReader, *, equal: bool = False, **sides: Any) -> pl.
 
 
 def compared(sides: Sides) -> Comparison:
-    """Both sides' numbers; a run that is on both is read once."""
+    """Compare both sides; a run that is on both is read once."""
     read = {run: numbers_of(run) for run in dict.fromkeys([*sides[0], *sides[1]])}
     before, after = ([read[run] for run in side] for side in sides)
     return Comparison(before, after, _rows(before, after))
@@ -108,7 +108,7 @@ def _rows(before: list[Numbers], after: list[Numbers]) -> pl.DataFrame:
 def _side(
     side: str, runs: Sequence[Numbers], given: Sequence[pl.DataFrame], names: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The numbers of a side, and of each name whether a run has it, or none for certain."""
+    """Compute the numbers of a side, and for each name whether a run has it, or certainly none."""
     absent = [
         names.join(rows, on=NAME, how="anti").join(run.zeros(), on="part").select(rows.columns)
         for run, rows in zip(runs, given, strict=True)

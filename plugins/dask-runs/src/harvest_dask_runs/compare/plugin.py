@@ -1,4 +1,4 @@
-"""What comparing runs offers to harvest: the view, the report, and the settings of both."""
+"""Entry point of the comparison of runs: the view, the report, and their settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harvest.toolkit.settings import at_least
 from ..record_names import JOINED
 
 READ: Final = (*JOINED, "dask.worker_sample")
-"""The record types that runs are compared by."""
+"""Record types that a comparison reads."""
 
 _NAMED: Final = "directories, the directories' names, or patterns such as *_W8"
 
@@ -81,13 +81,13 @@ harvest_api = 1
 
 @hookimpl
 def harvest_views() -> Iterable[View]:
-    """The differences as rows."""
+    """Return the view of the differences."""
     return [COMPARE]
 
 
 @hookimpl
 def harvest_reports() -> Iterable[ReportSpec]:
-    """The differences on a page."""
+    """Return the report on the differences."""
     return [
         ReportSpec(
             name="dask.compare",

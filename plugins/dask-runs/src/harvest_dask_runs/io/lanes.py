@@ -1,10 +1,10 @@
-"""Finding the window that holds a moment, for millions of moments.
+"""Search for the window that contains a moment, for millions of moments.
 
-Windows lie in lanes: those of one thread, or those of one worker whose thread is unknown.
-Within a lane, the windows are cut into pieces that do not overlap, so that the one that holds a
-moment is found by binary search.  Where windows of a lane overlap (a thread runs one task at a
-time, so this is rare), the one that began last holds the moment; of those that began together, the
-one that ends first; then the first in order of key.
+A lane has the windows of one thread, or those of one worker whose thread is unknown.  The windows
+of a lane are cut into pieces that do not overlap, so that binary search finds the one that contains
+a moment.  Where windows of a lane overlap (rarely, since a thread runs one task at a time), the one
+that began last counts; of those that began together, the one that ends first; then the first in
+order of key.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 FOREVER = 2**62
-"""The end, in microseconds, of a window that never closes."""
+"""End, in microseconds, of a window that never closes."""
 
 Ints: TypeAlias = NDArray[np.int64]
 
 
 @attrs.frozen
 class Lanes:
-    """The pieces of all lanes, in order of lane and time; times in microseconds after 1970.
+    """The pieces of all lanes, in order of lane and time, in microseconds of the epoch.
 
-    times: all different beginnings of pieces, ascending.
-    codes: of each piece, lane and number of its beginning as one ascending integer.
-    ends, windows: of each piece, its last moment and the number of its window.
+    times: distinct starts of pieces, ascending.
+    codes: lane and number of the start of each piece as one ascending integer.
+    ends, windows: last moment of each piece, and number of its window.
     """
 
     times: Ints
@@ -40,7 +40,7 @@ class Lanes:
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> Lanes:
-        """From columns lane, start, end and window, all int64."""
+        """Build from the columns lane, start, end and window, all int64."""
         pieces = _pieces(frame).sort("lane", "start")
         lane, start = _ints(pieces, "lane"), _ints(pieces, "start")
         times = np.unique(start)
@@ -48,10 +48,10 @@ class Lanes:
         return cls(times, codes, _ints(pieces, "end"), _ints(pieces, "window"))
 
     def find(self, lanes: Ints, moments: Ints) -> Ints:
-        """The window in each lane at each moment; -1 where there is none, or no lane (-1)."""
+        """Find the window in each lane at each moment; -1 for none, or if the lane is -1."""
         if not len(self.codes):
             return np.full(len(lanes), -1, np.int64)
-        # the last piece that begins at or before the moment has the greatest code up to this one
+        # the last piece that begins at or before the moment has the largest code up to this one
         number = np.searchsorted(self.times, moments, side="right")
         place = np.searchsorted(self.codes, lanes * (len(self.times) + 1) + number, "right") - 1
         piece = np.maximum(place, 0)
@@ -90,7 +90,10 @@ def _pieces(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _cut(windows: list[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Windows (start, end, number) by start, as pieces that do not overlap; ends are included."""
+    """Cut windows (start, end, number), ordered by start, into pieces without overlap.
+
+    Ends are included.
+    """
     held: list[tuple[int, int, int]] = []
     now = windows[0][0]
     for start, end, number in [*windows, (FOREVER + 1, FOREVER, -1)]:

@@ -1,11 +1,11 @@
-"""Tying each traced operation to the task that did it.
+"""Matching of each traced operation to the task that did it.
 
-An operation belongs to a task when its thread ran the task, and began within the window in which
-the worker executed it.  Where no window of the thread holds it, the worker's windows whose thread
-is unknown are looked through (``by elimination``: a task that failed has no thread).  What is
-left belongs to no task, and stays visible as such.
+An operation belongs to a task if it began on the task's thread within the window in which the
+worker executed the task.  If no window of the thread contains it, the worker's windows whose thread
+is unknown are searched (``by elimination``: a task that failed has no thread).  All other
+operations have no task and are kept without one.
 
-The trace is read in batches and never held as a whole; windows and threads are.
+The trace is read in batches; only windows and threads are in memory as a whole.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .lanes import FOREVER, Lanes
 from .ties import processes_of, runs_of_logs, ties, trace
 
 MOVED = pl.when(pl.col("length") >= 0).then("length")
-"""Bytes of an operation; null below 0, which none moves."""
+"""Bytes of an operation; null for an impossible number below 0."""
 
 THREAD = ["origin", "rank", "thread"]
 NAMED = ("dask.task_transition", "dask.worker_transition", "dask.worker", "dask.execution")
@@ -33,14 +33,14 @@ NAMED = ("dask.task_transition", "dask.worker_transition", "dask.worker", "dask.
 
 @attrs.frozen
 class Correlation:
-    """What is needed to tie operations to tasks.
+    """Threads, windows and operations, to match operations to tasks.
 
-    threads: the trace's threads (origin, rank, thread, hostname, pid, run).
-    tied: those that ran tasks, with worker, by_pid, candidates and a number ``slot``, their row;
+    threads: threads of the trace (origin, rank, thread, hostname, pid, run).
+    tied: those that ran tasks, with worker, by_pid, candidates and ``slot``, the row's number;
         sorted by run, worker, thread.
-    tasks: run, key, worker, of all tasks executed on a tied worker; a task's row is its number.
-    workers: run and worker, of all workers that any record names.
-    captured: run, worker, host and pid of those that recorded their process.
+    tasks: run, key and worker of all tasks that a tied worker executed; a task's number is its row.
+    workers: run and worker of all workers in any record.
+    captured: run, worker, host and pid of workers that recorded their process.
     runs: the run directories of the dataset.
     operations: the trace of the chosen runs, lazily.
     """
@@ -56,7 +56,7 @@ class Correlation:
     _owners: pl.Series
 
     def totals(self, by: Sequence[str]) -> pl.DataFrame:
-        """Sums of the operations on task threads by some of slot, task, record_id, module, op.
+        """Sum up operations on task threads, by some of slot, task, record_id, module and op.
 
         ``task`` is null for operations in no window.  Further columns: count, bytes, seconds,
         by_elimination, first_time, last_time.
@@ -76,7 +76,7 @@ class Correlation:
         )
 
     def files(self) -> pl.DataFrame:
-        """The names of files on task threads: origin, record_id, path."""
+        """Return the names of files used on task threads: origin, record_id, path."""
         return (
             self.operations.join(self.tied.lazy(), on=THREAD, how="semi")
             .group_by("origin", "record_id")
@@ -85,7 +85,7 @@ class Correlation:
         )
 
     def coverage(self) -> pl.DataFrame:
-        """Per origin and rank: what part of its operations is on task threads and in windows."""
+        """Count the operations of each origin and rank on task threads and in windows."""
         on_task = pl.col("slot").is_not_null()
         in_window = pl.col("task").is_not_null()
         return (
@@ -108,7 +108,7 @@ class Correlation:
         return self.operations.join(lanes, on=THREAD, how=how)
 
     def with_tasks(self, operations: pl.LazyFrame) -> pl.LazyFrame:
-        """With task (null: in no window) and spared (whether it was found by elimination)."""
+        """Add task (null: in no window) and spared (whether it was found by elimination)."""
         found = pl.struct("lane", "spare", "start_time").map_batches(
             self._find,
             return_dtype=pl.Struct({"task": pl.Int64, "spared": pl.Boolean}),
@@ -136,9 +136,9 @@ class Correlation:
 
 
 def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
-    """Read what is known of tasks, and which threads the trace has.
+    """Read the windows of tasks and the threads of the trace.
 
-    run: keeps one run, by its directory.
+    run: directory of the only run to keep.
     """
     frames = load(dataset, NAMED, run=run)
     workers = (
@@ -183,7 +183,7 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
 
 
 def _known(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    """The host and process id of each worker process that was captured."""
+    """Return the host and process id of each captured worker process."""
     return (
         load(dataset, ("dask.process",), run=run)["dask.process"]
         .filter(
@@ -198,7 +198,7 @@ def _known(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
 
 
 def _thread_spans(frames: Frames) -> pl.DataFrame:
-    """Between which times each thread of a worker ran tasks, as the scheduler or itself saw it."""
+    """Find from when until when each thread of a worker ran tasks, by any record."""
     columns = ("run", "worker", "thread")
     credited = thread_completions(frames["dask.task_transition"]).select(
         *columns, first=pl.min_horizontal("begins", "time"), last="time"
@@ -213,7 +213,7 @@ def _thread_spans(frames: Frames) -> pl.DataFrame:
 
 
 def _lane_numbers(tied: pl.DataFrame, homes: pl.DataFrame) -> pl.DataFrame:
-    """Threads with their lane, and with that of their worker's windows of unknown thread."""
+    """Number the lanes: ``lane`` of each thread, ``spare`` of its worker's unknown threads."""
     return (
         tied.select("run", "worker", "thread")
         .unique()

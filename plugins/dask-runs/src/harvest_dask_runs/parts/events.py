@@ -1,8 +1,8 @@
-"""All that is recorded of tasks, as one frame: a row per task and event.
+"""All records of tasks as one frame: a row per task and event.
 
-A transfer that carries several keys gives a row for each, with that key's share of the bytes.
-Rows are ordered by time; at equal times graphs come first, then scheduler, worker, transfer, and
-within these the order of the input.
+A transfer of several keys has a row for each key, with that key's share of the bytes.  Rows are
+ordered by time; at equal times graphs come first, then scheduler, worker and transfer, each in the
+order of the input.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ EVENT: Final = (
     *("begins", "ends", "duration_s", "size_bytes", "total_bytes", "direction", "requestor"),
     *("fulfiller", "copies", "client", "requested", "position", "origin"),
 )
-"""Fields of an event.  Of a transfer, begins and ends are its start and end, and size_bytes is
+"""Fields of an event.  For a transfer, begins and ends are its start and end, and size_bytes is
 the key's share of total_bytes."""
 
 _SHAPE: Final = ("run", "key", "rank", "prefix", "group", *EVENT)
 
 
 def task_events(frames: Frames) -> pl.LazyFrame:
-    """Every event of every task, with the columns run, key, rank, prefix, group and EVENT's."""
-    # of workers, the view has no stimulus
+    """Combine the events of all tasks: run, key, rank, prefix, group and the columns of EVENT."""
+    # the view has no stimulus of workers
     by_workers = frames["dask.worker_transition"].drop("stimulus_id")
     each = [
         _graph(frames["dask.graph_task"]),
@@ -82,9 +82,9 @@ def _transfer(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def states_entered(transitions: pl.LazyFrame, per: list[str]) -> pl.LazyFrame:
-    """Each state that was entered, with ``spent``: microseconds until it was left, null if never.
+    """List the states entered, with ``spent``: microseconds until the next transition, or null.
 
-    per: columns within which the next transition leaves a state.
+    per: columns that name the task, within which the next transition counts.
     """
     left = pl.col("time").shift(-1).over(per)
     return (

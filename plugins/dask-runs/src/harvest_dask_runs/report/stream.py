@@ -220,7 +220,7 @@ def _bars(axes: Any, placed: pl.DataFrame, colours: dict[str | None, str]) -> No
             color=colour,
             linewidth=0.4,
             alpha=PALE if pale else None,
-            # the shortest are still to be seen
+            # so that the shortest stay visible
             edgecolor=colour,
         )
 
@@ -256,7 +256,7 @@ def _image(
     palette = np.array([to_rgb(colour) for colour in colours.values()])
     place = (cells["line"].to_numpy(), cells["column"].to_numpy())
     picture[(*place, slice(0, 3))] = palette[cells["kind"].to_numpy()]
-    # what is short is faint, but never gone
+    # short executions are faint but visible
     picture[(*place, 3)] = 0.25 + 0.75 * share
     axes.imshow(
         picture,
@@ -268,7 +268,7 @@ def _image(
 
 
 def _blocks(axes: Any, lines: pl.DataFrame) -> None:
-    """Names of workers next to their lines, and rules between workers."""
+    """Write names of workers next to their lines, and draw rules between workers."""
     blocks = lines.group_by("worker", maintain_order=True).agg(
         first=pl.col("line").min(), last=pl.col("line").max()
     )

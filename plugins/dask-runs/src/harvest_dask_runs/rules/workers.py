@@ -1,4 +1,4 @@
-"""Rules on workers: their memory, and what became of them."""
+"""Rules on workers: their memory, deaths, and gaps in their records."""
 
 from __future__ import annotations
 

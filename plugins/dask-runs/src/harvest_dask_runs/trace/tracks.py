@@ -1,10 +1,10 @@
-"""Events of a trace, the processes and threads on which they lie, and lanes for what overlaps.
+"""Events of a trace, their tracks (processes and threads), and lanes for overlapping slices.
 
 Format: the Trace Event Format that Chrome's tracing and Perfetto read.  Its ``pid`` and ``tid``
 number tracks and are not ids of the operating system, since those of several hosts may be equal
 and a pthread id does not fit.  Names of tracks show the ids.  The slices of one track must nest or
-be apart: nearly always all are apart, which is found column-wise; only tracks with overlaps are
-gone through one by one.
+not overlap.  Overlaps are rare: they are found column-wise, and only their tracks are processed
+row by row.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ EVENT: Final = {
 
 BATCH_ROWS: Final = 65_536
 FIRST_TID: Final = 1_000_001
-"""Numbers of threads begin above those of processes: readers take tid = pid for a main thread."""
+"""First number of a thread, above those of processes: tid = pid would mean a main thread."""
 
 
 class Tracks:

@@ -1,4 +1,4 @@
-"""I/O tied to tasks: what each read and wrote, how much is tied, and which process a worker is."""
+"""I/O matched to tasks: bytes read and written, share of matched I/O, processes of workers."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ TOTALS = types_of(c for c in TASK_COLUMNS if c.name in ("run", "key") or c.name[
 
 
 def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """What each task read and wrote: one row per task, thread, file, module and op.
+    """Compute what each task read and wrote: one row per task, thread, file, module and op.
 
-    Every traced operation (``darshan.dxt_segment``) on a thread that ran tasks is in exactly one
-    row whose ``how`` is traced, so that their counts and bytes add up to those of the trace.  See
-    ``io.match`` for how the task is found.  What the processes of workers did beyond that, by
-    Darshan's counters, is in the rows that are counted; see ``io.counted``.
+    Each traced operation (``darshan.dxt_segment``) on a thread that ran tasks is in exactly one
+    row whose ``how`` is traced, so that their counts and bytes add up to those of the trace;
+    ``io.match`` finds its task.  All other I/O of workers' processes, by Darshan's counters, is in
+    rows that are counted; see ``io.counted``.
     """
     wanted = named_run(dataset, run)
 
@@ -92,11 +92,10 @@ def _traced(known: Correlation) -> pl.DataFrame:
 
 
 def task_io_totals(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """The I/O of each task, for ``dask.tasks``: run, key and the columns ``io_*``.
+    """Compute the I/O of each task, for ``dask.tasks``: run, key and the columns ``io_*``.
 
-    A task that was executed on a worker whose process is known has a row, with zeros where it did
-    no I/O; of others nothing is known.  Where a log traces a file in both DXT_POSIX and
-    DXT_MPIIO, only the former counts, for both count the same bytes.
+    A task that a worker with a known process executed has a row, with zeros if it did no I/O; the
+    I/O of other tasks is unknown.
     """
     wanted = named_run(dataset, run)
 
@@ -147,7 +146,7 @@ def _totals(known: Correlation) -> pl.DataFrame:
         io_operations=pl.col("count").sum(),
         io_seconds=safe_sum(whole_nanoseconds("seconds")),
     )
-    # a task that ran on several workers has several numbers
+    # a task that ran on several workers has several rows
     return (
         known.tasks.with_row_index("task")
         .with_columns(pl.col("task").cast(pl.Int64))
@@ -160,7 +159,7 @@ def _totals(known: Correlation) -> pl.DataFrame:
 
 
 def task_io_coverage(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """How much of the traced I/O is tied to tasks: one row per process (log and rank)."""
+    """Compute how much traced I/O is matched to tasks: one row per process (log and rank)."""
     known, one = correlate(dataset, named_run(dataset, run)), ["origin", "rank"]
     named = known.threads.group_by(one).agg(pl.col("run", "hostname", "pid").min())
     workers = known.tied.group_by(one).agg(worker=pl.col("worker").unique().sort().str.join(", "))
@@ -180,9 +179,9 @@ def task_io_coverage(dataset: DatasetReader, *, run: str | None = None) -> pl.La
 
 
 def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """Which process each worker is: one row per worker and log.
+    """Find the process of each worker: one row per worker and log.
 
-    A worker that is tied to no process has one row with nulls.
+    A worker whose process is unknown has one row with nulls.
     """
     known, one = correlate(dataset, named_run(dataset, run)), ["run", "worker"]
     processes = known.tied.group_by(*one, "hostname", "pid", "origin").agg(

@@ -1,4 +1,4 @@
-"""The view ``dask.tasks``: everything known of each task, one row per run and key."""
+"""The view ``dask.tasks``: all that is recorded of each task, one row per run and key."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .workers import whole_runs
 def tasks(
     dataset: DatasetReader, *, run: str | None = None, key: str | None = None
 ) -> pl.LazyFrame:
-    """One row per task and run, by first event.
+    """Compute one row per task and run, ordered by first event.
 
-    Raises UsageError where the dataset holds no such run or task.
+    Raises UsageError if the dataset holds no such run or task.
     """
     wanted = named_run(dataset, run)
     frames = load(dataset, DASK_TYPES, run=wanted)
@@ -40,12 +40,12 @@ def tasks(
 
 
 def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
-    """The view, from frames that carry the column ``run``; io as of ``task_io_totals``."""
+    """Compute the view from frames with the column ``run``; io: from ``task_io_totals``."""
     one = ["run", "key"]
     if io is None:
         io = pl.LazyFrame(schema=TOTALS)
     named = frames["dask.worker_transition"].drop_nulls("worker")
-    # where transfers are recorded with the tasks whose data they moved
+    # runs whose transfers are recorded with the tasks whose data they moved
     moved = frames["dask.transfer"].drop_nulls("keys").select("run", moved=True).unique()
     return (
         _from_events(task_events(frames))
@@ -135,7 +135,7 @@ def _from_graphs(graphs: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _states(transitions: pl.LazyFrame, name: str, *by: str) -> pl.LazyFrame:
-    """Per task a list of structs (by whom, state, seconds), by first entry; name: of the lists."""
+    """List structs (by whom, state, seconds) per task, by first entry; name: of the lists."""
     per = ["run", "key", *by]
     return (
         states_entered(transitions, per)
