@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import Collected, RecordType, Reject, record_type
+from harvest.model.frames import frame_of, no_rows
 from harvest_dask.records.types import CAPTURED_TYPES, RECORD_TYPES
 
 from .frames import Frames, load
@@ -27,8 +28,6 @@ __all__ = ["Harvested", "MemoryReader"]
 DECLARED: dict[str, RecordType] = {
     declared.name: declared for declared in map(record_type, (*RECORD_TYPES, *CAPTURED_TYPES))
 }
-
-
 _VIEWS = {"dask.tasks": tasks, "dask.workers": workers, "dask.run_summary": run_summary}
 
 
@@ -44,12 +43,8 @@ class MemoryReader:
 
     def __getitem__(self, name: str) -> pl.LazyFrame:
         """Return the rows of a record type; raises KeyError for any other name."""
-        table = self._tables.get(name)
-        if table is None:
-            table = DECLARED[name].arrow_schema.empty_table()
-        frame = pl.from_arrow(table)
-        assert isinstance(frame, pl.DataFrame)  # a table never becomes a series
-        return frame.lazy().with_columns(pl.col("origin").cast(pl.String))
+        declared, table = DECLARED[name], self._tables.get(name)
+        return no_rows(declared) if table is None else frame_of(declared, table).lazy()
 
     def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
         """Return the rows of a view in ``views``; raises KeyError for any other name."""

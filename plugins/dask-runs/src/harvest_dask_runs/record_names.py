@@ -10,10 +10,7 @@ RECORDED: Final = (*EXECUTED, "dask.transfer", "dask.graph_task")
 """Record types about tasks."""
 JOINED: Final = (*RECORDED, "dask.worker", "dask.client", "dask.log_event")
 """Record types about a run, of any recorder."""
-DASK_TYPES: Final = (
-    *("dask.task_transition", "dask.worker_transition", "dask.transfer", "dask.worker"),
-    *("dask.client", "dask.graph_task", "dask.log_event", "dask.process", "dask.execution"),
-)
+DASK_TYPES: Final = (*JOINED, "dask.process")
 """Record types whose files make a directory a run."""
 WAITED: Final = (*RECORDED, "dask.worker_sample")
 """Record types that say what a task waited for."""

@@ -139,24 +139,20 @@ NONE: Final = "no thread at work"
 class Numbers:
     """A run in numbers.
 
-    run, first_time: the run, and when its record begins.
     known: its rows of dask.run_summary and dask.indicators.
     rows: part, name, measure and value, where it is known; without phases and workers, since they
         depend on the runs with which it is compared.
     absent: by part, the measures that are certainly 0 for names that the run does not have.
     workers: its workers with their numbers, the busiest first.
     tasks: prefix, seconds, began, ended: of the last execution of each task that was executed.
-    lacks: what its record lacks, in sentences.
     """
 
     run: RunOf
-    first_time: Any
     known: dict[str, Any]
     rows: pl.DataFrame
     absent: dict[str, tuple[str, ...]]
     workers: pl.DataFrame
     tasks: pl.DataFrame
-    lacks: list[str]
 
     def zeros(self) -> pl.DataFrame:
         """Give what is absent as rows: part, measure, value."""
@@ -171,9 +167,10 @@ def numbers_of(run: RunOf) -> Numbers:
     def view(name: str) -> pl.LazyFrame:
         return run.dataset.view(name, run=run.directory)
 
-    (judged,) = view("dask.indicators").collect().to_dicts()
-    (summary,) = view("dask.run_summary").collect().to_dicts()
-    known = {**summary, **judged}
+    known = {
+        **view("dask.run_summary").collect().row(0, named=True),
+        **view("dask.indicators").collect().row(0, named=True),
+    }
     wanted = ("key", "prefix", "duration_s", "began", "ended", "bytes_received", "bytes_sent")
     tasks = view("dask.tasks").select(wanted).collect()
     executed = tasks.filter(pl.col("began").is_not_null())
@@ -190,7 +187,6 @@ def numbers_of(run: RunOf) -> Numbers:
     observed = known["workers"] and known["observed_workers"] == known["workers"]
     return Numbers(
         run,
-        summary["first_time"],
         known,
         pl.concat(rows),
         {
@@ -200,7 +196,6 @@ def numbers_of(run: RunOf) -> Numbers:
         },
         workers,
         executed.select("prefix", "began", "ended", seconds="duration_s"),
-        summary["completeness_notes"],
     )
 
 

@@ -171,7 +171,7 @@ def _records(found: Comparison) -> Notes:
     named: dict[str, list[str]] = {}
     for side, runs in (("before", found.before), ("after", found.after)):
         for run in runs:
-            for lack in run.lacks:
+            for lack in run.known["completeness_notes"]:
                 named.setdefault(lack, []).append(f"{run.run.name} ({side})")
     items = [f"{', '.join(runs)}: {lack}." for lack, runs in named.items()]
     whole = ["Nothing: all registered workers reported, and no event was lost."]
@@ -336,20 +336,11 @@ def _kinds(found: Comparison) -> pl.DataFrame:
 
 def _ended(side: str, runs: Sequence[Numbers]) -> pl.DataFrame:
     """Count the executions of each kind that ended, as mean of the side's runs."""
-    counts = [
-        run.rows.filter(part="prefix")
-        .group_by("name")
-        .agg(
-            fraction(
-                pl.col("value").filter(measure="total_s").first(),
-                pl.col("value").filter(measure="mean_s").first(),
-            )
-            .round()
-            .alias(f"ended_{side}")
-        )
-        for run in runs
-    ]
-    return pl.concat(counts).group_by("name").agg(pl.col(f"ended_{side}").sum() / len(runs))
+    ended = (
+        pl.when(measure="executions").then("value").when(measure="unended").then(-pl.col("value"))
+    )
+    rows = pl.concat(run.rows.filter(part="prefix") for run in runs)
+    return rows.group_by("name").agg((ended.sum() / len(runs)).alias(f"ended_{side}"))
 
 
 def _summed(rows: pl.DataFrame, name: str) -> pl.DataFrame:

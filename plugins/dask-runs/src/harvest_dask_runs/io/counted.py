@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import attrs
 import polars as pl
 
 from harvest import DatasetReader
 from harvest_toolkit.frames import LONGEST_S, complete_sum, possible, whole_nanoseconds
 
 from ..executions.executions import executions
-from ..frames import load
+from ..frames import load, runs_of
 from ..record_names import EXECUTED, JOB
 from .ties import may_be_of, runs_of_logs, trace
 
@@ -33,21 +32,12 @@ SKEW: Final = pl.duration(seconds=2)
 FOREVER: Final = pl.lit(2**62, pl.Int64)
 
 
-@attrs.frozen
-class Module:
-    """A module with counters: its record type, name, prefix of its counters, and kinds of calls."""
-
-    type: str
-    name: str
-    prefix: str
-    calls: tuple[str, ...] = ("",)
-
-
-MODULES: Final = (
-    Module("darshan.posix", "POSIX", "POSIX"),
-    Module("darshan.mpiio", "MPI-IO", "MPIIO", ("INDEP_", "COLL_", "SPLIT_", "NB_")),
-    Module("darshan.stdio", "STDIO", "STDIO"),
-)
+MODULES: Final = {
+    "darshan.posix": ("POSIX", ("",)),
+    "darshan.mpiio": ("MPI-IO", ("INDEP_", "COLL_", "SPLIT_", "NB_")),
+    "darshan.stdio": ("STDIO", ("",)),
+}
+"""Record types with counters: name of the module, and its kinds of calls."""
 
 FILE: Final = ["origin", "record_id"]
 UNTRACED: Final[dict[str, pl.DataType]] = {
@@ -106,7 +96,7 @@ def untraced(dataset: DatasetReader) -> pl.DataFrame:
 
 def _counted(dataset: DatasetReader) -> pl.LazyFrame:
     """Read counters by log, file, module and op; MPI-IO only for files that POSIX lacks."""
-    found = {m.type: _module(dataset, m) for m in MODULES if m.type in dataset}
+    found = {name: _module(dataset, name) for name in MODULES if name in dataset}
     if "darshan.posix" in found and "darshan.mpiio" in found:
         below = found["darshan.posix"].select(FILE).unique()
         found["darshan.mpiio"] = found["darshan.mpiio"].join(below, on=FILE, how="anti")
@@ -120,19 +110,19 @@ def _counted(dataset: DatasetReader) -> pl.LazyFrame:
     return pl.concat([pl.LazyFrame(schema=empty), *found.values()])
 
 
-def _module(dataset: DatasetReader, module: Module) -> pl.LazyFrame:
-    frame = dataset[module.type].with_columns(pl.col("origin").cast(pl.String))
+def _module(dataset: DatasetReader, record_type: str) -> pl.LazyFrame:
+    frame = dataset[record_type].with_columns(pl.col("origin").cast(pl.String))
+    name, calls = MODULES[record_type]
+    prefix = name.replace("-", "")
 
     def counters(op: str, verb: str, done: str) -> pl.LazyFrame:
-        timed = f"{module.prefix}_F_{op.upper()}"
+        timed = f"{prefix}_F_{op.upper()}"
         start, end = pl.col(f"{timed}_START_TIMESTAMP"), pl.col(f"{timed}_END_TIMESTAMP")
         known = ((start > 0) & (end >= start) & (end < LONGEST_S)).fill_null(value=False)
         return frame.select(
             *(*FILE, "rank", "path"),
-            count=pl.sum_horizontal(
-                possible(f"{module.prefix}_{call}{verb}") for call in module.calls
-            ),
-            bytes=possible(f"{module.prefix}_BYTES_{done}"),
+            count=pl.sum_horizontal(possible(f"{prefix}_{call}{verb}") for call in calls),
+            bytes=possible(f"{prefix}_BYTES_{done}"),
             ns=whole_nanoseconds(f"{timed}_TIME").clip(lower_bound=0).fill_null(0),
             first=pl.when(known).then(start),
             last=pl.when(known).then(end),
@@ -153,7 +143,7 @@ def _module(dataset: DatasetReader, module: Module) -> pl.LazyFrame:
             first=pl.when(certain).then(pl.col("first").min()),
             last=pl.when(certain).then(pl.col("last").max()),
         )
-        .with_columns(module=pl.lit(module.name), traceable=pl.lit(module.name != "STDIO"))
+        .with_columns(module=pl.lit(name), traceable=pl.lit(name != "STDIO"))
     )
 
 
@@ -253,9 +243,8 @@ def _by_process_id(dataset: DatasetReader, known: Correlation) -> pl.DataFrame:
         .select(pl.col("origin").cast(pl.String), "pid", "hostname")
         .collect()
     )
-    runs = runs_of_logs(logs, known.runs)
     return (
-        logs.join(runs, on="origin")
+        logs.join(runs_of_logs(logs, runs_of(dataset)), on="origin")
         .join(known.captured, on=["run", "pid"])
         .filter(may_be_of(pl.col("hostname"), pl.col("host")))
         .select("origin", pl.lit(0, pl.Int64).alias("rank"), "run", "worker", "host", "pid")

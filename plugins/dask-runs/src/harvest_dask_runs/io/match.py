@@ -10,7 +10,6 @@ The trace is read in batches; only windows and threads are in memory as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import attrs
@@ -41,7 +40,6 @@ class Correlation:
     tasks: run, key and worker of all tasks that a tied worker executed; a task's number is its row.
     workers: run and worker of all workers in any record.
     captured: run, worker, host and pid of workers that recorded their process.
-    runs: the run directories of the dataset.
     operations: the trace of the chosen runs, lazily.
     """
 
@@ -50,20 +48,19 @@ class Correlation:
     tasks: pl.DataFrame
     workers: pl.DataFrame
     captured: pl.DataFrame
-    runs: list[str]
     operations: pl.LazyFrame
     _lanes: Lanes
     _owners: pl.Series
 
-    def totals(self, by: Sequence[str]) -> pl.DataFrame:
-        """Sum up operations on task threads, by some of slot, task, record_id, module and op.
+    def totals(self) -> pl.DataFrame:
+        """Sum up operations on task threads by task, slot, record_id, module and op.
 
         ``task`` is null for operations in no window.  Further columns: count, bytes, seconds,
         by_elimination, first_time, last_time.
         """
         return (
             self.with_tasks(self._on_lanes("inner"))
-            .group_by(by)
+            .group_by("task", "slot", "record_id", "module", "op")
             .agg(
                 count=pl.len().cast(pl.Int64),
                 bytes=known_sum(MOVED),
@@ -150,8 +147,7 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
     )
     operations = trace(dataset)
     threads = processes_of(operations)
-    runs, captured = runs_of(dataset), _known(dataset, run)
-    logs = runs_of_logs(threads, runs)
+    captured, logs = _known(dataset, run), runs_of_logs(threads, runs_of(dataset))
     if run is not None:
         logs = logs.filter(pl.col("run") == run)
         operations = operations.join(logs.lazy().select("origin"), on="origin", how="semi")
@@ -175,7 +171,6 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
         ),
         workers,
         captured,
-        runs,
         operations,
         Lanes.of(_lane_windows(found.frame, lanes)),
         found.frame["task"],
@@ -186,11 +181,8 @@ def _known(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     """Return the host and process id of each captured worker process."""
     return (
         load(dataset, ("dask.process",), run=run)["dask.process"]
-        .filter(
-            pl.col("role") == "worker",
-            pl.col("address").is_not_null(),
-            pl.col("pid").is_not_null(),
-        )
+        .filter(pl.col("role") == "worker")
+        .drop_nulls(["address", "pid"])
         .select("run", "host", "pid", worker="address")
         .unique()
         .collect()

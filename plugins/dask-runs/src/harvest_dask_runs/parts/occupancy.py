@@ -28,41 +28,32 @@ def at_once(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
     """
     running, spent = pl.col("running"), pl.col("spent")
     most_few = pl.col("few_threads")
-    last = pl.col("until").max()
-    busy_until = pl.coalesce(pl.col("until").filter(running > most_few).max(), pl.col("at").min())
+    first, last = pl.col("at").min(), pl.col("until").max()
+    busy_until = pl.coalesce(pl.col("until").filter(running > most_few).max(), first)
     few_known = most_few.first().is_not_null()
     idle = running == 0
+    serial = spent.filter(running.is_between(1, most_few)).sum()
     return (
         steps(found, threads)
         .sort("run", "at")
         .group_by("run", maintain_order=True)
         .agg(
-            first_start=pl.col("at").min(),
+            first_start=first,
             last_end=last,
             few_threads=most_few.first(),
             peak_threads=running.max(),
-            serial=pl.when(few_known).then(spent.filter(running.is_between(1, most_few)).sum()),
-            tail=pl.when(few_known).then((last - busy_until).dt.total_microseconds()),
-            gaps=spent.filter(idle).sum(),
-            longest_gap=spent.filter(idle).max(),
+            span_s=seconds((last - first).dt.total_microseconds()),
+            serial_s=pl.when(few_known).then(seconds(serial)),
+            tail_s=pl.when(few_known).then(seconds((last - busy_until).dt.total_microseconds())),
+            gaps_s=seconds(spent.filter(idle).sum()),
+            longest_gap_s=seconds(spent.filter(idle).max().fill_null(0)),
             longest_gap_start=pl.col("at").filter(idle).sort_by(spent.filter(idle)).last(),
         )
-        .with_columns(
-            span_s=seconds((pl.col("last_end") - pl.col("first_start")).dt.total_microseconds()),
-            serial_s=seconds(pl.col("serial")),
-            tail_s=seconds(pl.col("tail")),
-            gaps_s=seconds(pl.col("gaps")),
-            longest_gap_s=seconds(pl.col("longest_gap").fill_null(0)),
-        )
-        .drop("serial", "tail", "gaps", "longest_gap")
     )
 
 
 def steps(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
-    """Divide time at each start and end of an execution: run, at, until, spent, running.
-
-    spent: microseconds; running: number of executions then; few_threads: as in ``at_once``.
-    """
+    """Divide time at starts and ends of executions: run, at, until, spent (us), running."""
     ended = found.drop_nulls(["start", "end"])
     turns = pl.concat(
         [

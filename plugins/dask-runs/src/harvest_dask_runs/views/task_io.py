@@ -65,14 +65,14 @@ def once(operations: pl.LazyFrame, log: str = "log") -> pl.LazyFrame:
 
 
 def _traced(known: Correlation) -> pl.DataFrame:
-    totals = known.totals(["task", "slot", "record_id", "module", "op"])
     logs = known.tied.select("origin").unique().sort("origin").with_row_index("log")
     files = known.files().join(logs, on="origin")
     paths = files.select("path").unique().sort("path", nulls_last=True).with_row_index("place")
     files = files.join(paths, on="path", nulls_equal=True).select("log", "record_id", "place")
     # sorted by numbers that order as the texts do; the texts themselves are gathered at the end
     totals = (
-        totals.join(known.tied.join(logs, on="origin").select("slot", "log"), on="slot")
+        known.totals()
+        .join(known.tied.join(logs, on="origin").select("slot", "log"), on="slot")
         .join(files, on=["log", "record_id"])
         .drop("log")
         .sort("task", "slot", "place", "module", "op", "record_id", nulls_last=True)
@@ -131,26 +131,22 @@ def _alone(counted: pl.DataFrame) -> pl.DataFrame:
 
 
 def _totals(known: Correlation) -> pl.DataFrame:
-    found = known.totals(["task", "slot", "record_id", "module", "op"]).filter(
-        pl.col("task").is_not_null()
-    )
-    log = known.tied["origin"].gather(found["slot"]).alias("log")
-    counted = once(found.with_columns(log).lazy()).collect()
-
-    def moved(op: str) -> pl.Expr:
-        return sum_or_none(pl.col("bytes").filter(pl.col("op") == op))
-
-    sums = counted.group_by("task").agg(
-        io_read_bytes=moved("read"),
-        io_write_bytes=moved("write"),
-        io_operations=pl.col("count").sum(),
-        io_seconds=safe_sum(whole_nanoseconds("seconds")),
+    size, op, one = pl.col("bytes"), pl.col("op"), ["run", "key", "worker"]
+    sums = (
+        once(_traced(known).lazy())
+        .group_by(one)
+        .agg(
+            io_read_bytes=sum_or_none(size.filter(op == "read")),
+            io_write_bytes=sum_or_none(size.filter(op == "write")),
+            io_operations=pl.col("count").sum(),
+            io_seconds=safe_sum(whole_nanoseconds("seconds")),
+            did=pl.lit(value=True),
+        )
+        .collect()
     )
     # a task that ran on several workers has several rows
     return (
-        known.tasks.with_row_index("task")
-        .with_columns(pl.col("task").cast(pl.Int64))
-        .join(sums.with_columns(did=True), on="task", how="left")
+        known.tasks.join(sums, on=one, how="left")
         .with_columns(pl.when("did").then(pl.col("^io_.*$")).otherwise(0).name.keep())
         .group_by("run", "key")
         .agg(complete_sum(pl.col("^io_.*$")))

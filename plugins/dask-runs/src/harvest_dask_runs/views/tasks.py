@@ -109,18 +109,10 @@ def _executions(found: pl.LazyFrame) -> pl.LazyFrame:
 
 def _from_graphs(graphs: pl.LazyFrame) -> pl.LazyFrame:
     one = ["run", "key"]
-    edges = (
-        graphs.select("run", "key", dependency=pl.col("dependencies"))
-        .filter(pl.col("dependency").list.len() > 0)
-        .explode("dependency")
-        .unique()
-    )
+    edges = graphs.select(*one, dependency="dependencies").explode("dependency")
+    edges = edges.drop_nulls("dependency").unique()
     needed = edges.group_by(one).agg(dependencies=pl.col("dependency").sort())
-    needing = (
-        edges.group_by("run", "dependency")
-        .agg(dependents=pl.len().cast(pl.Int64))
-        .rename({"dependency": "key"})
-    )
+    needing = edges.group_by("run", key="dependency").agg(dependents=pl.len().cast(pl.Int64))
     return (
         graphs.sort("requested", "time", "position", descending=[True, False, False])
         .group_by(one)
