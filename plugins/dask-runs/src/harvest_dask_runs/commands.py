@@ -26,8 +26,7 @@ def _group() -> None:
 def trace(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")],
     output: Annotated[
-        Path,
-        typer.Option("-o", "--output", metavar="FILE", help="Write .json or .json.gz."),
+        Path, typer.Option("-o", "--output", metavar="FILE", help="Write .json or .json.gz.")
     ] = Path("trace.json"),
     run: Annotated[
         str | None,

@@ -35,10 +35,7 @@ def harvest_reports() -> list[ReportSpec]:
                     str,
                 ),
                 "top": Setting(
-                    "number of slowest tasks and largest transfers listed",
-                    int,
-                    20,
-                    at_least(1),
+                    "number of slowest tasks and largest transfers listed", int, 20, at_least(1)
                 ),
             },
         ),
@@ -53,7 +50,7 @@ def harvest_reports() -> list[ReportSpec]:
                     "default: all",
                     tuple[str, ...],
                     (),
-                ),
+                )
             },
         ),
     ]

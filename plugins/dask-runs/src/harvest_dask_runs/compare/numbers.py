@@ -16,6 +16,7 @@ from harvest.model.frames import seconds
 from harvest_toolkit.frames import directory_of, first_text, known_sum
 
 from ..critical.path import COLUMN_OF_PART
+from ..views.workers import TOOK_PART
 from .sides import RunOf
 
 OF_RUN: Final = {
@@ -297,9 +298,8 @@ def _workers(run: RunOf, workers: pl.DataFrame) -> pl.DataFrame:
         .agg(memory_peak_bytes=pl.col("memory_bytes").max())
         .collect()
     )
-    took_part = pl.col("registered") | (pl.col("executed") > 0).fill_null(value=False)
     return (
-        workers.filter(took_part)
+        workers.filter(TOOK_PART)
         .join(samples, on="worker", how="left")
         .sort("busy_s", "executed", "worker", descending=[True, True, False], nulls_last=True)
         .select("worker", *OF_WORKER)

@@ -68,10 +68,7 @@ COMPARE: Final = View(
     "with its spread and how sure the difference is. Equal numbers have no row.",
     build="harvest_dask_runs.compare.compare:compare",
     requires=READ,
-    settings={
-        **SIDES,
-        "equal": Setting("also equal numbers", bool, default=False),
-    },
+    settings={**SIDES, "equal": Setting("also equal numbers", bool, default=False)},
     columns=COLUMNS,
 )
 

@@ -64,7 +64,6 @@ def dask_compare(data: DatasetReader, *, top: int = 20, **sides: Any) -> Report:
 
 
 def _tiles(found: Comparison) -> list[Tile]:
-    """Show the most important differences of the whole run."""
     rows = {row["measure"]: row for row in found.rows.filter(part="run").iter_rows(named=True)}
     tiles = []
     for label, measure in (
@@ -104,12 +103,7 @@ def _parts(found: Comparison, part: str, whole: str, title: str, note: str) -> T
 
 
 def _listing(
-    found: Comparison,
-    part: str,
-    name: str,
-    title: str,
-    top: int,
-    left_out: Sequence[str] = (),
+    found: Comparison, part: str, name: str, title: str, top: int, left_out: Sequence[str] = ()
 ) -> Table | None:
     """List the differences in a part of the run, a row per number; None without any.
 
@@ -167,7 +161,6 @@ def _one_sided(found: Comparison) -> Notes | None:
 
 
 def _records(found: Comparison) -> Notes:
-    """List the gaps in the records of the runs."""
     named: dict[str, list[str]] = {}
     for side, runs in (("before", found.before), ("after", found.after)):
         for run in runs:
@@ -329,8 +322,7 @@ def _kinds(found: Comparison) -> pl.DataFrame:
         .when(pl.col("difference").is_not_null())
         .then(0.0)
     ).with_columns(
-        pl.col("how", "chance").fill_null(""),
-        by_count=pl.col("difference") - pl.col("by_duration"),
+        pl.col("how", "chance").fill_null(""), by_count=pl.col("difference") - pl.col("by_duration")
     )
 
 

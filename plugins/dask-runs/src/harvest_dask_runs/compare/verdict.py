@@ -154,7 +154,6 @@ def _headline(found: Comparison, rows: dict[Any, dict[str, Any]]) -> str:
 
 
 def _more(row: dict[str, Any]) -> str:
-    """Write a difference of times: 9.7 s longer."""
     by = amount(abs(row["difference"]), "s")
     return f"{by} {'longer' if row['difference'] > 0 else 'less'}"
 
@@ -206,7 +205,6 @@ def _each(name: str, rows: dict[Any, dict[str, Any]]) -> str:
 
 
 def _presence(found: Comparison) -> Iterator[str]:
-    """List the kinds of tasks that only one side has."""
     names = found.rows.filter(part="prefix").unique("name", maintain_order=True)
     for presence, word in (
         ("new", "New"),

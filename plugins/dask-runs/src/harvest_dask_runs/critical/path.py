@@ -15,25 +15,27 @@ from harvest.model.frames import seconds, types_of
 
 from ..executions.executions import executions
 from ..frames import Frames, load
-from ..parts.events import states_entered
 from ..record_names import WAITED
 from ..views.declared.tasks import PATH_COLUMNS
+from ..views.tasks import states_entered
 from .links import QUEUED, READY, dependencies, linked
 
-COMPUTING: Final = "computing"
-MOVING: Final = "moving"
-SPILLING: Final = "spilling"
-WORKER: Final = "waiting for a worker"
-DEPENDENCIES: Final = "waiting for dependencies"
-UNRECORDED: Final = "nothing recorded"
+COLUMN_OF_PART: Final = {
+    "computing": "path_computing_s",
+    "moving": "path_moving_s",
+    "spilling": "path_spilling_s",
+    "waiting for a worker": "path_worker_s",
+    "waiting for dependencies": "path_dependencies_s",
+    "nothing recorded": "path_unrecorded_s",
+}
+"""The parts into which time is divided, each with its column in ``dask.indicators``."""
+PARTS: Final = tuple(COLUMN_OF_PART)
+COMPUTING, MOVING, SPILLING, WORKER, DEPENDENCIES, UNRECORDED = PARTS
 
 _RANKED: Final = (MOVING, SPILLING, DEPENDENCIES, WORKER, DEPENDENCIES, UNRECORDED)
 """Parts of time; of several recorded for a moment the first counts, workers' before scheduler's."""
 _AT_WORKER, _IN_REACH, _BY_SCHEDULER = 2, 3, 4
-_STATES: Final = {
-    **dict.fromkeys((*QUEUED, "processing"), _IN_REACH),
-    "waiting": _BY_SCHEDULER,
-}
+_STATES: Final = {**dict.fromkeys((*QUEUED, "processing"), _IN_REACH), "waiting": _BY_SCHEDULER}
 _WORKER_STATES: Final = {**dict.fromkeys(READY, _IN_REACH), "waiting": _AT_WORKER}
 """Ranks by state.  At a worker, a task is waiting until the data that it needs is there."""
 _GREW: Final = ("spilled_bytes", "spills", "spill_bytes", "unspills", "unspill_bytes")
@@ -136,26 +138,9 @@ def _spills(span: pl.LazyFrame, samples: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-_TYPES: Final = types_of(PATH_COLUMNS)
-STEPS: Final = {
-    name: _TYPES[name]
-    for name in (
-        *("run", "step", "part", "start", "end", "seconds"),
-        *("key", "prefix", "worker", "thread", "link", "after"),
-    )
-}
+STEPS: Final = types_of(PATH_COLUMNS)
 """Columns of the path; ``step`` numbers its tasks, whose waits are in rows before their own."""
 
-COLUMN_OF_PART: Final = {
-    COMPUTING: "path_computing_s",
-    MOVING: "path_moving_s",
-    SPILLING: "path_spilling_s",
-    WORKER: "path_worker_s",
-    DEPENDENCIES: "path_dependencies_s",
-    UNRECORDED: "path_unrecorded_s",
-}
-PARTS: Final = tuple(COLUMN_OF_PART)
-"""The parts into which time is divided."""
 _MOVES: Final = ("dask.task_transition", "dask.worker_transition")
 _RECORDS: Final = {
     MOVING: ("dask.transfer",),

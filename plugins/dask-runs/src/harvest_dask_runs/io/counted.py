@@ -224,8 +224,7 @@ def _processes(dataset: DatasetReader, known: Correlation, run: str | None) -> p
         pl.concat([by_thread, by_pid])
         .group_by("origin", "rank")
         .agg(
-            pl.col("run", "host", "pid").drop_nulls().min(),
-            homes=pl.col("worker").unique().sort(),
+            pl.col("run", "host", "pid").drop_nulls().min(), homes=pl.col("worker").unique().sort()
         )
         .sort("origin", "rank")
         .with_columns(

@@ -178,7 +178,6 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
 
 
 def _known(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    """Return the host and process id of each captured worker process."""
     return (
         load(dataset, ("dask.process",), run=run)["dask.process"]
         .filter(pl.col("role") == "worker")

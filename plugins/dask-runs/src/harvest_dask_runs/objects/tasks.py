@@ -28,14 +28,7 @@ import harvest
 from harvest import DatasetReader, Reject
 
 from ..views.tasks import tasks
-from .events import (
-    AnyEvent,
-    SchedulerEvent,
-    TaskState,
-    TransferEvent,
-    WorkerEvent,
-    event_of,
-)
+from .events import AnyEvent, SchedulerEvent, TaskState, TransferEvent, WorkerEvent, event_of
 from .output import write_tasks
 from .text import task_text
 

@@ -1,1 +1,1 @@
-"""Parts of views of runs: events of tasks, occupancy of threads, signs of trouble."""
+"""Parts of views of runs: occupancy of threads, and signs of trouble."""

@@ -49,12 +49,7 @@ def time_per_cell(
 
 
 def mean_at_once(
-    frame: pl.DataFrame,
-    by: str,
-    groups: Sequence[str | None],
-    columns: int,
-    first: int,
-    last: int,
+    frame: pl.DataFrame, by: str, groups: Sequence[str | None], columns: int, first: int, last: int
 ) -> npt.NDArray[np.float64]:
     """Count how many rows of each group (rows) run in each part of the time (columns), on average.
 

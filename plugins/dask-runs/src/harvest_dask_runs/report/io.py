@@ -21,12 +21,7 @@ from ..views.task_io import once
 from .io_parts import by_kind, io_plot, kinds_table, known_table
 
 OPS: Final = ("read", "write")
-TRACED: Final = {
-    "op": pl.String,
-    "operations": pl.Int64,
-    "bytes": pl.Int64,
-    "seconds": pl.Float64,
-}
+TRACED: Final = {"op": pl.String, "operations": pl.Int64, "bytes": pl.Int64, "seconds": pl.Float64}
 
 
 @attrs.frozen
@@ -187,7 +182,6 @@ def _notes_on_processes(
 
 
 def _cut_modules(cut: pl.DataFrame) -> str:
-    """Name the modules that ran out of memory, and their processes."""
     ordered = cut.sort("partial_modules", "pid", nulls_last=True)
     pairs = ordered.select("partial_modules", "pid").iter_rows()
     return ", ".join(f"{module} of process {pid or 'unknown'}" for module, pid in pairs)

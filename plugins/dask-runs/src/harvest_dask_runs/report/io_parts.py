@@ -57,7 +57,6 @@ def by_kind(
 
 
 def _of_workers(tied: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
-    """Sum up the I/O of workers' processes."""
     prefixes = tasks.select("key", "prefix").unique("key")
     counted, size = pl.col("how") == "counted", pl.col("bytes").cast(pl.Int128)
     of_task = pl.col("key").is_not_null()

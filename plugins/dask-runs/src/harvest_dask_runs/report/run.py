@@ -17,12 +17,12 @@ from harvest_toolkit.frames import fraction, known_sum
 
 from ..executions.executions import executions
 from ..frames import Frames, choose_run, load, pairs_of
-from ..parts.events import states_entered
 from ..record_names import DASK_TYPES
 from ..trace.tasks import place_tasks
 from ..trace.tracks import micros_of, microseconds_since
 from ..views.indicators import judged_runs
 from ..views.kinds import kinds_of
+from ..views.tasks import states_entered
 from ..views.workers import whole_runs
 from .causes import time_sections, time_sentence
 from .io import RunIo, io_by_task, io_sections, run_io

@@ -121,11 +121,7 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
     unended = int(tasks["seconds"].is_null().sum())
     tasks = tasks.drop_nulls("seconds")
     if tasks.is_empty():
-        return Notes(
-            "occupancy",
-            ["No execution was seen to end."],
-            title="Occupancy of workers",
-        )
+        return Notes("occupancy", ["No execution was seen to end."], title="Occupancy of workers")
     names = workers["worker"].to_list()
     silent = workers.select(pl.col("executed").is_null()).to_series().to_list()
     threads: int | None = workers["nthreads"].max()  # type: ignore[assignment]
@@ -180,7 +176,6 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
 
 
 def _scale(workers: pl.DataFrame) -> str:
-    """Say how many threads a worker has."""
     numbers = workers["nthreads"].drop_nulls().unique().sort().to_list()
     if not numbers:
         return "their numbers of threads are not recorded"

@@ -96,7 +96,6 @@ def _cells(
 
 
 def _label(axes: Any, sources: list[str], targets: list[str]) -> None:
-    """Write names of workers along both axes."""
     for axis, names in ((axes.xaxis, targets), (axes.yaxis, sources)):
         step = -(-len(names) // 40) or 1
         places = [place + 0.5 for place in range(0, len(names), step)]

@@ -56,11 +56,6 @@ def lower_bound(run: Run) -> tuple[str, ...]:
     return ("lower_bound",) if run["cut"] else ()
 
 
-def certain(_: Run) -> tuple[str, ...]:
-    """Mark nothing: missing records would not change the finding."""
-    return ()
-
-
 def observed(run: Run, counted: str = "observed_workers") -> tuple[str, ...]:
     """Mark a finding on a part of the workers, and one from an incomplete record.
 
@@ -98,7 +93,7 @@ def size_of(part: int, whole: int) -> str:
 def rule(
     *,
     columns: tuple[str, ...],
-    certainty: Callable[[Run], tuple[str, ...]] = observed,
+    certainty: Callable[[Run], tuple[str, ...]] | None = observed,
     **more: Any,
 ) -> Callable[[Callable[..., Finding]], Rule]:
     """Make a rule on the indicators, named like the function that builds its finding.
@@ -107,6 +102,7 @@ def rule(
     headline begins with the run.
 
     columns: columns that the function reads, without ``run`` and _COMPLETE.
+    certainty: marks a finding on an incomplete record; None if nothing missing would change it.
     """
 
     def made(say: Callable[..., Finding]) -> Rule:
@@ -115,7 +111,8 @@ def rule(
                 said = say(run, **thresholds)
                 if (run["runs"] or total) > 1:
                     said = _of_run(said, run["run"].rpartition("/")[2] or run["run"])
-                yield attrs.evolve(said, certainty=certainty(run), where={"run": run["run"]})
+                marks = certainty(run) if certainty else ()
+                yield attrs.evolve(said, certainty=marks, where={"run": run["run"]})
 
         return Rule(
             name="dask." + say.__name__.lstrip("_"),

@@ -58,7 +58,6 @@ def _what_was_awaited(run: Run) -> str:
 
 
 def _critical_path(run: Run) -> str:
-    """Describe the critical path, which more threads do not shorten."""
     if run["path_computing_s"] is None:
         return ""
     return (
@@ -264,7 +263,4 @@ def _transfers(run: Run, **_: float) -> Finding:
     )
 
 
-THREADS: Final = (
-    *(_unused_threads, _work_for_few, _gaps),
-    *(_imbalance, _short_tasks, _transfers),
-)
+THREADS: Final = (_unused_threads, _work_for_few, _gaps, _imbalance, _short_tasks, _transfers)

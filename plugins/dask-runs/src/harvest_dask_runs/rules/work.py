@@ -9,18 +9,7 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_w
 from harvest.toolkit.layout import shorten
 
 from ..record_names import KILLED
-from .common import (
-    BUSY,
-    EACH_WORKER,
-    LOGS,
-    Run,
-    certain,
-    lower_bound,
-    observed,
-    part_of,
-    rule,
-    size_of,
-)
+from .common import BUSY, EACH_WORKER, LOGS, Run, lower_bound, observed, part_of, rule, size_of
 
 ERROR_SHOWN: Final = 80
 """Maximum characters of an error in a finding."""
@@ -215,7 +204,7 @@ def _tasks_in_io(run: Run, **_: float) -> Finding:
 
 
 @rule(
-    certainty=certain,
+    certainty=None,
     doc="I/O that Darshan counted but did not trace, so that its task is uncertain.",
     where="counted_bytes > {bytes} and untraced_bytes > {share} * counted_bytes",
     columns=(

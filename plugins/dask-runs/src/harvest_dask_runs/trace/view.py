@@ -206,7 +206,6 @@ FIELDS = {
 
 
 def _lines(batch: pl.DataFrame) -> list[str]:
-    """Encode each event as a JSON object."""
     lines: list[str] = []
     for (kind, has_tid, has_args), events in batch.group_by(
         "ph",

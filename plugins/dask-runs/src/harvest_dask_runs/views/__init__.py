@@ -15,8 +15,6 @@ from .declared.io import COVERAGE, TASK_IO, TRACE, WORKERS_PROCESSES
 from .declared.runs import RUN_SUMMARY, WORKERS
 from .declared.tasks import CRITICAL_PATH, PREFIXES, TASKS
 
-__all__ = ["VIEWS"]
-
 VIEWS: Final[tuple[View, ...]] = (
     *(TASKS, WORKERS, PREFIXES, INDICATORS, RUN_SUMMARY),
     *(TASK_IO, COVERAGE, WORKERS_PROCESSES, TRACE, CRITICAL_PATH),

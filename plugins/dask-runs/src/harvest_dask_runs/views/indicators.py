@@ -19,7 +19,7 @@ from ..parts.signs import log_signs, memory_use
 from ..record_names import DASK_TYPES
 from .declared.indicators import INDICATOR_COLUMNS
 from .kinds import io_by_task, kinds_of
-from .workers import recorded_runs, whole_runs, worker_frame
+from .workers import TOOK_PART, recorded_runs, whole_runs, worker_frame
 
 
 def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -102,8 +102,7 @@ def _with_threads(workers: pl.DataFrame) -> pl.DataFrame:
 
     observed: whether their executions and their times are recorded.
     """
-    took_part = pl.col("registered") | (pl.col("executed") > 0).fill_null(value=False)
-    return workers.filter(took_part).with_columns(
+    return workers.filter(TOOK_PART).with_columns(
         # a worker may have more threads than ran tasks
         own=pl.when(pl.col("nthreads") > 0).then("nthreads"),
         observed=pl.col("busy_s").is_not_null(),
@@ -150,7 +149,8 @@ def _time_of_threads(workers: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame
 
 
 def _balance(workers: pl.DataFrame) -> pl.DataFrame:
-    known = pl.col("each").is_not_null().all()
+    each = pl.col("each")
+    known = each.is_not_null().all()
     return (
         workers.filter("observed")
         .with_columns(each=pl.col("busy_s") / pl.col("own"))
@@ -158,16 +158,11 @@ def _balance(workers: pl.DataFrame) -> pl.DataFrame:
         .group_by("run", maintain_order=True)
         .agg(
             busiest_worker=pl.when(known).then(pl.col("worker").first()),
-            busiest_s=pl.when(known).then(pl.col("each").first()),
-            mean_worker_s=pl.when(known).then(pl.col("each").mean()),
-            several=pl.len() > 1,
-            idle_workers=(pl.col("executed") == 0).sum().cast(pl.Int64),
-        )
-        .with_columns(
+            busiest_s=pl.when(known).then(each.first()),
+            mean_worker_s=pl.when(known).then(each.mean()),
             # a single worker has no others to compare with
-            imbalance_s=pl.when(pl.col("several")).then(
-                pl.col("busiest_s") - pl.col("mean_worker_s")
-            )
+            imbalance_s=pl.when(known, pl.len() > 1).then(each.first() - each.mean()),
+            idle_workers=(pl.col("executed") == 0).sum().cast(pl.Int64),
         )
     )
 

@@ -173,8 +173,7 @@ def _task_counts(frames: Frames) -> pl.LazyFrame:
 
 def _scheduler(transitions: pl.LazyFrame) -> pl.LazyFrame:
     counts = transitions.group_by("run").agg(
-        scheduler_transitions=_rows(),
-        task_groups=_distinct("group"),
+        scheduler_transitions=_rows(), task_groups=_distinct("group")
     )
     pending = (
         transitions.select("run", "key", "time", "position", "finish_state")
@@ -365,7 +364,6 @@ def _on_losses(run: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _count(count: int, noun: str) -> str:
-    """``1 event`` or ``12 events``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 

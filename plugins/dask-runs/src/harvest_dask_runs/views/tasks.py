@@ -1,8 +1,16 @@
-"""The view ``dask.tasks``: all that is recorded of each task, one row per run and key."""
+"""The view ``dask.tasks``: all that is recorded of each task, one row per run and key.
+
+A transfer of several keys is an event of each key, with that key's share of the bytes.  Events are
+ordered by time; at equal times graphs come first, then scheduler, worker and transfer, each in the
+order of the input.
+"""
 
 from __future__ import annotations
 
+from typing import Final
+
 import polars as pl
+import polars.selectors as cs
 
 from harvest import DatasetReader, UsageError
 from harvest.model.frames import seconds
@@ -10,8 +18,7 @@ from harvest_dask.records.key_prefixes import prefix_of
 from harvest_toolkit.choices import choices
 
 from ..executions.executions import executions
-from ..frames import Frames, load, named_run
-from ..parts.events import EVENT, states_entered, task_events
+from ..frames import Frames, load, named_run, sentence
 from ..record_names import DASK_TYPES
 from .declared.tasks import TASK_COLUMNS
 from .task_io import TOTALS, task_io_totals
@@ -141,4 +148,84 @@ def _states(transitions: pl.LazyFrame, name: str, *by: str) -> pl.LazyFrame:
         .sort("entered", "place", "state", maintain_order=True)
         .group_by("run", "key")
         .agg(pl.struct(*by, "state", "seconds").alias(name))
+    )
+
+
+EVENT: Final = (
+    *("time", "source", "what", "worker", "thread", "start_state", "finish_state", "stimulus_id"),
+    *("begins", "ends", "duration_s", "size_bytes", "total_bytes", "direction", "requestor"),
+    *("fulfiller", "copies", "client", "requested", "position", "origin"),
+)
+"""Fields of an event.  For a transfer, begins and ends are its start and end, and size_bytes is
+the key's share of total_bytes."""
+
+_SHAPE: Final = ("run", "key", "rank", "prefix", "group", *EVENT)
+
+
+def task_events(frames: Frames) -> pl.LazyFrame:
+    """Combine the events of all tasks: run, key, rank, prefix, group and the columns of EVENT."""
+    # the view has no stimulus of workers
+    by_workers = frames["dask.worker_transition"].drop("stimulus_id")
+    each = [
+        _graph_events(frames["dask.graph_task"]),
+        _transitions(frames["dask.task_transition"], 1, "scheduler"),
+        _transitions(by_workers, 2, "worker"),
+        _transfer_events(frames["dask.transfer"]),
+    ]
+    held = [events.select(cs.by_name(*_SHAPE, require_all=False)) for events in each]
+    return pl.concat(held, how="diagonal").sort(
+        "time", "rank", "position", nulls_last=True, maintain_order=True
+    )
+
+
+def _graph_events(frame: pl.LazyFrame) -> pl.LazyFrame:
+    return frame.select(
+        *("run", "key", "time", "client", "requested", "position", "origin"),
+        rank=0,
+        source=pl.lit("graph"),
+        what=sentence("sent by ", pl.col("client").fill_null("a client")),
+    )
+
+
+def _transitions(frame: pl.LazyFrame, rank: int, source: str) -> pl.LazyFrame:
+    return frame.with_columns(
+        rank=rank,
+        source=pl.lit(source),
+        what=sentence(pl.col("start_state"), " -> ", pl.col("finish_state")),
+    )
+
+
+def _transfer_events(frame: pl.LazyFrame) -> pl.LazyFrame:
+    incoming = pl.col("direction") == "incoming"
+    return (
+        frame.filter(pl.col("keys").list.len() > 0)
+        .explode("keys")
+        .with_columns(
+            key=pl.col("keys").struct.field("key"),
+            size_bytes=pl.col("keys").struct.field("size_bytes"),
+        )
+        .drop_nulls("key")
+        .with_columns(
+            rank=3,
+            source=pl.lit("transfer"),
+            time=pl.coalesce("start_time", "time"),
+            begins=pl.col("start_time"),
+            ends=pl.col("end_time"),
+            what=pl.when(incoming)
+            .then(sentence("incoming from ", pl.col("fulfiller").fill_null("an unnamed worker")))
+            .otherwise(sentence("outgoing to ", pl.col("requestor").fill_null("a client"))),
+        )
+    )
+
+
+def states_entered(transitions: pl.LazyFrame, per: list[str]) -> pl.LazyFrame:
+    """List the states entered, with ``spent``: microseconds until the next transition, or null.
+
+    per: columns that name the task, within which the next transition counts.
+    """
+    left = pl.col("time").shift(-1).over(per)
+    return (
+        transitions.select(*per, "time", "position", state="finish_state")
+        .sort("time", "position", maintain_order=True)
+        .with_columns(spent=(left - pl.col("time")).dt.total_microseconds())
     )

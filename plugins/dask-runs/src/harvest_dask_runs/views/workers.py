@@ -15,6 +15,7 @@ from ..record_names import DASK_TYPES
 
 ONE = ["run", "worker"]
 REPORTS = ("transitions", "transfers", "process")
+TOOK_PART = pl.col("registered") | (pl.col("executed") > 0).fill_null(value=False)
 
 
 def workers(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -102,10 +103,9 @@ def whole_runs(frames: Frames) -> pl.LazyFrame:
 
     In such a run, executions that are not recorded did not happen.
     """
-    told = (frames["dask.worker_transition"], frames["dask.transfer"])
-    reported = pl.concat(
-        frame.select(ONE) for frame in (*told, captured(frames["dask.process"]))
-    ).unique()
+    transitions, transfers = frames["dask.worker_transition"], frames["dask.transfer"]
+    reporting = (transitions, transfers, captured(frames["dask.process"]))
+    reported = pl.concat(frame.select(ONE) for frame in reporting).unique()
     silent = _names(frames).join(reported, on=ONE, how="anti").select("run").unique()
     known = recorded_runs(frames).filter("registrations", "transitioned")
     return known.select("run").join(silent, on="run", how="anti")

@@ -151,19 +151,19 @@ _LINK: Final = (
 )
 
 PATH_COLUMNS: Final = (
+    RUN,
     count("step", "Number of the task on the path, from 1: in order of time."),
     text("part", _PART),
-    seconds("seconds", "end - start."),
-    PREFIX,
-    KEY,
-    text("link", _LINK),
-    named("after", "Key of the task before; null for the first."),
-    named("worker", "Worker that executed it; null where it is not recorded."),
     time("start", "When the part began, in the times of executions."),
     time("end", "When it ended, at most when the next part began."),
+    seconds("seconds", "end - start."),
+    KEY,
+    PREFIX,
+    named("worker", "Worker that executed it; null where it is not recorded."),
     count("thread", "Thread that executed it (pthread id); null where not recorded."),
-    RUN,
-)  # fmt: skip
+    text("link", _LINK),
+    named("after", "Key of the task before; null for the first."),
+)
 
 CRITICAL_PATH: Final = View(
     name="dask.critical_path",
@@ -174,4 +174,8 @@ CRITICAL_PATH: Final = View(
     requires=EXECUTED,
     settings=RUN_SETTING,
     columns=PATH_COLUMNS,
+    first=(
+        *("step", "part", "seconds", "prefix", "key", "link", "after", "worker", "start", "end"),
+        "thread",
+    ),
 )
