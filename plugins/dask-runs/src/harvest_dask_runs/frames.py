@@ -22,19 +22,14 @@ from .record_names import DASK_TYPES
 
 def runs_of(dataset: DatasetReader) -> list[str]:
     """Return the directories of all Dask runs in a dataset, sorted; they are found only once."""
-    return kept(dataset, "dask.runs", lambda: _directories(dataset))
 
+    def find() -> list[str]:
+        present = [dataset[name] for name in DASK_TYPES if name in dataset]
+        origins = pl.collect_all(frame.select(pl.col("origin").unique()) for frame in present)
+        named = [frame.select(run=directory_of(pl.col("origin"))) for frame in origins]
+        return sorted({run for frame in named for run in frame["run"].unique()})
 
-def _directories(dataset: DatasetReader) -> list[str]:
-    origins = [
-        dataset[name].select(pl.col("origin").cast(pl.String)).unique()
-        for name in DASK_TYPES
-        if name in dataset
-    ]
-    if not origins:
-        return []
-    found = pl.concat(pl.collect_all(origins)).select(run=directory_of(pl.col("origin")))
-    return found["run"].unique().sort().to_list()
+    return kept(dataset, "dask.runs", find)
 
 
 def named_run(dataset: DatasetReader, run: str | None) -> str | None:

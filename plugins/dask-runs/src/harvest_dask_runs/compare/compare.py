@@ -170,7 +170,9 @@ def chance_of(before: pl.Series, after: pl.Series) -> tuple[float, float] | None
     middle = second * (total + 1)
     away = abs(of_after - middle)
     if total <= EXACT:
-        chance = _counted(ranks.to_list(), second, middle, away)
+        sums = _sums(tuple(ranks.sort()), second)
+        far = sum(count for reached, count in sums.items() if abs(reached - middle) >= away)
+        chance = far / math.comb(total, second)
     else:
         ties = ranks.value_counts()["count"].cast(pl.Float64)
         spread = first * second / 12 * (total + 1 - (ties**3 - ties).sum() / (total * (total - 1)))
@@ -178,13 +180,6 @@ def chance_of(before: pl.Series, after: pl.Series) -> tuple[float, float] | None
         nearer = max(away - 1, 0) / 2
         chance = math.erfc(nearer / math.sqrt(2 * spread)) if spread > 0 else 1.0
     return above / (first * second), chance
-
-
-def _counted(ranks: list[int], chosen: int, middle: int, away: int) -> float:
-    """Count the share of all choices of ranks whose sum is at least as far from the middle."""
-    sums = _sums(tuple(sorted(ranks)), chosen)
-    far = sum(count for reached, count in sums.items() if abs(reached - middle) >= away)
-    return far / math.comb(len(ranks), chosen)
 
 
 @functools.cache  # for one number of runs, most measures have the same ranks

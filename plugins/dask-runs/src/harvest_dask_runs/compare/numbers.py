@@ -122,12 +122,7 @@ def unit_of(measure: str) -> pl.Expr:
     return first_text(*((name.str.ends_with(end), unit) for end, unit in _UNITS), moved)
 
 
-NUMBER: Final = {
-    "part": pl.String(),
-    "name": pl.String(),
-    "measure": pl.String(),
-    "value": pl.Float64(),
-}
+NUMBER: Final = {**dict.fromkeys(("part", "name", "measure"), pl.String()), "value": pl.Float64()}
 """The columns of numbers."""
 
 WHOLE_SPAN: Final = "from the first execution to the end of the last"

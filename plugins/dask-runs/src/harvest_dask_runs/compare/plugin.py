@@ -19,16 +19,14 @@ _NAMED: Final = "directories, the directories' names, or patterns such as *_W8"
 
 SIDES: Final = {
     "runs": Setting("the two runs, the earlier first, for example runs=A,B", tuple[str, ...], ()),
-    "before": Setting(
-        f"several runs of the first side: {_NAMED}; all others if only after is given",
-        tuple[str, ...],
-        (),
-    ),
-    "after": Setting(
-        f"several runs of the second side: {_NAMED}; all others if only before is given",
-        tuple[str, ...],
-        (),
-    ),
+    **{
+        name: Setting(
+            f"several runs of the {side} side: {_NAMED}; all others if only {other} is given",
+            tuple[str, ...],
+            (),
+        )
+        for name, side, other in (("before", "first", "after"), ("after", "second", "before"))
+    },
     "other": Setting("another dataset, with the runs of the second side", Path),
 }
 

@@ -55,10 +55,13 @@ def linked(found: pl.DataFrame, frames: Frames, needs: pl.LazyFrame) -> pl.DataF
         .sort("run", "start", "end", "key", "worker", nulls_last=True)
         .with_columns(row=pl.int_range(pl.len()))
     )
+    recorded = (frames[name] for name in ("dask.graph_task", "dask.task_transition"))
+    times = pl.concat(frame.select("run", "key", "time") for frame in recorded)
+    first_times = times.group_by("run", "key").agg(sent=pl.col("time").min()).collect()
     known = (
         ended.select("row", "run", "worker", "key", "thread", "start")
         .join(_needed(ended, needs), on="row", how="left")
-        .join(_sent(frames), on=["run", "key"], how="left")
+        .join(first_times, on=["run", "key"], how="left")
         .pipe(_with_due, ended, frames)
     )
     due = pl.coalesce("due", pl.max_horizontal("needed_end", "sent"))
@@ -114,13 +117,6 @@ def _needed(ended: pl.DataFrame, needs: pl.LazyFrame) -> pl.DataFrame:
         .select("row", "needed", needed_end=pl.min_horizontal("needed_end", "start"))
         .collect()
     )
-
-
-def _sent(frames: Frames) -> pl.DataFrame:
-    """Find when the scheduler first knew of each task: run, key, sent."""
-    named = ("dask.graph_task", "dask.task_transition")
-    times = pl.concat(frames[name].select("run", "key", "time") for name in named)
-    return times.group_by("run", "key").agg(sent=pl.col("time").min()).collect()
 
 
 def _with_due(known: pl.DataFrame, ended: pl.DataFrame, frames: Frames) -> pl.DataFrame:

@@ -8,9 +8,6 @@ be missing:
   corrected for the clocks' difference by as much as two seconds.
 - The worker itself records when the task was executing (see ``windows``); captures have each
   attempt with its exact times and its thread (see ``windows``).
-
-Duration and size are the scheduler's.  The times are those of the worker's attempt, else of its
-window, since traced I/O falls into it; without either, those of the scheduler.
 """
 
 from __future__ import annotations
@@ -38,8 +35,8 @@ def executions(frames: Frames) -> pl.LazyFrame:
     - prefix: as the scheduler recorded it of the task, else derived from the key (``prefix_of``);
     - thread: pthread id; null if the worker recorded none and the scheduler does not credit the
       execution to a thread (it failed, was cancelled, or never ended);
-    - start, end: the worker's own attempt or window where it recorded one, else begins and ends;
-      end is null where the execution was never seen to end;
+    - start, end: the worker's own attempt or window where it recorded one, since traced I/O falls
+      into it, else begins and ends; end is null where the execution was never seen to end;
     - opened, closed: the worker's window, which may be longer: the task held its thread;
     - began, ended: begins and ends, else start and end;
     - seconds: its duration, else end - start; null where it was never seen to end;

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
 import polars as pl
 
 from harvest_toolkit.deferred import deferred
@@ -51,20 +50,6 @@ SHAPE: dict[str, pl.DataType] = {
 }
 
 
-@attrs.frozen
-class Windows:
-    """Windows of tasks, with numbers instead of texts, since there may be millions.
-
-    frame: home (number of the worker), key (its index in keys), task (number of home and key),
-        start, end (null: open), thread (null: unknown), credited (whether it ended in memory on
-        that thread) and the columns of an attempt; sorted by run, key, home, start.
-    keys: the texts of all keys, sorted.
-    """
-
-    frame: pl.DataFrame
-    keys: pl.Series
-
-
 def completions(transitions: pl.LazyFrame) -> pl.LazyFrame:
     """Select finished executions by the scheduler: the transitions processing -> memory."""
     return transitions.filter(
@@ -79,7 +64,7 @@ def thread_completions(transitions: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def windows(frames: Frames) -> pl.LazyFrame:
-    """Find all windows: run, key, worker, and the other columns of ``Windows.frame``.
+    """Find all windows: run, key, worker, and the other columns of ``windows_of``.
 
     Sorted by run, key, worker and start.
     """
@@ -87,21 +72,25 @@ def windows(frames: Frames) -> pl.LazyFrame:
     def compute() -> pl.DataFrame:
         named = pl.concat([frames[kind].select("run", "worker") for kind in WINDOW_TYPES])
         homes = named.unique().collect().drop_nulls().sort("run", "worker").with_row_index("home")
-        found = windows_of(frames, homes)
-        return found.frame.select(
-            homes["run"].gather(found.frame["home"]).alias("run"),
-            found.keys.gather(found.frame["key"]).alias("key"),
-            homes["worker"].gather(found.frame["home"]).alias("worker"),
+        found, keys = windows_of(frames, homes)
+        return found.select(
+            homes["run"].gather(found["home"]).alias("run"),
+            keys.gather(found["key"]).alias("key"),
+            homes["worker"].gather(found["home"]).alias("worker"),
             *("start", "end", "thread", "credited", *ATTEMPT),
         )
 
     return deferred(compute, SHAPE)
 
 
-def windows_of(frames: Frames, homes: pl.DataFrame) -> Windows:
-    """Find the windows of the workers in ``homes`` (columns run, worker, home).
+def windows_of(frames: Frames, homes: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+    """Find the windows of some workers, with numbers instead of texts: there may be millions.
 
-    home: number of the worker, in order of run and worker.
+    homes: run, worker, home (number of the worker, in order of run and worker).
+
+    Returns the windows, and the texts of all keys, sorted.  Columns: home, key (index in the
+    keys), task (number of home and key), start, end (null: open), thread (null: unknown), credited
+    (whether it ended in memory on that thread), ATTEMPT; sorted by run, key, home, start.
     """
     changes = _changes(frames["dask.worker_transition"], homes)
     attempts = _attempts_of(frames, homes)
@@ -128,7 +117,7 @@ def windows_of(frames: Frames, homes: pl.DataFrame) -> Windows:
         .drop("place")
         .with_columns(task=pl.struct("key", "home").rle_id().cast(pl.Int64))
     )
-    return Windows(frame, keys)
+    return frame, keys
 
 
 def _with_codes(frame: pl.DataFrame, codes: pl.DataFrame) -> pl.DataFrame:

@@ -184,13 +184,9 @@ def counted_io(dataset: DatasetReader, known: Correlation, run: str | None) -> p
     unknown, ``beside`` is the kind of the only tasks that ran meanwhile, and ``beside_key`` the
     task if it was one.
     """
-    rest = untraced(dataset)
     processes = _processes(dataset, known, run)
-    mine = (
-        rest.join(processes, on=["origin", "rank"])
-        .with_row_index("place")
-        .with_columns(pl.col("place").cast(pl.Int64))
-    )
+    mine = untraced(dataset).join(processes, on=["origin", "rank"])
+    mine = mine.with_columns(place=pl.int_range(pl.len()))
     ran = _executed(dataset, processes, run)
     owned = owners(mine.select("place", "process", "first", "last"), ran)
     moment = pl.from_epoch(pl.col("first", "last"), "us").dt.replace_time_zone("UTC")
@@ -310,7 +306,7 @@ def owners(intervals: pl.DataFrame, ran: pl.DataFrame) -> pl.DataFrame:
     intervals: place, process, first, last; ran: from ``_executed``.
     """
     timed = intervals.drop_nulls("first")
-    numbered = ran.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+    numbered = ran.with_columns(row=pl.int_range(pl.len()))
     overlaps = _overlaps(timed, numbered, ["process"])
     alone = (
         overlaps.filter(pl.col("ran") == 1)

@@ -155,25 +155,25 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
     tied = ties(threads, _thread_spans(frames), captured)
     # windows of tied workers only: they may be a small part of a long record
     homes = tied.select("run", "worker").unique().sort("run", "worker").with_row_index("home")
-    found = windows_of(frames, homes)
+    found, keys = windows_of(frames, homes)
     lanes = _lane_numbers(tied, homes)
-    first = found.frame["task"] != found.frame["task"].shift(1)
-    tasks = found.frame.filter(first.fill_null(value=True))
+    first = found["task"] != found["task"].shift(1)
+    tasks = found.filter(first.fill_null(value=True))
     return Correlation(
         threads,
-        tied.join(lanes, on=["run", "worker", "thread"], how="left")
-        .with_row_index("slot")
-        .with_columns(pl.col("slot").cast(pl.Int64)),
+        tied.join(lanes, on=["run", "worker", "thread"], how="left").with_columns(
+            slot=pl.int_range(pl.len())
+        ),
         tasks.select(
             homes["run"].gather(tasks["home"]).alias("run"),
-            found.keys.gather(tasks["key"]).alias("key"),
+            keys.gather(tasks["key"]).alias("key"),
             homes["worker"].gather(tasks["home"]).alias("worker"),
         ),
         workers,
         captured,
         operations,
-        Lanes.of(_lane_windows(found.frame, lanes)),
-        found.frame["task"],
+        Lanes.of(_lane_windows(found, lanes)),
+        found["task"],
     )
 
 
@@ -209,17 +209,16 @@ def _lane_numbers(tied: pl.DataFrame, homes: pl.DataFrame) -> pl.DataFrame:
         tied.select("run", "worker", "thread")
         .unique()
         .sort("run", "worker", "thread")
-        .with_row_index("lane")
+        .with_columns(lane=pl.int_range(pl.len()))
         .join(homes, on=["run", "worker"])
-        .with_columns(pl.col("lane").cast(pl.Int64), spare=pl.col("home").cast(pl.Int64) + pl.len())
+        .with_columns(spare=pl.col("home").cast(pl.Int64) + pl.len())
     )
 
 
 def _lane_windows(found: pl.DataFrame, lanes: pl.DataFrame) -> pl.DataFrame:
-    timed = found.with_row_index("window").drop_nulls("start")
+    timed = found.with_columns(window=pl.int_range(pl.len())).drop_nulls("start")
     numbered = timed.select(
-        *("home", "thread"),
-        pl.col("window").cast(pl.Int64),
+        *("home", "thread", "window"),
         start=pl.col("start").to_physical(),
         end=pl.col("end").to_physical().fill_null(FOREVER),
     )

@@ -9,6 +9,7 @@ row by row.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -22,11 +23,7 @@ from ..views.declared.io import TRACE_COLUMNS
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
-_TYPES: Final = types_of(TRACE_COLUMNS)
-EVENT: Final = {
-    name: _TYPES[name]
-    for name in ("run", "name", "cat", "ph", "ts", "dur", "pid", "tid", "id", "bp", "args")
-}
+EVENT: Final = types_of(TRACE_COLUMNS)
 """Columns of an event.  ts, dur: microseconds, ts since the start of the run; args: JSON text."""
 
 BATCH_ROWS: Final = 65_536
@@ -37,9 +34,11 @@ FIRST_TID: Final = 1_000_001
 class Tracks:
     """The numbers of processes and their threads in a trace, and the events that name them."""
 
-    def __init__(self, run: str, first_pid: int = 1, first_tid: int = FIRST_TID):
+    def __init__(self, run: str, before: Tracks | None = None):
+        """before: the tracks of another run in the same trace, whose numbers go on here."""
         self.run = run
-        self.next_pid, self.next_tid = first_pid, first_tid
+        self._next_pid: Iterator[int] = before._next_pid if before else itertools.count(1)
+        self._next_tid: Iterator[int] = before._next_tid if before else itertools.count(FIRST_TID)
         self._pids: dict[tuple[Any, ...], int] = {}
         self._tids: dict[tuple[Any, ...], int] = {}
         self._news: list[dict[str, Any]] = []
@@ -48,8 +47,7 @@ class Tracks:
         """Return the number of a process, which is named when first met; place: its order."""
         pid = self._pids.get(key)
         if pid is None:
-            pid = self._pids[key] = self.next_pid
-            self.next_pid += 1
+            pid = self._pids[key] = next(self._next_pid)
             self._tell("process_name", pid, None, {"name": name})
             self._tell("process_sort_index", pid, None, {"sort_index": place})
         return pid
@@ -62,8 +60,7 @@ class Tracks:
         """Return the number of a thread of a process, which is named when first met."""
         tid = self._tids.get((pid, *key))
         if tid is None:
-            tid = self._tids[pid, *key] = self.next_tid
-            self.next_tid += 1
+            tid = self._tids[pid, *key] = next(self._next_tid)
             self._tell("thread_name", pid, tid, {"name": name})
             self._tell("thread_sort_index", pid, tid, {"sort_index": place})
         return tid

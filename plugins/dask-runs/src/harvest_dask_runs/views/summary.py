@@ -129,32 +129,18 @@ def _task_counts(frames: Frames) -> pl.LazyFrame:
 
     A count is null if the run lacks that kind of record.
     """
-    carried = (
-        frames["dask.transfer"]
-        .select("run", "keys")
-        .filter(pl.col("keys").list.len() > 0)
-        .explode("keys")
-        .select("run", key=pl.col("keys").struct.field("key"))
-    )
+    carried = pl.col("keys").list.eval(pl.element().struct.field("key"))
     records = {
-        "scheduler": frames["dask.task_transition"],
-        "worker": frames["dask.worker_transition"],
-        "graph": frames["dask.graph_task"],
-        "transfer": carried,
+        "scheduler": frames["dask.task_transition"].select("run", "key", "prefix"),
+        "worker": frames["dask.worker_transition"].select("run", "key"),
+        "graph": frames["dask.graph_task"].select("run", "key"),
+        "transfer": frames["dask.transfer"].select("run", key=carried).explode("key"),
     }
-    nameless = pl.lit(None, dtype=pl.String)
-    keys = pl.concat(
-        [
-            frame.select(
-                *("run", "key"),
-                by=pl.lit(by),
-                prefix=pl.col("prefix") if by == "scheduler" else nameless,
-            ).unique()
-            for by, frame in records.items()
-        ]
-    ).drop_nulls("key")
+    keys = [frame.with_columns(by=pl.lit(by)).unique() for by, frame in records.items()]
     return (
-        keys.group_by("run", "key")
+        pl.concat(keys, how="diagonal")
+        .drop_nulls("key")
+        .group_by("run", "key")
         .agg(
             in_graph=(pl.col("by") == "graph").any(),
             scheduled=(pl.col("by") == "scheduler").any(),

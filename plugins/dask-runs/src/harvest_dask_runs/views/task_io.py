@@ -37,18 +37,17 @@ def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     rows that are counted; see ``io.counted``.
     """
     wanted = named_run(dataset, run)
+    return deferred(lambda: _operations(dataset, correlate(dataset, wanted), wanted), TASK_IO)
 
-    def compute() -> pl.DataFrame:
-        known = correlate(dataset, wanted)
-        traced = _traced(known)
-        if JOB not in dataset:
-            return traced
-        counted = counted_io(dataset, known, wanted).with_columns(
-            thread=pl.lit(None, pl.Int64), by_elimination=pl.lit(0, pl.Int64), how=pl.lit("counted")
-        )
-        return pl.concat([traced, counted.select(list(TASK_IO))])
 
-    return deferred(compute, TASK_IO)
+def _operations(dataset: DatasetReader, known: Correlation, run: str | None) -> pl.DataFrame:
+    traced = _traced(known)
+    if JOB not in dataset:
+        return traced
+    counted = counted_io(dataset, known, run).with_columns(
+        thread=pl.lit(None, pl.Int64), by_elimination=pl.lit(0, pl.Int64), how=pl.lit("counted")
+    )
+    return pl.concat([traced, counted.select(list(TASK_IO))])
 
 
 def once(operations: pl.LazyFrame, log: str = "log") -> pl.LazyFrame:
@@ -100,18 +99,13 @@ def task_io_totals(dataset: DatasetReader, *, run: str | None = None) -> pl.Lazy
     wanted = named_run(dataset, run)
 
     def compute() -> pl.DataFrame:
-        totals = pl.DataFrame(schema=TOTALS)
-        if SEGMENT in dataset:
-            traced = _totals(correlate(dataset, wanted))
-            totals = pl.concat([totals, traced], how="diagonal")
-        if JOB not in dataset:
-            return totals
-        alone = _alone(counted_io(dataset, correlate(dataset, wanted), wanted))
-        return (
-            totals.drop(alone.columns[2:])
-            .join(alone, on=["run", "key"], how="full", coalesce=True)
-            .select(list(TOTALS))
-        )
+        if SEGMENT not in dataset and JOB not in dataset:
+            return pl.DataFrame(schema=TOTALS)
+        known = correlate(dataset, wanted)
+        found = _operations(dataset, known, wanted)
+        traced = found.filter(how="traced").drop_nulls("key")
+        alone = _alone(found.filter(how="counted"))
+        return _totals(known, traced).join(alone, on=["run", "key"], how="full", coalesce=True)
 
     return deferred(compute, TOTALS)
 
@@ -130,10 +124,10 @@ def _alone(counted: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _totals(known: Correlation) -> pl.DataFrame:
+def _totals(known: Correlation, traced: pl.DataFrame) -> pl.DataFrame:
     size, op, one = pl.col("bytes"), pl.col("op"), ["run", "key", "worker"]
     sums = (
-        once(_traced(known).lazy())
+        once(traced.lazy())
         .group_by(one)
         .agg(
             io_read_bytes=sum_or_none(size.filter(op == "read")),

@@ -58,19 +58,13 @@ TASK_COLUMNS: Final = (
     count("dependents", f"How many tasks need it; {_NO_GRAPH}."),
     texts("workers", "Workers that its events name, in order of appearance."),
     Column("threads", doc="Threads (pthread ids) that its events name, in order of appearance."),
-    Column(
-        "scheduler_states",
-        doc="Time in each state at the scheduler, in order of first entry: from entering it to the "
-        "next transition. The last state counts nothing; null where no state was left.",
-    ),
-    Column(
-        "worker_states",
-        doc="The same for states at workers, by worker; null where no state was left.",
-    ),
-    Column(
-        "events",
-        doc="All records of the task, in order of time: graphs, transitions, transfers.",
-    ),
+    Column("scheduler_states", doc="Time in each state at the scheduler, in order of first entry: "
+           "from entering it to the next transition. The last state counts nothing; null where no "
+           "state was left."),
+    Column("worker_states", doc="The same for states at workers, by worker; null where no state "
+           "was left."),
+    Column("events", doc="All records of the task, in order of time: graphs, transitions, "
+           "transfers."),
 )  # fmt: skip
 
 TASKS: Final = View(
