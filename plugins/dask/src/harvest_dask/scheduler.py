@@ -186,17 +186,10 @@ class SchedulerCapture(SchedulerPlugin):
         known = self._scheduler.tasks
         taken = [(key, [d.key for d in known[key].dependencies]) for key in tasks]
         self._graphs += 1
-        make = partial(
-            graph_frames,
-            graph=self._graphs,
-            time=time.time(),
-            client=client,
-            stimulus_id=stimulus_id,
-            requested=list(keys),
-            tasks=taken,
-            annotations={name: dict(values) for name, values in notes.items()},
-            code=code,
-        )
+        head = {"graph": self._graphs, "time": time.time()}
+        head |= {"client": client, "stimulus_id": stimulus_id}
+        annotations = {name: dict(values) for name, values in notes.items()}
+        make = partial(graph_frames, head, list(keys), taken, annotations, code)
         self._recorder.put(make, rows=len(taken) + 1)
 
     def _record_spans(self) -> None:

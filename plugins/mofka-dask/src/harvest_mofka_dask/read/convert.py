@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -156,10 +156,7 @@ def microseconds_of(text: str) -> int | None:
 
 
 def _from_number(word: str) -> int | None:
-    try:
-        seconds = Decimal(word)
-    except InvalidOperation:  # pragma: no cover - the pattern admits no such text
-        return None
+    seconds = Decimal(word)
     if seconds.adjusted() > 12:
         return None
     return int((seconds * 1_000_000).to_integral_value(ROUND_HALF_EVEN))

@@ -39,6 +39,7 @@ class Chunk:
     table: all columns as texts.
     block: the records themselves; row ``i`` of the table is record ``i`` of the block.
     extra_names: columns that the kind does not have, in the order of the header.
+    aside: values of known columns for ``extra``, since the record type has no column for them.
     """
 
     def __init__(self, table: pa.Table, block: Block, extra_names: list[str]):
@@ -90,10 +91,6 @@ class Chunk:
                 position=int(self.block.numbers[row]),
                 record_type=record_type(cls).name,
             )
-
-    def set_aside(self, name: str, values: pa.Array) -> None:
-        """Add values of a known column to ``extra``, if the record type has no column for them."""
-        self.aside[name] = values
 
     def extra(self) -> pa.MapArray | None:
         """Return the values of unknown columns as maps; None without any."""
@@ -175,12 +172,7 @@ def _order(path: Path, kind: CsvKind) -> Fit | None:
 
 
 def _check_header(
-    line: bytes,
-    names: list[str],
-    path: Path,
-    kind: CsvKind,
-    ctx: ReadContext,
-    cls: type[Record],
+    line: bytes, names: list[str], path: Path, kind: CsvKind, ctx: ReadContext, cls: type[Record]
 ) -> bool:
     missing = [name for name in kind.required if name not in names]
     if not missing:
@@ -203,8 +195,5 @@ def _account(block: Block, ctx: ReadContext, cls: type[Record], count: bool) -> 
         if damage.reason == CUT:
             ctx.note("the file has no final newline: its last record may be cut off")
         ctx.reject(
-            damage.raw,
-            damage.reason,
-            position=damage.number,
-            record_type=record_type(cls).name,
+            damage.raw, damage.reason, position=damage.number, record_type=record_type(cls).name
         )

@@ -135,10 +135,7 @@ def _odd_graphs(
             continue
         tasks += [(row, key, items) for key, items in own]
         requests += [(row, key) for key in wanted]
-    return (
-        pl.DataFrame(tasks, TASKS, orient="row"),
-        pl.DataFrame(requests, ASKED, orient="row"),
-    )
+    return (pl.DataFrame(tasks, TASKS, orient="row"), pl.DataFrame(requests, ASKED, orient="row"))
 
 
 def _table(chunk: Chunk, tasks: pl.DataFrame, moments: pa.Array) -> pa.Table:

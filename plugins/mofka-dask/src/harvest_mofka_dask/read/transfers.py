@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -37,10 +36,10 @@ def transfers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
     hashes: list[NDArray[np.uint64]] = []
     copies: list[NDArray[np.int64]] = []
     for chunk in chunks(partition, ctx, Transfer):
-        rows = _distinct_rows(chunk, ctx)
-        spool.add(rows.table)
-        hashes.append(rows.hashes)
-        copies.append(rows.copies)
+        table, marks, counts = _distinct_rows(chunk, ctx)
+        spool.add(table)
+        hashes.append(marks)
+        copies.append(counts)
     if not hashes:
         return
     logged = np.concatenate(copies)
@@ -60,17 +59,13 @@ def transfers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
         start = stop
 
 
-@attrs.frozen
-class _Distinct:
-    """The distinct rows of a chunk without faults, each with a hash (two words) and its count."""
+def _distinct_rows(
+    chunk: Chunk, ctx: ReadContext
+) -> tuple[pa.Table, NDArray[np.uint64], NDArray[np.int64]]:
+    """Merge repeated rows of a chunk: return each once, with its hash (two words) and count.
 
-    table: pa.Table
-    hashes: NDArray[np.uint64]
-    copies: NDArray[np.int64]
-
-
-def _distinct_rows(chunk: Chunk, ctx: ReadContext) -> _Distinct:
-    """Merge repeated rows of a chunk; reject faulty rows."""
+    Faulty rows are rejected.
+    """
     moments = times(chunk, "time")
     words = _hashes(chunk)
     good = np.flatnonzero(chunk.good())
@@ -100,7 +95,7 @@ def _distinct_rows(chunk: Chunk, ctx: ReadContext) -> _Distinct:
         keep = distinct.good()
         table, first, copies = table.filter(pa.array(keep)), first[keep], copies[keep]
     chunk.reject_faults(ctx, Transfer)
-    return _Distinct(table, words[first], copies)
+    return table, words[first], copies
 
 
 def _hashes(chunk: Chunk) -> NDArray[np.uint64]:
@@ -140,7 +135,7 @@ def _columns(chunk: Chunk) -> dict[str, pa.Array]:
     nobody = pa.nulls(len(chunk), pa.string())
     neither = pc.invert(pc.or_(incoming, outgoing))
     if pc.any(neither).as_py():
-        chunk.set_aside("who", pc.if_else(neither, who, nobody))
+        chunk.aside["who"] = pc.if_else(neither, who, nobody)
     return {
         "start_time": times(chunk, "start"),
         "end_time": times(chunk, "stop"),
