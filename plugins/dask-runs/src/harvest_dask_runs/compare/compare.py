@@ -79,11 +79,15 @@ def _rows(before: list[Numbers], after: list[Numbers]) -> pl.DataFrame:
     names = pl.concat(given).select(NAME).unique(maintain_order=True).with_row_index("place")
     of_before, in_before = _side("before", before, given[: len(before)], names)
     of_after, in_after = _side("after", after, given[len(before) :], names)
-    names = (
-        names.join(in_before, on=NAME)
-        .join(in_after, on=NAME)
-        .select(*NAME, "place", presence=_presence())
+    presence = first_text(
+        (pl.col("in_before") & pl.col("in_after"), "both"),
+        (pl.col("in_after") & pl.col("whole_before"), "new"),
+        (pl.col("in_before") & pl.col("whole_after"), "gone"),
+        (pl.col("in_after"), "not seen before"),
+        (pl.col("in_before"), "not seen after"),
     )
+    there = names.join(in_before, on=NAME).join(in_after, on=NAME)
+    names = there.select(*NAME, "place", presence=presence)
     difference = pl.col("after") - pl.col("before")
     least = NEARLY * pl.max_horizontal(pl.col("before", "after").abs())
     rows = (
@@ -139,16 +143,6 @@ def _side(
     certain = [part for part in PARTS if all(run.absent.get(part) for run in runs)]
     whole = pl.col("part").is_in(certain).alias(f"whole_{side}")
     return numbers, names.select(*NAME, whole).join(there, on=NAME, how="left")
-
-
-def _presence() -> pl.Expr:
-    return first_text(
-        (pl.col("in_before") & pl.col("in_after"), "both"),
-        (pl.col("in_after") & pl.col("whole_before"), "new"),
-        (pl.col("in_before") & pl.col("whole_after"), "gone"),
-        (pl.col("in_after"), "not seen before"),
-        (pl.col("in_before"), "not seen after"),
-    )
 
 
 EXACT: Final = 20

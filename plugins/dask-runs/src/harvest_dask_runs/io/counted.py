@@ -21,6 +21,7 @@ from harvest_toolkit.frames import LONGEST_S, complete_sum, possible, whole_nano
 from ..executions.executions import executions
 from ..frames import load, runs_of
 from ..record_names import EXECUTED, JOB
+from .lanes import FOREVER
 from .ties import may_be_of, runs_of_logs, trace
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 OPS: Final = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
 SKEW: Final = pl.duration(seconds=2)
 """Maximum error of the scheduler's times of an execution."""
-FOREVER: Final = pl.lit(2**62, pl.Int64)
 
 
 MODULES: Final = {

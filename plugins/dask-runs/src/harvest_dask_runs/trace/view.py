@@ -95,8 +95,8 @@ class RunTrace:
         yield from path_events(self._path, self.tracks, self.start)
         if self._segments is None:
             return
-        alone = len(runs_of(self.dataset)) == 1
-        known = correlate(self.dataset, None if alone else self.run)
+        runs = runs_of(self.dataset)
+        known = correlate(self.dataset, None if len(runs) == 1 else self.run)
         programs: dict[str, str] = {}
         if JOB in self.dataset:
             jobs = self.dataset[JOB].select(pl.col("origin").cast(pl.String), "exe").drop_nulls()
@@ -105,7 +105,9 @@ class RunTrace:
         for piece in log_pieces(self._segments):
             yield from placer.events(*piece)
         self.left_out["segments without time"] = placer.left_out
-        self.left_out["logs in no run's directory"] = stray_logs(self.dataset)
+        if len(runs) > 1:
+            strays = _logs(self.dataset).filter(~pl.col("run").is_in(runs))
+            self.left_out["logs in no run's directory"] = strays.height
 
 
 def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
@@ -120,14 +122,6 @@ def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
         return segments
     mine = _logs(dataset).filter(pl.col("run") == run).select("origin")
     return segments.join(mine.lazy(), on="origin", how="semi")
-
-
-def stray_logs(dataset: DatasetReader) -> int:
-    """Count the traced logs that are in no run's directory, if there are several runs."""
-    runs = runs_of(dataset)
-    if SEGMENT not in dataset or len(runs) == 1:
-        return 0
-    return _logs(dataset).filter(~pl.col("run").is_in(runs)).height
 
 
 def _logs(dataset: DatasetReader) -> pl.DataFrame:

@@ -12,20 +12,10 @@ import pyarrow.compute as pc
 
 from harvest import Record
 
+from .. import types
 from ..arrays import text_map
 from ..log_kinds import FIELDS, KIND, WORKER
 from ..stimuli import stimulus_kinds
-from ..types import (
-    ClientEvent,
-    Event,
-    Execution,
-    LogEvent,
-    TaskTransition,
-    Transfer,
-    WorkerEvent,
-    WorkerSample,
-    WorkerTransition,
-)
 from .batches import FLOAT, TEXT, TIME, Batch, as_text
 from .dump import pickled_class
 from .process import ProcessFacts
@@ -35,7 +25,7 @@ Columns: TypeAlias = dict[str, pa.Array]
 
 def record_class(kind: str) -> type[Record]:
     """Return the record class for a kind of rows; ``Event`` for an unknown kind."""
-    return TABLES[kind].cls if kind in TABLES else Event
+    return TABLES[kind].cls if kind in TABLES else types.Event
 
 
 def columns_of(batch: Batch, facts: ProcessFacts) -> Columns:
@@ -164,29 +154,31 @@ def _recorder(batch: Batch, facts: ProcessFacts) -> Columns:
 
 
 TABLES: Final[Mapping[str, _Table]] = {
-    "scheduler_transition": _Table(TaskTransition, _scheduler_transitions, {"result_type": "type"}),
+    "scheduler_transition": _Table(
+        types.TaskTransition, _scheduler_transitions, {"result_type": "type"}
+    ),
     "worker_transition": _Table(
-        WorkerTransition,
+        types.WorkerTransition,
         lambda batch, facts: {"worker": _address(batch, facts), **_stimulus(batch)},
     ),
-    "transfer": _Table(Transfer, _transfers),
+    "transfer": _Table(types.Transfer, _transfers),
     "worker_event": _Table(
-        WorkerEvent,
+        types.WorkerEvent,
         lambda batch, _: {"resources": as_text(batch.values("resources"))},
         {"memory_limit_bytes": "memory_limit"},
     ),
-    "client_event": _Table(ClientEvent, lambda *_: {}),
-    "log": _Table(LogEvent, _log_events),
+    "client_event": _Table(types.ClientEvent, lambda *_: {}),
+    "log": _Table(types.LogEvent, _log_events),
     "execution": _Table(
-        Execution,
+        types.Execution,
         lambda batch, facts: {"duration_s": _lasted(batch), "worker": _address(batch, facts)},
     ),
     "sample": _Table(
-        WorkerSample,
+        types.WorkerSample,
         _recorder,
         {"disk_read_bytes": "read_bytes_disk", "disk_write_bytes": "write_bytes_disk"},
     ),
-    "event": _Table(Event, _events),
-    "span": _Table(Event, _spans, {"time": "start"}),
+    "event": _Table(types.Event, _events),
+    "span": _Table(types.Event, _spans, {"time": "start"}),
 }
 """Kinds of rows that have columns of their own; others become events, with all values as text."""
