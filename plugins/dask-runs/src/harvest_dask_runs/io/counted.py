@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 OPS: Final = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
 SKEW: Final = pl.duration(seconds=2)
 """Maximum error of the scheduler's times of an execution."""
-
-
 MODULES: Final = {
     "darshan.posix": ("POSIX", ("",)),
     "darshan.mpiio": ("MPI-IO", ("INDEP_", "COLL_", "SPLIT_", "NB_")),

@@ -195,8 +195,10 @@ class RunSoftware(Record):
 
     name: str = field(role="subject", doc="Name of the package.")
     version: str | None = field(doc="Version, as listed.")
-    compiler: str | None = field(doc="Compiler it was built with, where listed.")
-    process: str | None = field(doc="Id of the process that has it; in captures only.")
+    compiler: str | None = field(default=None, doc="Compiler it was built with, where listed.")
+    process: str | None = field(
+        default=None, doc="Id of the process that has it; in captures only."
+    )
 
 
 @harvest.record("run.config", layer="job", level="config")
@@ -206,7 +208,9 @@ class RunConfig(Record):
     file: str = field(doc="Name of the configuration file, or of the capture file.")
     key: str = field(role="subject", doc="Key, nested levels joined by dots, list items by number.")
     value: str | None = field(doc="Value as text.")
-    process: str | None = field(doc="Id of the process that had it; in captures only.")
+    process: str | None = field(
+        default=None, doc="Id of the process that had it; in captures only."
+    )
 
 
 @harvest.record("dask.process", layer="workflow", level="process")
