@@ -24,7 +24,6 @@ from harvest_toolkit.delimited import CUT, Block, blocks, columns
 from harvest_toolkit.headless import Fit, fitting, misfit
 
 from .layout import CSV_KINDS, CsvKind, parse_header
-from .orders import of_kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -139,6 +138,7 @@ def chunks(
     whose lines have a known order is read, with a note.
     """
     kind = CSV_KINDS[partition.options["kind"]]
+    known = kind.known
     order = _order(partition.path, kind)
     header = order.names if order else None
     if order:
@@ -156,7 +156,7 @@ def chunks(
             _account(block, ctx, cls, count)
             records += len(block) + len(block.damages)
             if header and len(block):
-                extra_names = [name for name in header if name and name not in kind.known]
+                extra_names = [name for name in header if name and name not in known]
                 yield Chunk(table, block, extra_names)
     if header is None:
         ctx.note(f"{partition.path.name} is empty")
@@ -168,7 +168,7 @@ def _order(path: Path, kind: CsvKind) -> Fit | None:
     """Find the known order of a file's lines; None if it has a header, or if none fits."""
     if set(kind.required) <= set(parse_header(header_line(path))):
         return None
-    return fitting(path, of_kind(kind.name))
+    return fitting(path, kind.orders)
 
 
 def _check_header(
@@ -182,7 +182,7 @@ def _check_header(
     ctx.reject(
         line,
         f"the header lacks {', '.join(missing)} of a {kind.name}.csv (found: "
-        f"{excerpt(found, SHOWN)}){misfit(path, of_kind(kind.name))}; the file was not read",
+        f"{excerpt(found, SHOWN)}){misfit(path, kind.orders)}; the file was not read",
         record_type=record_type(cls).name,
     )
     return False

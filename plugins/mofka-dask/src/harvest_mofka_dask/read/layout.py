@@ -16,7 +16,7 @@ import attrs
 
 from harvest.toolkit.files import folders_of, list_files, out_of_files, walk_files
 from harvest_toolkit.csv_header import column_names, header_line
-from harvest_toolkit.headless import Fit, fitting
+from harvest_toolkit.headless import Fit, Order, fitting
 
 from .orders import ORDERS
 
@@ -38,72 +38,42 @@ LOOKED_FOR: Final = (
 
 @attrs.frozen
 class CsvKind:
-    """A kind of CSV, with its required and optional columns.
+    """A kind of CSV; ``orders`` has all its columns.
 
+    required: columns that every file has.
     distinctive: columns of which a file needs at least one to be recognized as this kind; a file
         with the kind's name needs only ``required``.
+    alone: whether an unknown column rules the kind out, since its own columns are common.
     """
 
     name: str
     required: tuple[str, ...]
-    optional: tuple[str, ...] = ()
-    distinctive: tuple[str, ...] = ()
+    distinctive: tuple[str, ...]
     alone: bool = False
-    """Whether an unknown column rules the kind out, since its own columns are common."""
 
     @property
-    def known(self) -> tuple[str, ...]:
+    def orders(self) -> list[Order]:
+        """The known orders of its columns."""
+        return [order for order in ORDERS if order.name == self.name]
+
+    @property
+    def known(self) -> frozenset[str]:
         """All columns that the reader converts."""
-        return self.required + self.optional
+        return frozenset(name for order in self.orders for name in order.columns if name)
 
 
+_TRANSITION: Final = ("key", "start", "finish", "time")
 CSV_KINDS: Final[dict[str, CsvKind]] = {
     kind.name: kind
     for kind in (
+        CsvKind("scheduler_transition", _TRANSITION, ("stimulus_id", "prefix", "group", "begins")),
+        CsvKind("worker_transition", _TRANSITION, ("called_from",)),
         CsvKind(
-            "scheduler_transition",
-            required=("key", "start", "finish", "time"),
-            optional=(
-                *("thread", "worker", "prefix", "group", "stimulus_id", "called_from"),
-                *("begins", "ends", "duration", "size"),
-            ),
-            distinctive=("stimulus_id", "prefix", "group", "begins"),
+            "worker_transfer", ("start", "stop", "keys", "type"), ("called_from", "who", "total")
         ),
-        CsvKind(
-            "worker_transition",
-            required=("key", "start", "finish", "time"),
-            optional=("called_from",),
-            distinctive=("called_from",),
-        ),
-        CsvKind(
-            "worker_transfer",
-            required=("start", "stop", "keys", "type"),
-            optional=(
-                *("middle", "duration", "total", "bandwidth", "who", "called_from", "time"),
-                "compressed",
-            ),
-            distinctive=("called_from", "who", "total"),
-        ),
-        CsvKind(
-            "graph",
-            required=("keys", "dependencies"),
-            optional=("client", "time"),
-            distinctive=("client", "time"),
-        ),
-        CsvKind(
-            "worker",
-            required=("worker", "time"),
-            optional=("action", "stimulus_id"),
-            distinctive=("worker",),
-            alone=True,
-        ),
-        CsvKind(
-            "client",
-            required=("client", "time"),
-            optional=("action",),
-            distinctive=("client",),
-            alone=True,
-        ),
+        CsvKind("graph", ("keys", "dependencies"), ("client", "time")),
+        CsvKind("worker", ("worker", "time"), ("worker",), alone=True),
+        CsvKind("client", ("client", "time"), ("client",), alone=True),
     )
 }
 

@@ -57,8 +57,3 @@ ORDERS: Final = (
     _order("worker", "worker action stimulus_id time", shown_by=("worker",)),
     _order("client", "client action time"),
 )
-
-
-def of_kind(kind: str) -> list[Order]:
-    """Return the known orders of a kind of CSV."""
-    return [order for order in ORDERS if order.name == kind]
