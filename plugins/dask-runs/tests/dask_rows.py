@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
+from scripts import run_script
 
 import harvest
 from harvest import Record, record_type
@@ -115,6 +116,14 @@ RUNS = {
     "R1": REPOSITORY.parent / "shared/data/mofka-dask/D2024-04-19_19:01:00_R1_W8",
     "R6": REPOSITORY.parent / "shared/data/mofka-dask/D2024-04-19_19:01:02_R6_W8",
 }
+
+
+def made_example(folder: Path) -> Path:
+    """The run that the example's scripts make, with its Darshan logs."""
+    run = folder / "D2024-05-06_07:08:09_R1_W4"
+    for script, where in (("make_run.py", folder), ("darshan-logs/make_logs.py", run)):
+        run_script(REPOSITORY / "examples" / script, where)
+    return run
 
 
 def path_of(name: str) -> Path:

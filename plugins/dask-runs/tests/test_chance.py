@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest_dask_runs.compare import certainty as chance
-from harvest_dask_runs.compare.certainty import chance_of
+from harvest_dask_runs.compare import compare as chance
+from harvest_dask_runs.compare.compare import chance_of
 
 SIDE = st.lists(st.integers(0, 6).map(float), min_size=1, max_size=5)
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 import functools
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import captures
 import polars as pl
 import pytest
-from scripts import run_script
+from dask_rows import made_example
 
 import harvest
 from harvest.plugins.registry import manager
 from harvest_dask_runs.views import VIEWS as DECLARED
 from harvest_testing import faults_of_columns
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-RUN = "D2024-05-06_07:08:09_R1_W4"
 REAL = ("D2024-04-19_19:01:00_R1_W8", "image-processing-head")
 MISSING = {
     "made": (),
@@ -43,12 +40,10 @@ VIEWS = (
 def dataset(request, tmp_path_factory):
     """A run and Darshan's logs of it; the run without files that matter; a capture; real runs."""
     folder = tmp_path_factory.mktemp("columns")
-    run = folder / RUN
     if request.param != "captured":
         pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
     if request.param in MISSING:
-        for script, where in (("make_run.py", folder), ("darshan-logs/make_logs.py", run)):
-            run_script(EXAMPLES / script, where)
+        run = made_example(folder)
         for pattern in MISSING[request.param]:
             for path in run.rglob(pattern):
                 path.unlink()

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
 import pytest
+from dask_rows import RUN, T0, A, at, ran, tables_of, worker
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest import Record, record_type
-from harvest.model.arrow import table_of
-from harvest_dask.records import types as r
+from harvest import Record
 from harvest_dask.records.types import Process
 from harvest_dask_runs.io.counted import owners, untraced
 from harvest_dask_runs.io.ties import TRACE
@@ -22,29 +20,14 @@ from harvest_dask_runs.views.kinds import prefixes
 from harvest_dask_runs.views.task_io import task_io
 from harvest_dask_runs.views.tasks import tasks
 
-T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
-RUN = "/runs/D2024-05-06_07:00:00_R1_W2"
 LOG = f"{RUN}/p1.darshan"
-A = "tcp://10.0.0.1:4001"
-
-
-def at(seconds: float) -> datetime:
-    return T0 + timedelta(seconds=seconds)
 
 
 class Reader(MemoryReader):
     """Rows of Dask, and a process's log: its trace and its counters, in seconds of the log."""
 
     def __init__(self, rows: list[Record], trace: list[Any], **counters: list[dict[str, Any]]):
-        by_type: dict[str, list[Record]] = {}
-        for row in rows:
-            kind = record_type(type(row))
-            row.origin, same = f"{RUN}/{kind.name}.csv", by_type.setdefault(kind.name, [])
-            row.position = len(same) + 1
-            same.append(row)
-        super().__init__(
-            {name: table_of(record_type(type(same[0])), same) for name, same in by_type.items()}
-        )
+        super().__init__(tables_of(rows))
         job = {"origin": LOG, "start_time": T0, "hostname": "node1", "pid": 101}
         self.darshan = {
             "darshan.job": pl.LazyFrame([job]),
@@ -67,20 +50,14 @@ class Reader(MemoryReader):
 
 def executed(key: str, start: float, end: float, thread: int = 7) -> list[Record]:
     """What worker and scheduler record of an execution."""
-    changes = ((start, "ready", "executing"), (end, "executing", "memory"))
-    rows: list[Record] = [
-        r.WorkerTransition(time=at(t), key=key, start_state=a, finish_state=b, worker=A)
-        for t, a, b in changes
-    ]
+    changes = ((start, "ready>executing"), (end, "executing>memory"))
+    rows = [worker(key, moment, change, A) for moment, change in changes]
     return [*rows, credited(key, start, end, thread)]
 
 
 def credited(key: str, start: float, end: float, thread: int = 7) -> Record:
     """What the scheduler records of an execution."""
-    return r.TaskTransition(
-        time=at(end), key=key, start_state="processing", finish_state="memory", worker=A,
-        thread=thread, begins=at(start), ends=at(end), duration_s=end - start,
-    )  # fmt: skip
+    return ran(key, end, A, start, end, thread=thread)
 
 
 def did(start: float, size: int, thread: int = 7, **more: Any) -> dict[str, Any]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import captures
 import polars as pl
 import pytest
-from dask_rows import at, dataset, one
+from dask_rows import at, dataset, made_example, one
 from hypothesis import given
 from hypothesis import strategies as st
-from scripts import run_script
 
 import harvest
 from harvest_dask.records.types import WorkerSample
@@ -19,7 +17,6 @@ from harvest_dask_runs.parts.occupancy import at_once
 from harvest_dask_runs.rules import RULES
 from harvest_dask_runs.views.indicators import indicators
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 T = captures.T
 A, B = "tcp://10.0.0.2:4001", "tcp://10.0.0.3:4002"
 TIME = pl.Datetime("us", "UTC")
@@ -277,9 +274,7 @@ def example(tmp_path_factory):
     """The example run with its workers' Darshan logs."""
     pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
     folder = tmp_path_factory.mktemp("example")
-    run = folder / "D2024-05-06_07:08:09_R1_W4"
-    for script, where in (("make_run.py", folder), ("darshan-logs/make_logs.py", run)):
-        run_script(REPOSITORY / "examples" / script, where)
+    run = made_example(folder)
     pytest.importorskip("harvest_darshan")
     harvest.run([f"mofka-dask:{run}", f"darshan:{run}"], f"parquet:{folder / 'out'}", workers=1)
     return harvest.open(folder / "out")

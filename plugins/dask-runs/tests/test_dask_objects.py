@@ -7,12 +7,13 @@ import pickle
 import re
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import attrs
 import polars as pl
 import pytest
+from dask_rows import at
 
 from harvest import UsageError
 from harvest_dask_runs import (
@@ -28,16 +29,16 @@ from harvest_dask_runs import (
 from harvest_dask_runs.memory import Harvested
 
 RUN = Path(__file__).resolve().parents[3] / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"
-T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
-
-
-def at(seconds: float) -> datetime:
-    return T0 + timedelta(seconds=seconds)
 
 
 def scheduler(seconds: float, start: str, finish: str, **more) -> SchedulerEvent:
     states = {"start_state": TaskState(start), "finish_state": TaskState(finish)}
     return SchedulerEvent(time=at(seconds), **states, **more)
+
+
+def by_worker(seconds: float, start: str, finish: str) -> WorkerEvent:
+    states = {"start_state": TaskState(start), "finish_state": TaskState(finish)}
+    return WorkerEvent(time=at(seconds), worker="w1", **states)
 
 
 @pytest.fixture(scope="module")
@@ -86,18 +87,8 @@ def test_a_task_knows_its_times_and_states():
             GraphEvent(time=at(0), client="c", requested=True),
             scheduler(0, "released", "waiting"),
             scheduler(1, "waiting", "processing"),
-            WorkerEvent(
-                time=at(2),
-                start_state=TaskState.READY,
-                finish_state=TaskState.EXECUTING,
-                worker="w1",
-            ),
-            WorkerEvent(
-                time=at(5),
-                start_state=TaskState.EXECUTING,
-                finish_state=TaskState.MEMORY,
-                worker="w1",
-            ),
+            by_worker(2, "ready", "executing"),
+            by_worker(5, "executing", "memory"),
             scheduler(5.5, "processing", "memory", worker="w1", thread=7, size_bytes=3),
             TransferEvent(time=at(6), direction="outgoing", worker="w1", requestor="w2"),
             scheduler(8, "memory", "waiting"),

@@ -108,17 +108,15 @@ def test_slowest_tasks_come_first(dataset):
 
 
 def test_time_in_states(report):
-    spent, entered = defaultdict(float), Counter()
+    spent = defaultdict(float)
     by_key = defaultdict(list)
     for row in read("scheduler_transition.csv"):
         by_key[row["key"]].append(row)
-        entered[row["finish"]] += 1
     for rows in by_key.values():
         rows.sort(key=lambda row: float(row["time"]))
         for now, after in itertools.pairwise(rows):
             spent[now["finish"]] += float(after["time"]) - float(now["time"])
     found = {r["state"]: r for r in table(report, "states") if r["told_by"] == "scheduler"}
-    assert {state: row["entered"] for state, row in found.items()} == entered
     # of a state that no task was seen to leave, the time is not known
     assert {state for state, row in found.items() if row["total_s"] is not None} == set(spent)
     for state, seconds in spent.items():

@@ -18,8 +18,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dask_rows import made_example
 from polars.testing import assert_frame_equal
-from scripts import run_script
 
 import harvest
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
@@ -27,8 +27,6 @@ from harvest_report import Plot, Report, Table, Tile
 
 pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
 
-REPOSITORY = Path(__file__).resolve().parents[3]
-EXAMPLES = REPOSITORY / "examples"
 REAL = ("D2024-04-19_19:01:00_R1_W8", "D2024-04-19_19:01:02_R6_W8", "image-processing-head")
 MISSING = {
     "nothing": (),
@@ -64,11 +62,7 @@ def case(request):
 @pytest.fixture(scope="module")
 def example(tmp_path_factory):
     """The run that the example's scripts make, with its Darshan logs."""
-    made = tmp_path_factory.mktemp("made")
-    run = made / "D2024-05-06_07:08:09_R1_W4"
-    for script, where in (("make_run.py", made), ("darshan-logs/make_logs.py", run)):
-        run_script(EXAMPLES / script, where)
-    return run
+    return made_example(tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,11 @@ def spoken(name: str, *runs: dict[str, Any], **thresholds: float) -> list[tuple[
     return [(f.finding.severity, f.finding.text) for f in found]
 
 
+def once(severity: str, text: str) -> list[tuple[str, str]]:
+    """Of one finding, what ``spoken`` gives."""
+    return [(severity, text)]
+
+
 def indicators(*runs: dict[str, Any]) -> pl.DataFrame:
     """Rows of ``dask.indicators``; what is not given is null."""
     rows = [{"run": f"/runs/R{n}", **run} for n, run in enumerate(runs, 1)]
@@ -43,13 +48,11 @@ def test_threads_without_work():
         "peak_threads": 7,
     }
 
-    assert spoken("dask.unused_threads", run) == [
-        (
-            "medium",
-            "8 threads ran tasks 38 % of the time. "
-            "300 of 800 thread-seconds used, at most 7 tasks at the same time.",
-        )
-    ]
+    assert spoken("dask.unused_threads", run) == once(
+        "medium",
+        "8 threads ran tasks 38 % of the time. "
+        "300 of 800 thread-seconds used, at most 7 tasks at the same time.",
+    )
     assert spoken("dask.unused_threads", run | {"observed_busy_s": 400.0, "used_share": 0.5}) == []
     assert spoken("dask.unused_threads", run, share=0.375) == []
     (little,) = spoken(
@@ -104,13 +107,11 @@ def test_work_for_few_threads():
         "last_prefix": "sum-aggregate",
     }
 
-    assert spoken("dask.work_for_few", run) == [
-        (
-            "medium",
-            "At most 4 of 40 threads ran tasks 40 % of the time. "
-            "20 of 50 s. The last 10 s never had more.",
-        )
-    ]
+    assert spoken("dask.work_for_few", run) == once(
+        "medium",
+        "At most 4 of 40 threads ran tasks 40 % of the time. "
+        "20 of 50 s. The last 10 s never had more.",
+    )
     assert spoken("dask.work_for_few", run | {"serial_s": 10.0}) == []
     ((severity, text),) = spoken(
         "dask.work_for_few", run | {"few_threads": 1, "serial_s": 26.0, "tail_s": 4.9}
@@ -150,13 +151,11 @@ def test_gaps_without_any_task():
         "longest_gap_start": START + timedelta(seconds=12),
     }
 
-    assert spoken("dask.gaps", run) == [
-        (
-            "medium",
-            "No task ran for 12 % of the time. 5 of 40 s. The longest gap lasted 3 s and began "
-            "12 s after the first task.",
-        )
-    ]
+    assert spoken("dask.gaps", run) == once(
+        "medium",
+        "No task ran for 12 % of the time. 5 of 40 s. The longest gap lasted 3 s and began "
+        "12 s after the first task.",
+    )
     for part, link, ending in (
         ("moving", "dependency", "waited for a transfer."),
         ("nothing recorded", "client", "had not been sent by the client."),
@@ -180,13 +179,11 @@ def test_a_worker_with_most_of_the_work():
         "idle_workers": 1,
     }
 
-    assert spoken("dask.imbalance", run) == [
-        (
-            "medium",
-            "Busiest worker has 8 s more work than the mean. Worker tcp://a:1 ran tasks for 12 s "
-            "per thread. The mean of 4 workers is 4 s; 1 ran nothing.",
-        )
-    ]
+    assert spoken("dask.imbalance", run) == once(
+        "medium",
+        "Busiest worker has 8 s more work than the mean. Worker tcp://a:1 ran tasks for 12 s "
+        "per thread. The mean of 4 workers is 4 s; 1 ran nothing.",
+    )
     assert spoken("dask.imbalance", run | {"imbalance_s": 2.0}) == []
     assert spoken("dask.imbalance", run | {"workers": 1}) == []
     assert spoken("dask.imbalance", run | {"imbalance_s": 10.5})[0][0] == "high"
@@ -203,13 +200,11 @@ def test_tasks_too_short_for_their_scheduling():
         "commonest_median_s": 0.0015,
     }
 
-    assert spoken("dask.short_tasks", run) == [
-        (
-            "medium",
-            "Half of 20,000 executions last less than 2 ms. At 1 ms each, scheduling them costs "
-            "40 % of the execution time. Most are getitem: 15,000 with a median of 1.5 ms.",
-        )
-    ]
+    assert spoken("dask.short_tasks", run) == once(
+        "medium",
+        "Half of 20,000 executions last less than 2 ms. At 1 ms each, scheduling them costs "
+        "40 % of the execution time. Most are getitem: 15,000 with a median of 1.5 ms.",
+    )
     assert spoken("dask.short_tasks", run | {"median_s": 0.010}) == []
     assert spoken("dask.short_tasks", run | {"busy_s": 200.0}) == []
     assert spoken("dask.short_tasks", run, overhead=0.2) == []
@@ -228,13 +223,11 @@ def test_transfers_that_take_long():
         "largest_bytes": 2_000_000_000,
     }
 
-    assert spoken("dask.transfers", run) == [
-        (
-            "medium",
-            "Transfers took 25 s, 25 % of the execution time. 4.66 GiB moved between workers and "
-            "to clients, at 191 MiB/s. 1.86 of 4.66 GiB went from tcp://a:1 to tcp://b:1.",
-        )
-    ]
+    assert spoken("dask.transfers", run) == once(
+        "medium",
+        "Transfers took 25 s, 25 % of the execution time. 4.66 GiB moved between workers and "
+        "to clients, at 191 MiB/s. 1.86 of 4.66 GiB went from tcp://a:1 to tcp://b:1.",
+    )
     assert spoken("dask.transfers", run | {"moving_s": 20.0, "transfer_share": 0.2}) == []
     assert (
         spoken("dask.transfers", run | {"moving_s": 101.0, "transfer_share": 1.01})[0][0] == "high"
@@ -246,34 +239,27 @@ def test_memory_that_is_short():
     spilled = {"spilled_bytes": 3_000_000, "spilling_workers": 2, **full}
     logged = {"pauses": 1, "memory_restarts": 2, "unmanaged_warnings": 3}
 
-    assert spoken("dask.spilling", spilled) == [
-        (
-            "medium",
-            "2 workers spilled 2.86 MiB of results to disk. The fullest, tcp://a:1, used 80 % of "
-            "its memory limit.",
-        )
-    ]
+    assert spoken("dask.spilling", spilled) == once(
+        "medium",
+        "2 workers spilled 2.86 MiB of results to disk. The fullest, tcp://a:1, used 80 % of "
+        "its memory limit.",
+    )
     assert spoken("dask.spilling", spilled | {"spilled_bytes": 0}) == []
-    assert spoken("dask.full_memory", full) == [
-        (
-            "medium",
-            "Fullest worker used 80 % of its memory limit. Worker tcp://a:1. Dask pauses a worker "
-            "at 80 % and ends it at 95 %.",
-        )
-    ]
+    assert spoken("dask.full_memory", full) == once(
+        "medium",
+        "Fullest worker used 80 % of its memory limit. Worker tcp://a:1. Dask pauses a worker "
+        "at 80 % and ends it at 95 %.",
+    )
     assert spoken("dask.full_memory", full | {"memory_peak_share": 0.79}) == []
     assert spoken("dask.full_memory", full | {"memory_peak_share": 0.95})[0][0] == "high"
-    assert spoken("dask.memory_warnings", logged) == [
-        (
-            "high",
-            "2 workers ended for using too much memory. The logs also have 1 pause of workers for "
-            "lack of memory and 3 warnings of memory that Dask does not manage.",
-        )
-    ]
+    assert spoken("dask.memory_warnings", logged) == once(
+        "high",
+        "2 workers ended for using too much memory. The logs also have 1 pause of workers for "
+        "lack of memory and 3 warnings of memory that Dask does not manage.",
+    )
     only = {"pauses": 0, "memory_restarts": 0, "unmanaged_warnings": 1}
-    assert spoken("dask.memory_warnings", only) == [
-        ("low", "1 warning of memory that Dask does not manage.")
-    ]
+    said = "1 warning of memory that Dask does not manage."
+    assert spoken("dask.memory_warnings", only) == once("low", said)
     assert spoken("dask.memory_warnings", only | {"unmanaged_warnings": 0}) == []
 
 
@@ -285,23 +271,19 @@ def test_workers_that_are_lost_or_silent():
         "silent_executed": 5,
     }
 
-    assert spoken("dask.lost_workers", {"lost_workers": 1, "lost_worker": "tcp://b:1"}) == [
-        (
-            "high",
-            "1 worker died before the last task ended. Worker tcp://b:1. Results held there were "
-            "lost; Dask computes again what is needed.",
-        )
-    ]
+    assert spoken("dask.lost_workers", {"lost_workers": 1, "lost_worker": "tcp://b:1"}) == once(
+        "high",
+        "1 worker died before the last task ended. Worker tcp://b:1. Results held there were "
+        "lost; Dask computes again what is needed.",
+    )
     ((_, several),) = spoken("dask.lost_workers", {"lost_workers": 2, "lost_worker": "tcp://b:1"})
     assert several.startswith("2 workers died before the last task ended. For example tcp://b:1. ")
     assert spoken("dask.lost_workers", {"lost_workers": 0}) == []
-    assert spoken("dask.silent_workers", silent) == [
-        (
-            "medium",
-            "2 of 8 workers registered but recorded nothing. For example tcp://a:1. Only the "
-            "scheduler recorded 5 executions there.",
-        )
-    ]
+    assert spoken("dask.silent_workers", silent) == once(
+        "medium",
+        "2 of 8 workers registered but recorded nothing. For example tcp://a:1. Only the "
+        "scheduler recorded 5 executions there.",
+    )
     ((idle, text),) = spoken("dask.silent_workers", silent | {"silent_executed": 0})
     assert idle == "low"
     assert text.endswith(" The scheduler saw no result from there.")
@@ -326,12 +308,10 @@ def test_failures_and_repeats():
         "rescheduled_s": 0.0,
     }
 
-    assert spoken("dask.failures", run) == [
-        (
-            "medium",
-            "12 of 200 executions failed (6 %). 8 are of kind score with ValueError('no data').",
-        )
-    ]
+    assert spoken("dask.failures", run) == once(
+        "medium",
+        "12 of 200 executions failed (6 %). 8 are of kind score with ValueError('no data').",
+    )
     assert spoken("dask.failures", run | {"failed": 0}) == []
     assert spoken("dask.failures", run | {"failed": 21})[0][0] == "high"
     one = {"attempts": 58, "failed": 1, "failed_prefix_failed": 1, "failed_error": "KeyError(1)"}
@@ -340,17 +320,14 @@ def test_failures_and_repeats():
         "failed_error_type": "KeyError",
         "failed_error_type_failed": 1,
     }
-    assert spoken("dask.failures", run | one) == [
-        ("medium", "1 of 58 executions failed (1.7 %). It is of kind score with KeyError(1).")
-    ]
+    said = "1 of 58 executions failed (1.7 %). It is of kind score with KeyError(1)."
+    assert spoken("dask.failures", run | one) == once("medium", said)
     ((_, long),) = spoken("dask.failures", run | {"failed_error": "x" * 500})
     assert len(long) < 200
-    assert spoken("dask.repeats", run) == [
-        (
-            "medium",
-            "3 repeat executions took 6 % of the execution time. 0.1 of 1.7 min.",
-        )
-    ]
+    assert spoken("dask.repeats", run) == once(
+        "medium",
+        "3 repeat executions took 6 % of the execution time. 0.1 of 1.7 min.",
+    )
     assert spoken("dask.repeats", run | {"repeated_s": 5.0}) == []
     assert spoken("dask.repeats", run | {"repeated_s": 26.0})[0][0] == "high"
 
@@ -388,20 +365,16 @@ def test_rescheduled_executions_are_no_repeats():
         "busy_s": 100.0, "repeated": 8, "repeated_s": 16.0, "rescheduled": 6, "rescheduled_s": 10.0,
     }  # fmt: skip
 
-    assert spoken("dask.repeats", run) == [
-        (
-            "medium",
-            "2 repeat executions took 6 % of the execution time. 0.1 of 1.7 min, without 6 "
-            "rescheduled executions.",
-        )
-    ]
-    assert spoken("dask.rescheduled", run) == [
-        (
-            "low",
-            "6 executions ended with Reschedule. They took 0.17 of 1.7 min of execution time "
-            "(10 %); the tasks ran again elsewhere.",
-        )
-    ]
+    assert spoken("dask.repeats", run) == once(
+        "medium",
+        "2 repeat executions took 6 % of the execution time. 0.1 of 1.7 min, without 6 "
+        "rescheduled executions.",
+    )
+    assert spoken("dask.rescheduled", run) == once(
+        "low",
+        "6 executions ended with Reschedule. They took 0.17 of 1.7 min of execution time "
+        "(10 %); the tasks ran again elsewhere.",
+    )
     assert spoken("dask.repeats", run | {"repeated": 6, "repeated_s": 10.0}) == []
     assert spoken("dask.rescheduled", run | {"rescheduled_s": 5.0}) == []
 
@@ -410,42 +383,34 @@ def test_a_record_that_was_cut():
     run = {"processes": 4, "endless_processes": 4, "endless_since": START}
     run |= {"endless_process": "scheduler tcp://10.0.0.1:8786"}
 
-    assert spoken("dask.cut_records", run) == [
-        (
-            "high",
-            "4 of 4 captures have no end. For example, the record of scheduler "
-            "tcp://10.0.0.1:8786 stops at 2026-11-22 12:00:00 UTC; what the run did later is not "
-            "recorded.",
-        )
-    ]
+    assert spoken("dask.cut_records", run) == once(
+        "high",
+        "4 of 4 captures have no end. For example, the record of scheduler "
+        "tcp://10.0.0.1:8786 stops at 2026-11-22 12:00:00 UTC; what the run did later is not "
+        "recorded.",
+    )
     worker = {"endless_processes": 1, "endless_process": "worker tcp://10.0.0.2:1"}
-    assert spoken("dask.cut_records", run | worker) == [
-        (
-            "low",
-            "1 of 4 captures has no end. The record of worker tcp://10.0.0.2:1 stops at "
-            "2026-11-22 12:00:00 UTC.",
-        )
-    ]
+    assert spoken("dask.cut_records", run | worker) == once(
+        "low",
+        "1 of 4 captures has no end. The record of worker tcp://10.0.0.2:1 stops at "
+        "2026-11-22 12:00:00 UTC.",
+    )
     assert spoken("dask.cut_records", run | {"endless_processes": 0}) == []
 
 
 def test_interpreters_that_do_not_respond():
-    assert spoken("dask.garbage_collection", {"gc_warnings": 4, "gc_worst_percent": 12.0}) == [
-        (
-            "low",
-            "Garbage collection took up to 12 % of CPU time. The logs of workers and the "
-            "scheduler have 4 warnings about it.",
-        )
-    ]
+    assert spoken("dask.garbage_collection", {"gc_warnings": 4, "gc_worst_percent": 12.0}) == once(
+        "low",
+        "Garbage collection took up to 12 % of CPU time. The logs of workers and the "
+        "scheduler have 4 warnings about it.",
+    )
     assert spoken("dask.garbage_collection", {"gc_warnings": 4, "gc_worst_percent": 9.0}) == []
     loop = {"loop_warnings": 2, "loop_s": 7.5, "loop_worst_s": 4.5}
-    assert spoken("dask.event_loop", loop) == [
-        (
-            "low",
-            "An event loop did not respond for 4.5 s. The logs of workers and the scheduler have "
-            "2 such warnings, 7.5 s together.",
-        )
-    ]
+    assert spoken("dask.event_loop", loop) == once(
+        "low",
+        "An event loop did not respond for 4.5 s. The logs of workers and the scheduler have "
+        "2 such warnings, 7.5 s together.",
+    )
     assert spoken("dask.event_loop", loop | {"loop_worst_s": 2.9}) == []
     # symptoms: below each cause, however long they last
     assert spoken("dask.event_loop", loop | {"loop_worst_s": 30.0})[0][0] == "low"
@@ -465,13 +430,11 @@ def test_tasks_that_wait_for_files():
         "io_prefix_beside_bytes": 0,
     }
 
-    assert spoken("dask.tasks_in_io", run) == [
-        (
-            "medium",
-            "load tasks spent 50 % of their time in I/O. 40 s for 7.63 MiB, 80 % of the I/O time "
-            "of all tasks.",
-        )
-    ]
+    assert spoken("dask.tasks_in_io", run) == once(
+        "medium",
+        "load tasks spent 50 % of their time in I/O. 40 s for 7.63 MiB, 80 % of the I/O time "
+        "of all tasks.",
+    )
     assert spoken("dask.tasks_in_io", run | {"io_prefix_s": 24.0}) == []
     ((severity, text),) = spoken(
         "dask.tasks_in_io",
@@ -494,14 +457,12 @@ def test_bytes_that_are_counted_and_not_traced():
         "io_prefix_beside_bytes": 3_300_000_000,
     }
 
-    assert spoken("dask.untraced_io", run) == [
-        (
-            "low",
-            "3.17 of 3.26 GiB of I/O counted but not traced (97 %). Of the untraced bytes, 2.2 % "
-            "belong to known tasks; 97 % moved while only load ran in the process; 0.74 % have no "
-            "known task.",
-        )
-    ]
+    assert spoken("dask.untraced_io", run) == once(
+        "low",
+        "3.17 of 3.26 GiB of I/O counted but not traced (97 %). Of the untraced bytes, 2.2 % "
+        "belong to known tasks; 97 % moved while only load ran in the process; 0.74 % have no "
+        "known task.",
+    )
     assert spoken("dask.untraced_io", run | {"untraced_bytes": 700_000_000}) == []
     assert spoken("dask.untraced_io", run, bytes=3.5e9) == []
     # where no process is known to be a worker, nothing else is

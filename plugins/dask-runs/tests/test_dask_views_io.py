@@ -6,10 +6,11 @@ this plugin knows Darshan's record types by name only.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import polars as pl
-from dask_rows import RUN, A, B, TracedReader, at, tables_of
+from dask_rows import RUN, A, B, TracedReader, at, ran, tables_of, worker
 
 from harvest import Record
 from harvest_dask.records import types as r
@@ -25,43 +26,22 @@ def traced(rows: list[Record], trace: list[dict[str, Any]]) -> TracedReader:
 
 
 def executed(
-    key: str, worker: str, start: float, end: float, thread: int | None, state: str = "memory"
+    key: str, home: str, start: float, end: float, thread: int | None, state: str = "memory"
 ) -> list[Record]:
     """What the worker and, where a thread is known, the scheduler record of one execution."""
-    rows: list[Record] = [
-        r.WorkerTransition(
-            time=at(moment), key=key, start_state=before, finish_state=after, worker=worker
-        )
-        for moment, before, after in (
-            (start, "ready", "executing"),
-            (end, "executing", state),
-        )
-    ]
-    if thread is not None:
-        rows.append(done(key, worker, end + 0.01, thread))
-    return rows
+    rows = changed(key, home, "ready", "executing", state, times=(start, end))
+    return rows if thread is None else [*rows, done(key, home, end + 0.01, thread)]
 
 
-def done(key: str, worker: str, moment: float, thread: int) -> Record:
-    return r.TaskTransition(
-        time=at(moment),
-        key=key,
-        start_state="processing",
-        finish_state="memory",
-        worker=worker,
-        thread=thread,
-        begins=at(moment - 0.5),
-        ends=at(moment),
-    )
+def done(key: str, home: str, moment: float, thread: int) -> Record:
+    return ran(key, moment, home, moment - 0.5, moment, thread=thread)
 
 
-def changed(key: str, worker: str, *states: str, times: tuple[float, ...]) -> list[Record]:
+def changed(key: str, home: str, *states: str, times: tuple[float, ...]) -> list[Record]:
     """Transitions through some states, one at each time."""
+    changes = [">".join(pair) for pair in itertools.pairwise(states)]
     return [
-        r.WorkerTransition(
-            time=at(moment), key=key, start_state=before, finish_state=after, worker=worker
-        )
-        for moment, before, after in zip(times, states, states[1:], strict=False)
+        worker(key, moment, change, home) for moment, change in zip(times, changes, strict=True)
     ]
 
 

@@ -42,10 +42,7 @@ def test_the_parts_of_a_graph_are_the_graph(
         patch.setattr(scheduler_rows, "PART_KEYS", keys)
         parts = list(
             scheduler_rows.graph_frames(
-                graph=3,
-                time=1.0,
-                client="c",
-                stimulus_id="s",
+                {"graph": 3},
                 requested=[("t", n) for n in asked],
                 tasks=graph,
                 annotations={"level": {("t", n): n for n in range(len(needs))}},

@@ -1,4 +1,4 @@
-"""Dask runs from whatever recorder: views, reports, rules, I/O by task, traces, and objects.
+"""Dask runs of any recorder: views, reports, rules, I/O by task, traces, and objects.
 
 The names below are for use from Python; each is imported when first used.
 """

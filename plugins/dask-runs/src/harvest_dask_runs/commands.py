@@ -26,8 +26,7 @@ def _group() -> None:
 def trace(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")],
     output: Annotated[
-        Path,
-        typer.Option("-o", "--output", metavar="FILE", help="Write .json or .json.gz."),
+        Path, typer.Option("-o", "--output", metavar="FILE", help="Write .json or .json.gz.")
     ] = Path("trace.json"),
     run: Annotated[
         str | None,
@@ -39,7 +38,7 @@ def trace(
     Each worker and thread has a track with its tasks and their traced I/O.
     Arrows join the two sides of a transfer.
     """
-    # only when the command runs: ``--help`` needs no polars
+    # late: ``--help`` needs no polars
     from .trace import write_trace
 
     counts = write_trace(harvest.open(dataset), output, run=run)

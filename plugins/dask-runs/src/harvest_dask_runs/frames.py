@@ -1,7 +1,7 @@
-"""What all views of Dask runs share: the runs of a dataset, their rows, and their transfers.
+"""Helpers of all views of Dask runs: the runs of a dataset, their rows, and their transfers.
 
 A dataset may hold several runs.  The files of a run are in one directory, so the directory
-of ``origin`` names the run; task keys, worker addresses and client ids are only compared
+of ``origin`` names the run.  Task keys, worker addresses and client ids are unique only
 within a run.
 """
 
@@ -21,35 +21,30 @@ from .record_names import DASK_TYPES
 
 
 def runs_of(dataset: DatasetReader) -> list[str]:
-    """The directories of all Dask runs in a dataset, sorted; looked up once."""
-    return kept(dataset, "dask.runs", lambda: _directories(dataset))
+    """Return the directories of all Dask runs in a dataset, sorted; they are found only once."""
 
+    def find() -> list[str]:
+        present = [dataset[name] for name in DASK_TYPES if name in dataset]
+        origins = pl.collect_all(frame.select(pl.col("origin").unique()) for frame in present)
+        named = [frame.select(run=directory_of(pl.col("origin"))) for frame in origins]
+        return sorted({run for frame in named for run in frame["run"].unique()})
 
-def _directories(dataset: DatasetReader) -> list[str]:
-    origins = [
-        dataset[name].select(pl.col("origin").cast(pl.String)).unique()
-        for name in DASK_TYPES
-        if name in dataset
-    ]
-    if not origins:
-        return []
-    found = pl.concat(pl.collect_all(origins)).select(run=directory_of(pl.col("origin")))
-    return found["run"].unique().sort().to_list()
+    return kept(dataset, "dask.runs", find)
 
 
 def named_run(dataset: DatasetReader, run: str | None) -> str | None:
-    """The directory of the run that a setting names; None where it names none.
+    """Return the directory of the run that a setting names; None for None.
 
-    Raises UsageError when none or several have the name.
+    Raises UsageError if no run or several runs have the name.
     """
     return None if run is None else named_directory(runs_of(dataset), run)
 
 
 def choose_run(dataset: DatasetReader, run: str | None, how: str) -> str:
-    """The one run that is named, or the only one there is.
+    """Return the directory of the named run, or of the only run.
 
     how: the setting or option by which a user names it (``--set run=``).
-    Raises UsageError when there is none, or several and none is named.
+    Raises UsageError if there is no run, or if there are several and none is named.
     """
     runs = runs_of(dataset)
     if run is not None:
@@ -72,11 +67,11 @@ Frames: TypeAlias = Mapping[str, pl.LazyFrame]
 def load(
     dataset: DatasetReader, names: tuple[str, ...] = DASK_TYPES, *, run: str | None = None
 ) -> Frames:
-    """Lazy frames of the named record types with the column ``run``.
+    """Load record types as lazy frames with the column ``run``.
 
-    run: keeps this run only: its directory, or the directory's name.
+    run: the only run to keep: its directory, or the directory's name.
 
-    Raises UsageError where the dataset holds no such run, or several.
+    Raises UsageError if no run or several runs have that name.
     """
     wanted = named_run(dataset, run)
     found = {}
@@ -87,19 +82,19 @@ def load(
 
 
 def host_of(address: pl.Expr) -> pl.Expr:
-    """The host in ``tcp://10.0.0.1:8786`` or ``tls://[fe80::1]:8786``; null in a plain name."""
+    """Extract the host from ``tcp://10.0.0.1:8786`` or ``tls://[fe80::1]:8786``; else null."""
     parts = address.str.extract_groups(r"^[A-Za-z][A-Za-z0-9+.-]*://(?:\[([^\]]*)\]|([^:/\[]+))")
     return pl.coalesce(parts.struct.field("1"), parts.struct.field("2"))
 
 
 def sentence(*parts: str | pl.Expr) -> pl.Expr:
-    """Texts and columns joined to one text; null where a column is."""
+    """Join texts and columns to one text; null if a column is null."""
     # pl.format would read better, but polars 1.35 panics in it on some filtered frames
     return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
 
 
 def exact_sum(seconds: pl.Expr) -> pl.Expr:
-    """A sum of durations by whole nanoseconds: it does not depend on their order.
+    """Sum durations in whole nanoseconds, so that the sum does not depend on their order.
 
     Impossible durations, for example below 0, are left out.
     """
@@ -108,7 +103,7 @@ def exact_sum(seconds: pl.Expr) -> pl.Expr:
 
 
 def moved_bytes() -> pl.Expr:
-    """Bytes of a ``dask.transfer`` row: its total, or the sum of its keys where that is empty."""
+    """Compute the bytes of a ``dask.transfer`` row: its total, else the sum of its keys' sizes."""
     shares = pl.col("keys").list.eval(pl.element().struct.field("size_bytes"))
     known = shares.list.eval(pl.element().is_not_null()).list.all()
     return pl.coalesce(pl.col("total_bytes"), pl.when(known).then(shares.list.sum()))
@@ -119,10 +114,10 @@ UNNAMED: Final = "a worker not recorded"
 
 
 def pairs_of(transfers: pl.LazyFrame) -> pl.LazyFrame:
-    """One row per run and pair: source, target, movements, bytes, seconds, and who reported.
+    """Sum up transfers by run and pair: source, target, movements, bytes, seconds, sides.
 
-    The sender, the receiver or both report a movement: of each pair the larger sum counts.  Bytes
-    and seconds that are not recorded are null.
+    The sender, the receiver or both report a movement (``sides``); of each pair the larger sum
+    counts.  Bytes and seconds that are not recorded are null.
     """
     pair = ["run", "source", "target"]
     sides = transfers.select(

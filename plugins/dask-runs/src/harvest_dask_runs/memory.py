@@ -1,7 +1,7 @@
-"""Rows of Dask runs in memory, without a dataset, and the views over them.
+"""Rows of Dask runs in memory, without a dataset, and views of them.
 
-For runs that fit, and for tests of views and of readers: ``Harvested.of`` takes what
-``harvest.collect`` gives for the source of any recorder.
+For small runs, and for tests of views and readers: ``Harvested.of`` takes the results of
+``harvest.collect`` for any source of Dask runs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import Collected, RecordType, Reject, record_type
+from harvest.model.frames import frame_of, no_rows
 from harvest_dask.records.types import CAPTURED_TYPES, RECORD_TYPES
 
 from .frames import Frames, load
@@ -27,55 +28,49 @@ __all__ = ["Harvested", "MemoryReader"]
 DECLARED: dict[str, RecordType] = {
     declared.name: declared for declared in map(record_type, (*RECORD_TYPES, *CAPTURED_TYPES))
 }
-
-
 _VIEWS = {"dask.tasks": tasks, "dask.workers": workers, "dask.run_summary": run_summary}
 
 
 class MemoryReader:
-    """A DatasetReader over Arrow tables of this plugin's record types."""
+    """A DatasetReader of Arrow tables of Dask's record types."""
 
     def __init__(self, tables: Mapping[str, pa.Table]):
-        """tables: rows by name of their record type, each of exactly the declared schema."""
+        """tables: rows by name of the record type, with exactly its declared schema."""
         self._tables = dict(tables)
 
     def __contains__(self, name: object) -> bool:
         return name in self._tables and self._tables[str(name)].num_rows > 0
 
     def __getitem__(self, name: str) -> pl.LazyFrame:
-        """The rows of a record type; raises KeyError for a type that this plugin lacks."""
-        table = self._tables.get(name)
-        if table is None:
-            table = DECLARED[name].arrow_schema.empty_table()
-        frame = pl.from_arrow(table)
-        assert isinstance(frame, pl.DataFrame)  # a table never becomes a series
-        return frame.lazy().with_columns(pl.col("origin").cast(pl.String))
+        """Return the rows of a record type; raises KeyError for any other name."""
+        declared, table = DECLARED[name], self._tables.get(name)
+        return no_rows(declared) if table is None else frame_of(declared, table).lazy()
 
     def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
-        """One of this plugin's views; raises KeyError for another."""
+        """Return the rows of a view in ``views``; raises KeyError for any other name."""
         return _VIEWS[name](self, **settings)
 
     def views(self) -> list[str]:
-        """Names of the views."""
+        """Return the names of the views."""
         return list(_VIEWS)
 
     def harvested_with(self, source: str, setting: str) -> list[Any]:
-        """Nothing: these rows come from no run."""
+        """Return nothing: these rows were not harvested into a dataset."""
         return []
 
     @property
     def notes(self) -> list[str]:
-        """The remarks that the source made while reading: none."""
+        """Notes of the sources: none here, see ``Harvested.notes``."""
         return []
 
 
 @attrs.frozen
 class Harvested:
-    """What was read: rows, rejects and notes.
+    """The result of reading: rows, rejects and notes.
 
-    units: input units that were read; ``folded``: those merged into another row.
-    label: the run that all rows belong to, where the files were named one by one and may lie in
-        several directories; otherwise the directory of each file names its run.
+    units: number of input units read; ``folded``: number of those merged into another row.
+    label: the run of all rows, if files of several directories were named one by one; by default
+        the directory of each file names its run.
     """
 
     reader: MemoryReader
@@ -89,7 +84,7 @@ class Harvested:
     def of(
         cls, collected: Iterable[Collected], label: str | None = None, notes: Iterable[str] = ()
     ) -> Harvested:
-        """What sources gave, together; notes: further ones, which come first."""
+        """Combine the results of sources; notes: further notes, which come first."""
         parts = list(collected)
         names = {name: None for found in parts for name in found.tables}
         tables = {
@@ -106,15 +101,15 @@ class Harvested:
         )
 
     def tasks(self) -> pl.DataFrame:
-        """The view ``dask.tasks``."""
+        """Compute the view ``dask.tasks``."""
         return task_frame(self._frames()).collect()
 
     def workers(self) -> pl.DataFrame:
-        """The view ``dask.workers``."""
+        """Compute the view ``dask.workers``."""
         return worker_frame(self._frames()).collect()
 
     def summary(self) -> pl.DataFrame:
-        """The view ``dask.run_summary``."""
+        """Compute the view ``dask.run_summary``."""
         return summary_frame(self._frames()).collect()
 
     def _frames(self) -> Frames:

@@ -1,4 +1,4 @@
-"""The commands of this plugin, by name alone, so that ``harvest --help`` imports no more."""
+"""The commands of this plugin, only by name, so that ``harvest --help`` imports little."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from harvest import Command, hookimpl
 
 @hookimpl
 def harvest_commands() -> list[Command]:
-    """The commands ``harvest dask-runs ...``."""
+    """Return the commands ``harvest dask-runs ...``."""
     return [
         Command(
             name="dask-runs",

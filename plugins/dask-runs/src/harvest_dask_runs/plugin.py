@@ -1,4 +1,4 @@
-"""What this plugin offers: views, reports, rules and commands over all Dask runs."""
+"""Entry point of the plugin: views, reports, rules and commands for Dask runs of any recorder."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ harvest_api = 1
 
 @hookimpl
 def harvest_views() -> tuple[View, ...]:
-    """Views over the records of Dask runs."""
+    """Return the views of Dask runs."""
     return VIEWS
 
 
 @hookimpl
 def harvest_reports() -> list[ReportSpec]:
-    """Reports on Dask runs."""
+    """Return the reports on Dask runs."""
     return [
         ReportSpec(
             name="dask.run",
@@ -35,10 +35,7 @@ def harvest_reports() -> list[ReportSpec]:
                     str,
                 ),
                 "top": Setting(
-                    "number of slowest tasks and largest transfers listed",
-                    int,
-                    20,
-                    at_least(1),
+                    "number of slowest tasks and largest transfers listed", int, 20, at_least(1)
                 ),
             },
         ),
@@ -53,7 +50,7 @@ def harvest_reports() -> list[ReportSpec]:
                     "default: all",
                     tuple[str, ...],
                     (),
-                ),
+                )
             },
         ),
     ]
@@ -61,5 +58,5 @@ def harvest_reports() -> list[ReportSpec]:
 
 @hookimpl
 def harvest_rules() -> tuple[Rule, ...]:
-    """Where a run's time went, and what puts its record or results in doubt."""
+    """Return the rules on a run's time, and on gaps in its record."""
     return RULES

@@ -5,27 +5,24 @@ from __future__ import annotations
 from typing import Final
 
 EXECUTED: Final = ("dask.task_transition", "dask.worker_transition", "dask.execution")
-"""What says when which task ran."""
+"""Record types that say when each task ran."""
 RECORDED: Final = (*EXECUTED, "dask.transfer", "dask.graph_task")
-"""What says something of a task."""
+"""Record types about tasks."""
 JOINED: Final = (*RECORDED, "dask.worker", "dask.client", "dask.log_event")
-"""What says something of a run, whoever recorded it."""
-DASK_TYPES: Final = (
-    *("dask.task_transition", "dask.worker_transition", "dask.transfer", "dask.worker"),
-    *("dask.client", "dask.graph_task", "dask.log_event", "dask.process", "dask.execution"),
-)
-"""What makes a run."""
+"""Record types about a run, of any recorder."""
+DASK_TYPES: Final = (*JOINED, "dask.process")
+"""Record types whose files make a directory a run."""
 WAITED: Final = (*RECORDED, "dask.worker_sample")
-"""What says what a task waited for."""
+"""Record types that say what a task waited for."""
 JOB_TYPES: Final = ("run.node", "run.directive")
 
 JOB: Final = "darshan.job"
 SEGMENT: Final = "darshan.dxt_segment"
-"""Single operations, as Darshan traced them."""
+"""Single operations, traced by Darshan."""
 COUNTED: Final = ("darshan.posix", "darshan.mpiio", "darshan.stdio")
 """Darshan's counters per file."""
 KILLED: Final = "KilledWorker"
-"""What a task has that raised nothing: Dask gave it up, for workers died that had it."""
+"""Exception of a task that Dask gave up because the workers that ran it died."""
 
 CATEGORIES: Final = {
     "task": ("execution", "executions"),
@@ -35,4 +32,4 @@ CATEGORIES: Final = {
     "path": ("execution on the critical path", "executions on the critical path"),
     "path.wait": ("wait between them", "waits between them"),
 }
-"""Categories of a trace's slices, and what one of them and several are called."""
+"""Categories of a trace's slices, with the words for one and for several."""

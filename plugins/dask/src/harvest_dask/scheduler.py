@@ -24,7 +24,7 @@ from .content.scheduler_rows import graph_frames, transition_columns
 from .settings import TOPIC, CaptureError, Settings
 from .write.directory import file_name, find_capture, process_id
 from .write.frames import FrameFile
-from .write.queues import as_json
+from .write.queues import Payload, as_json
 from .write.recorder import Recorder, blind
 from .write.remote import Relay
 
@@ -186,17 +186,10 @@ class SchedulerCapture(SchedulerPlugin):
         known = self._scheduler.tasks
         taken = [(key, [d.key for d in known[key].dependencies]) for key in tasks]
         self._graphs += 1
-        make = partial(
-            graph_frames,
-            graph=self._graphs,
-            time=time.time(),
-            client=client,
-            stimulus_id=stimulus_id,
-            requested=list(keys),
-            tasks=taken,
-            annotations={name: dict(values) for name, values in notes.items()},
-            code=code,
-        )
+        head: Payload = {"graph": self._graphs, "time": time.time()}
+        head |= {"client": client, "stimulus_id": stimulus_id}
+        annotations = {name: dict(values) for name, values in notes.items()}
+        make = partial(graph_frames, head, list(keys), taken, annotations, code)
         self._recorder.put(make, rows=len(taken) + 1)
 
     def _record_spans(self) -> None:

@@ -87,8 +87,8 @@ class WorkerCapture:
         self._clock = PeriodicCallback(self._measure_again, REPEAT_S * 1000)
         self._taps: list[tuple[Any, str, Callable[[Any], None]]] = [
             (worker.state, "stimulus_log", self._take_stimulus),
-            (worker, "transfer_incoming_log", self._take_incoming),
-            (worker, "transfer_outgoing_log", self._take_outgoing),
+            (worker, "transfer_incoming_log", partial(self._take_transfer, "incoming")),
+            (worker, "transfer_outgoing_log", partial(self._take_transfer, "outgoing")),
         ]
 
     @classmethod
@@ -197,14 +197,11 @@ class WorkerCapture:
             thread = self._worker.state.threads.get(event.key)
             self._executions.append((event.key, thread, begins, ends, status))
 
-    # Dask shifts the times of its entries to the scheduler's clock, except an outgoing "middle"
-    def _take_incoming(self, entry: Mapping[str, Any]) -> None:
+    def _take_transfer(self, direction: str, entry: Mapping[str, Any]) -> None:
+        # Dask shifts the times of its entries to the scheduler's clock, except an outgoing "middle"
         shift = self._worker.scheduler_delay
-        self._transfers.append(("incoming", time.time(), entry, shift, entry["middle"] - shift))
-
-    def _take_outgoing(self, entry: Mapping[str, Any]) -> None:
-        shift = self._worker.scheduler_delay
-        self._transfers.append(("outgoing", time.time(), entry, shift, entry["middle"]))
+        middle = entry["middle"] - (shift if direction == "incoming" else 0)
+        self._transfers.append((direction, time.time(), entry, shift, middle))
 
 
 def _tap(owner: Any, name: str, tap: Callable[[Any], None]) -> None:

@@ -1,7 +1,7 @@
 """harvest plugin for Dask runs recorded through Mofka.
 
-The names below are for use from Python; each is imported when first used.  All but TaskHandler,
-which here reads the files of runs, too, are those of ``harvest_dask_runs``.
+The names below are for use from Python; each is imported when first used.  They are those of
+``harvest_dask_runs``, but TaskHandler also reads the files of runs.
 """
 
 from __future__ import annotations

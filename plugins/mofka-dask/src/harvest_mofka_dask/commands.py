@@ -1,7 +1,7 @@
-"""``harvest mofka-dask capture``: the CSVs of one run in, its compiled tasks out.
+"""``harvest mofka-dask capture``: compile the tasks of one run from its CSVs.
 
-One call for the classic job: no dataset is made, everything is read into memory.  ``trace`` is that
-of ``harvest dask-runs``.
+One call for the usual case, without a dataset: everything is read into memory.  ``trace`` is the
+command of ``harvest dask-runs``.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ ROLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "transfers": ("-x", ("worker_transfer.csv",)),
     "graph": ("-g", ()),
 }
-"""Of each file the option that names it, and the names that the coupler's consumer gives it.
+"""For each file, its option, and the names that the coupler's consumer gives it.
 
-The first that exists is taken; a graph is read only where it is named."""
+The first that exists is read; a graph is read only if it is named."""
 ESSENTIAL = ("scheduler", "transitions")
 REJECTS_SHOWN = 5
 EXIT_REJECTS = 3
@@ -44,7 +44,7 @@ def mofka_dask() -> None:
 
 
 def _csv(role: str, doc: str) -> Any:
-    """The option that names the CSV of a role."""
+    """Declare the option that names the CSV of a role."""
     option, names = ROLES[role]
     usual = ", else ".join(names) or False
     return typer.Option(option, f"--{role}", metavar="CSV", show_default=usual, help=doc)
@@ -94,8 +94,8 @@ app.command()(trace)
 
 
 def _compile(given: dict[str, Path | None], output: Path) -> int:
-    """Write the tasks of the CSVs and say what was read; gives the number of rejects."""
-    # only when the command runs: ``--help`` needs neither polars nor pyarrow
+    """Write the tasks of the CSVs, print what was read, and return the number of rejects."""
+    # late: ``--help`` needs neither polars nor pyarrow
     from harvest_dask_runs.objects.output import check_suffix, write_tasks
 
     from .memory import harvest_files
@@ -117,7 +117,7 @@ def _compile(given: dict[str, Path | None], output: Path) -> int:
 
 
 def _file(role: str, path: Path | None) -> Path | None:
-    """The file to read for a role: the one named, which must exist, or that of the usual name."""
+    """Return the file of a role: the named one, which must exist, or the one with a usual name."""
     if path is None:
         return _usual(role)
     if not path.is_file():
@@ -147,7 +147,7 @@ def _usual(role: str) -> Path | None:
 
 
 def _account(found: Harvested, tasks: TaskHandler) -> list[str]:
-    """What was read, and what is missing, in sentences."""
+    """Say what was read, and what is missing."""
     events = int(tasks.frame["events"].list.len().sum() or 0)
     lines = [f"{found.units:,} rows read: {len(tasks):,} tasks with {events:,} events"]
     if found.folded:

@@ -1,4 +1,4 @@
-"""The CSVs of a run, or its whole directory, read into memory: for runs that fit."""
+"""Reading of a run's CSVs, or of its whole directory, into memory: for small runs."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ KINDS: Final = {
     "transfers": "worker_transfer",
     "graph": "graph",
 }
-"""Roles of the CSVs of one run, and the kind that the source reads each as."""
+"""Roles of the CSVs of one run, each with the source's kind of CSV."""
 
 
 def harvest_directory(path: Path) -> Harvested:
-    """Everything the source reads at a run directory or below.
+    """Read everything in or below a run directory.
 
-    Raises SourceError where there is nothing to read.
+    Raises SourceError if there is nothing to read.
     """
     return Harvested.of([collect(MofkaDaskSource(str(path)))])
 
 
 def harvest_files(files: Mapping[str, str | os.PathLike[str]]) -> Harvested:
-    """The CSVs of one run, whatever their names, by their roles in KINDS.
+    """Read the CSVs of one run, with any names, by their roles in KINDS.
 
-    Raises UsageError for an unknown role, SourceError where no file is named, one is missing, or
-    has not the columns of its role.
+    Raises UsageError for an unknown role. Raises SourceError if no file is named, or if one is
+    missing or lacks the columns of its role.
     """
     for role in files.keys() - KINDS.keys():
         raise UsageError(f"no CSV has the role {role!r}", remedy=suggestion(role, KINDS))
@@ -60,7 +60,7 @@ def harvest_files(files: Mapping[str, str | os.PathLike[str]]) -> Harvested:
 
 
 def _is_empty(path: Path) -> bool:
-    """Whether a CSV holds a table of no columns, as pandas writes one that got no row."""
+    """Return whether a CSV has no columns, as pandas writes a table without rows."""
     return header_line(path) in (b"", b'""') and path.stat().st_size <= len(b'""\r\n')
 
 

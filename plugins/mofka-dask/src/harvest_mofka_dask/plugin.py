@@ -1,4 +1,4 @@
-"""What this plugin offers: the source of runs recorded through Mofka, and its command."""
+"""Entry point of the plugin: the source of runs recorded through Mofka, and its command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ harvest_api = 1
 
 @hookimpl
 def harvest_sources() -> list[SourceSpec]:
-    """The source of Mofka-Dask run directories."""
+    """Return the source of Mofka-Dask run directories."""
     return [
         SourceSpec(
             name="mofka-dask",
@@ -26,7 +26,7 @@ def harvest_sources() -> list[SourceSpec]:
 
 @hookimpl
 def harvest_commands() -> list[Command]:
-    """Command groups of this plugin."""
+    """Return the command groups of this plugin."""
     return [
         Command(
             name="mofka-dask",

@@ -1,4 +1,4 @@
-"""The source ``mofka-dask``: finds the files of Dask runs and has each read by its kind."""
+"""The source ``mofka-dask``: finds the files of Dask runs and reads each by its kind."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Config:
 class MofkaDaskSource(Source):
     """Reads the run directories that the Mofka-Dask coupler leaves.
 
-    The location is one run directory, a directory that holds runs (four levels deep), or one
-    file.  Each file is one partition.
+    The location is one run directory, a directory that contains runs (up to four levels deep), or
+    one file.  Each file is one partition.
     """
 
     name: ClassVar[str] = "mofka-dask"
@@ -62,13 +62,13 @@ class MofkaDaskSource(Source):
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
-        """A CSV by its header, a log by its first lines; other files by their names."""
+        """Recognize a CSV by its header, a log by its first lines, other files by their names."""
         return _detect_file(path) if path.is_file() else None
 
     def plan(self) -> Iterator[Partition]:
-        """One partition per file of each run.
+        """Yield one partition per file of each run.
 
-        Raises SourceError where the location is missing, cannot be read, or holds no file of a
+        Raises SourceError if the location is missing, cannot be read, or contains no file of a
         Dask run.
         """
         location = self._location()
@@ -84,7 +84,7 @@ class MofkaDaskSource(Source):
             return
         runs = list(layout.walk(location))
         if not runs:
-            # scripts and settings alone make no run, but here they were asked for by name
+            # scripts and settings alone are not a run, but here the user named their directory
             files = layout.files_of(location)
             if not files:
                 raise SourceError(
@@ -101,10 +101,10 @@ class MofkaDaskSource(Source):
                 yield _partition(file, base)
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
-        """One partition per file of the runs that some files lie in.
+        """Return one partition per file of the runs that contain ``files``.
 
-        One may make a run of the scripts next to it.  One directly in the location may change what
-        all runs are called: then only ``plan`` knows.
+        A new file may make the scripts next to it part of a run.  Returns None if a file is
+        directly in the location: it may change all partitions' ids, so ``plan`` is needed.
         """
         location = self._location()
         paths = [Path(os.path.abspath(file)) for file in files]  # noqa: PTH100
@@ -118,9 +118,9 @@ class MofkaDaskSource(Source):
         return input_path(os.path.abspath(Path(self.location).expanduser()))  # noqa: PTH100
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
-        """The rows of one file.
+        """Yield the rows of one file.
 
-        Raises OSError where the file cannot be opened or read.
+        Raises OSError if the file cannot be opened or read.
         """
         kind = partition.options["kind"]
         if kind == layout.UNREADABLE:
@@ -155,5 +155,5 @@ def _detect_file(path: Path) -> Detection | None:
         return Detection(0.8, "is a log of Dask") if known else None
     if file.kind in layout.EVIDENCE:
         return Detection(0.5, f"is named like a {file.kind} of a Dask run")
-    # scripts and settings lie anywhere; this source reads them where it is asked to
+    # scripts and settings may be anywhere; this source reads them if the user names them
     return Detection(0.2, f"is named like a {file.kind} next to a Dask run")

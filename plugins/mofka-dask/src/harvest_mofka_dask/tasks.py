@@ -17,15 +17,15 @@ from .memory import KINDS, harvest_directory, harvest_files
 
 
 class TaskHandler(harvest_dask_runs.TaskHandler):
-    """The tasks of one or more runs, which their files can give, too."""
+    """The tasks of one or more runs, also read from the files of a run."""
 
     @classmethod
     def from_directory(cls, path: str | os.PathLike[str]) -> Self:
-        """The tasks of a run directory, or of all runs below a directory.
+        """Load the tasks of a run directory, or of all runs below a directory.
 
-        Everything is read into memory; for big runs harvest into a dataset and use
-        ``from_dataset``.  What cannot be read is in ``rejects``, and a warning says so.  Raises
-        SourceError where there is nothing to read.
+        Everything is read into memory; for large runs harvest into a dataset and use
+        ``from_dataset``.  Input that cannot be read is in ``rejects``, with a warning.  Raises
+        SourceError if there is nothing to read.
         """
         return cls.from_harvested(harvest_directory(Path(path)))
 
@@ -38,14 +38,14 @@ class TaskHandler(harvest_dask_runs.TaskHandler):
         transfers: str | os.PathLike[str] | None = None,
         graph: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """The tasks that some CSVs of one run name, whatever the files are called.
+        """Load the tasks in CSVs of one run; the files may have any names.
 
         scheduler, transitions, transfers, graph: CSVs with the columns of
         scheduler_transition.csv, worker_transition.csv, worker_transfer.csv and graph.csv.
-        workers: of worker.csv; it adds no task.
+        workers: one with the columns of worker.csv; it adds no task.
 
-        What cannot be read is in ``rejects``, and a warning says so.  Raises SourceError where a
-        file is missing or has not the columns.
+        Input that cannot be read is in ``rejects``, with a warning.  Raises SourceError if a file
+        is missing or lacks columns.
         """
         given = zip(KINDS, (scheduler, workers, transitions, transfers, graph), strict=True)
         files = {role: path for role, path in given if path is not None}

@@ -1,1 +1,1 @@
-"""Dask runs compared: what differs between runs, by how much, and how sure that is."""
+"""Comparison of Dask runs: their differences, and how sure these are."""

@@ -1,7 +1,16 @@
-"""The view ``dask.compare``: the numbers of two sides, and how sure their differences are."""
+"""The view ``dask.compare``: the numbers of two sides, and how sure their differences are.
+
+Several runs are compared by their spread, one run each by its tasks.  Mann and Whitney's test of
+ranks gives the probability of as large a difference by chance.  It assumes no distribution of the
+values.  For up to ``EXACT`` values the probability is counted over all ways to divide them, equal
+values included; for more it is the normal approximation.
+"""
 
 from __future__ import annotations
 
+import functools
+import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -13,8 +22,7 @@ from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import first_text, fraction
 
-from .certainty import certainties
-from .numbers import ORDER, PARTS, Numbers, numbers_of, phases_of, unit_of, workers_of
+from .numbers import ORDER, PARTS, REPORTED, Numbers, numbers_of, phases_of, unit_of, workers_of
 from .plugin import COLUMNS
 from .sides import Sides, runs_of, sides_of
 
@@ -22,15 +30,15 @@ NAME: Final = ["part", "name"]
 ONE: Final = [*NAME, "measure"]
 SIDES: Final = ("before", "after")
 NEARLY: Final = 1e-9
-"""Numbers that differ by less of themselves are equal: sums of floats depend on their order."""
+"""Relative difference below which numbers are equal: sums of floats depend on their order."""
 SHAPE: Final = types_of(COLUMNS)
 
 
 @attrs.frozen(eq=False)
 class Comparison:
-    """Two sides, and their numbers together.
+    """Two sides and their numbers.
 
-    rows: columns of the view; equal numbers are there, too, with a difference of 0.
+    rows: columns of the view; equal numbers are included, with a difference of 0.
     """
 
     before: list[Numbers]
@@ -38,14 +46,14 @@ class Comparison:
     rows: pl.DataFrame
 
     def differing(self) -> pl.DataFrame:
-        """The rows in which something differs, or is known only of one side."""
+        """Return the rows that differ, or are known of only one side."""
         return self.rows.filter((pl.col("difference") != 0).fill_null(value=True))
 
 
 def compare(dataset: DatasetReader, *, equal: bool = False, **sides: Any) -> pl.LazyFrame:
-    """The view, of the runs that the settings of ``sides_of`` name.
+    """Compute the view for the runs that the settings of ``sides_of`` name.
 
-    equal: also the numbers that do not differ.
+    equal: include numbers that do not differ.
     """
 
     def compute() -> pl.DataFrame:
@@ -58,7 +66,7 @@ def compare(dataset: DatasetReader, *, equal: bool = False, **sides: Any) -> pl.
 
 
 def compared(sides: Sides) -> Comparison:
-    """Both sides' numbers; a run that is on both is read once."""
+    """Compare both sides; a run that is on both is read once."""
     read = {run: numbers_of(run) for run in dict.fromkeys([*sides[0], *sides[1]])}
     before, after = ([read[run] for run in side] for side in sides)
     return Comparison(before, after, _rows(before, after))
@@ -71,11 +79,15 @@ def _rows(before: list[Numbers], after: list[Numbers]) -> pl.DataFrame:
     names = pl.concat(given).select(NAME).unique(maintain_order=True).with_row_index("place")
     of_before, in_before = _side("before", before, given[: len(before)], names)
     of_after, in_after = _side("after", after, given[len(before) :], names)
-    names = (
-        names.join(in_before, on=NAME)
-        .join(in_after, on=NAME)
-        .select(*NAME, "place", presence=_presence())
+    presence = first_text(
+        (pl.col("in_before") & pl.col("in_after"), "both"),
+        (pl.col("in_after") & pl.col("whole_before"), "new"),
+        (pl.col("in_before") & pl.col("whole_after"), "gone"),
+        (pl.col("in_after"), "not seen before"),
+        (pl.col("in_before"), "not seen after"),
     )
+    there = names.join(in_before, on=NAME).join(in_after, on=NAME)
+    names = there.select(*NAME, "place", presence=presence)
     difference = pl.col("after") - pl.col("before")
     least = NEARLY * pl.max_horizontal(pl.col("before", "after").abs())
     rows = (
@@ -108,7 +120,7 @@ def _rows(before: list[Numbers], after: list[Numbers]) -> pl.DataFrame:
 def _side(
     side: str, runs: Sequence[Numbers], given: Sequence[pl.DataFrame], names: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The numbers of a side, and of each name whether a run has it, or none for certain."""
+    """Compute the numbers of a side, and for each name whether a run has it, or certainly none."""
     absent = [
         names.join(rows, on=NAME, how="anti").join(run.zeros(), on="part").select(rows.columns)
         for run, rows in zip(runs, given, strict=True)
@@ -133,11 +145,92 @@ def _side(
     return numbers, names.select(*NAME, whole).join(there, on=NAME, how="left")
 
 
-def _presence() -> pl.Expr:
-    return first_text(
-        (pl.col("in_before") & pl.col("in_after"), "both"),
-        (pl.col("in_after") & pl.col("whole_before"), "new"),
-        (pl.col("in_before") & pl.col("whole_after"), "gone"),
-        (pl.col("in_after"), "not seen before"),
-        (pl.col("in_before"), "not seen after"),
-    )
+EXACT: Final = 20
+
+
+def chance_of(before: pl.Series, after: pl.Series) -> tuple[float, float] | None:
+    """Return the share of pairs in which ``after`` has the larger value, and the p-value.
+
+    The test is two-sided.  Equal pairs count half.  None if one side has no value.
+    """
+    first, second = len(before), len(after)
+    if not first or not second:
+        return None
+    # twice the rank is whole, also where values are equal
+    ranks = (pl.concat([before, after]).rank("average") * 2).cast(pl.Int64)
+    total = first + second
+    of_after = int(ranks.tail(second).sum())
+    above = of_after / 2 - second * (second + 1) / 2
+    middle = second * (total + 1)
+    away = abs(of_after - middle)
+    if total <= EXACT:
+        sums = _sums(tuple(ranks.sort()), second)
+        far = sum(count for reached, count in sums.items() if abs(reached - middle) >= away)
+        chance = far / math.comb(total, second)
+    else:
+        ties = ranks.value_counts()["count"].cast(pl.Float64)
+        spread = first * second / 12 * (total + 1 - (ties**3 - ties).sum() / (total * (total - 1)))
+        # sums of ranks are whole: half a step nearer
+        nearer = max(away - 1, 0) / 2
+        chance = math.erfc(nearer / math.sqrt(2 * spread)) if spread > 0 else 1.0
+    return above / (first * second), chance
+
+
+@functools.cache  # for one number of runs, most measures have the same ranks
+def _sums(ranks: tuple[int, ...], chosen: int) -> Counter[int]:
+    """Count the ways in which a choice of the ranks has each sum."""
+    ways: list[Counter[int]] = [Counter() for _ in range(chosen + 1)]
+    ways[0][0] = 1
+    for rank in ranks:
+        for size in range(chosen, 0, -1):
+            for reached, count in ways[size - 1].items():
+                ways[size][reached + rank] += count
+    return ways[chosen]
+
+
+CERTAINTY: Final = {"sure": pl.String(), "chance_share": pl.Float64(), "pairs_share": pl.Float64()}
+OF_TASKS: Final = ("mean_s", "median_s")
+"""The measures of how long one task of a kind takes."""
+NONE: Final = pl.Series(dtype=pl.Float64)
+SURE: Final = 0.01
+"""Largest p-value for which the tasks of two runs are apart."""
+
+
+def certainties(
+    rows: pl.DataFrame, before: Sequence[Numbers], after: Sequence[Numbers]
+) -> pl.DataFrame:
+    """Compute sure, chance_share and pairs_share of each row, as the view explains them.
+
+    rows: with the columns of the view, and all values of each side.
+    """
+    silent = any(run.known["silent_workers"] for run in (*before, *after))
+    first, second = (_durations(side) for side in (before, after))
+    found: list[tuple[Any, ...]] = []
+    for row in rows.iter_rows(named=True):
+        name = row["name"]
+        if not row["difference"]:
+            found.append((None, None, None))
+        elif silent and row["measure"] in REPORTED:
+            found.append(("in part", None, None))
+        elif row["before_runs"] + row["after_runs"] > 2:
+            apart = row["before_high"] < row["after_low"] or row["after_high"] < row["before_low"]
+            tested = chance_of(pl.Series(row["before_values"]), pl.Series(row["after_values"]))
+            found.append(("runs apart" if apart else "runs overlap", tested and tested[1], None))
+        elif (
+            row["part"] == "prefix"
+            and row["measure"] in OF_TASKS
+            and (tested := chance_of(first.get(name, NONE), second.get(name, NONE)))
+        ):
+            pairs, chance = tested
+            found.append(("tasks apart" if chance <= SURE else "tasks overlap", chance, pairs))
+        else:
+            found.append(("one run each", None, None))
+    return pl.DataFrame(found, CERTAINTY, orient="row")
+
+
+def _durations(side: Sequence[Numbers]) -> dict[str, pl.Series]:
+    """Collect the durations of tasks of each kind; none for several runs, which are compared."""
+    if len(side) > 1:
+        return {}
+    by_prefix = side[0].tasks.drop_nulls("seconds").partition_by("prefix", as_dict=True)
+    return {str(prefix): tasks["seconds"] for (prefix,), tasks in by_prefix.items()}

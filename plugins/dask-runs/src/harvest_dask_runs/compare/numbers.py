@@ -16,6 +16,7 @@ from harvest.model.frames import seconds
 from harvest_toolkit.frames import directory_of, first_text, known_sum
 
 from ..critical.path import COLUMN_OF_PART
+from ..views.workers import TOOK_PART
 from .sides import RunOf
 
 OF_RUN: Final = {
@@ -121,12 +122,7 @@ def unit_of(measure: str) -> pl.Expr:
     return first_text(*((name.str.ends_with(end), unit) for end, unit in _UNITS), moved)
 
 
-NUMBER: Final = {
-    "part": pl.String(),
-    "name": pl.String(),
-    "measure": pl.String(),
-    "value": pl.Float64(),
-}
+NUMBER: Final = {**dict.fromkeys(("part", "name", "measure"), pl.String()), "value": pl.Float64()}
 """The columns of numbers."""
 
 WHOLE_SPAN: Final = "from the first execution to the end of the last"
@@ -139,24 +135,20 @@ NONE: Final = "no thread at work"
 class Numbers:
     """A run in numbers.
 
-    run, first_time: the run, and when its record begins.
     known: its rows of dask.run_summary and dask.indicators.
     rows: part, name, measure and value, where it is known; without phases and workers, since they
         depend on the runs with which it is compared.
     absent: by part, the measures that are certainly 0 for names that the run does not have.
     workers: its workers with their numbers, the busiest first.
     tasks: prefix, seconds, began, ended: of the last execution of each task that was executed.
-    lacks: what its record lacks, in sentences.
     """
 
     run: RunOf
-    first_time: Any
     known: dict[str, Any]
     rows: pl.DataFrame
     absent: dict[str, tuple[str, ...]]
     workers: pl.DataFrame
     tasks: pl.DataFrame
-    lacks: list[str]
 
     def zeros(self) -> pl.DataFrame:
         """Give what is absent as rows: part, measure, value."""
@@ -171,9 +163,10 @@ def numbers_of(run: RunOf) -> Numbers:
     def view(name: str) -> pl.LazyFrame:
         return run.dataset.view(name, run=run.directory)
 
-    (judged,) = view("dask.indicators").collect().to_dicts()
-    (summary,) = view("dask.run_summary").collect().to_dicts()
-    known = {**summary, **judged}
+    known = {
+        **view("dask.run_summary").collect().row(0, named=True),
+        **view("dask.indicators").collect().row(0, named=True),
+    }
     wanted = ("key", "prefix", "duration_s", "began", "ended", "bytes_received", "bytes_sent")
     tasks = view("dask.tasks").select(wanted).collect()
     executed = tasks.filter(pl.col("began").is_not_null())
@@ -190,7 +183,6 @@ def numbers_of(run: RunOf) -> Numbers:
     observed = known["workers"] and known["observed_workers"] == known["workers"]
     return Numbers(
         run,
-        summary["first_time"],
         known,
         pl.concat(rows),
         {
@@ -200,7 +192,6 @@ def numbers_of(run: RunOf) -> Numbers:
         },
         workers,
         executed.select("prefix", "began", "ended", seconds="duration_s"),
-        summary["completeness_notes"],
     )
 
 
@@ -302,9 +293,8 @@ def _workers(run: RunOf, workers: pl.DataFrame) -> pl.DataFrame:
         .agg(memory_peak_bytes=pl.col("memory_bytes").max())
         .collect()
     )
-    took_part = pl.col("registered") | (pl.col("executed") > 0).fill_null(value=False)
     return (
-        workers.filter(took_part)
+        workers.filter(TOOK_PART)
         .join(samples, on="worker", how="left")
         .sort("busy_s", "executed", "worker", descending=[True, True, False], nulls_last=True)
         .select("worker", *OF_WORKER)

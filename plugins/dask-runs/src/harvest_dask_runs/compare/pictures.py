@@ -1,4 +1,4 @@
-"""The pictures of a comparison: both sides on one scale."""
+"""Plots of a comparison: both sides on one scale."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .numbers import Numbers
 from .verdict import name_of_side
 
 CELLS: Final = 300
-"""Spans of time of which a picture shows the mean."""
+"""Number of time spans in a plot, each with its mean."""
 NAMED: Final = 5
-"""Kinds of tasks with a colour of their own: as many as readers can distinguish."""
+"""Number of kinds of tasks with their own colour: as many as readers can distinguish."""
 BARS: Final = 12
 
 
 def kinds_plot(found: Comparison) -> Plot | None:
-    """The time of each kind of tasks, before and after; None where none is known of both."""
+    """Draw the time of each kind of tasks, before and after; None if none is known of both."""
     rows = found.rows.filter(pl.col("difference") != 0, part="prefix", measure="total_s")
     shown = rows.head(BARS)
     if shown.is_empty():
@@ -60,7 +60,7 @@ def kinds_plot(found: Comparison) -> Plot | None:
 
 
 def occupancy_plot(found: Comparison) -> Plot | None:
-    """How many tasks ran at the same time, by kind, in the median run of each side."""
+    """Draw how many tasks ran at the same time, by kind, in the median run of each side."""
     sides = [_middle(side) for side in (found.before, found.after)]
     spans = [side.known["span_s"] for side in sides]
     if None in spans:
@@ -109,7 +109,7 @@ def occupancy_plot(found: Comparison) -> Plot | None:
 
 
 def _middle(side: Sequence[Numbers]) -> Numbers:
-    """The run whose span is the median of the side's; the lower of two."""
+    """Return the run with the median span of a side; the lower of two."""
     known = [run for run in side if run.known["span_s"] is not None]
     ordered = sorted(known, key=lambda run: run.known["span_s"]) or list(side)
     return ordered[(len(ordered) - 1) // 2]
@@ -130,7 +130,7 @@ def _layers(
 
 
 def workers_plot(found: Comparison) -> Plot | None:
-    """The busy time of each side's workers, the busiest first; None where none is known."""
+    """Draw the busy time of each side's workers, the busiest first; None if none is known."""
     times = {
         side: [run.workers["busy_s"].drop_nulls().to_numpy() for run in runs]
         for side, runs in (("before", found.before), ("after", found.after))

@@ -1,4 +1,4 @@
-"""What comparing runs offers to harvest: the view, the report, and the settings of both."""
+"""Entry point of the comparison of runs: the view, the report, and their settings."""
 
 from __future__ import annotations
 
@@ -13,22 +13,20 @@ from harvest.toolkit.settings import at_least
 from ..record_names import JOINED
 
 READ: Final = (*JOINED, "dask.worker_sample")
-"""The record types that runs are compared by."""
+"""Record types that a comparison reads."""
 
 _NAMED: Final = "directories, the directories' names, or patterns such as *_W8"
 
 SIDES: Final = {
     "runs": Setting("the two runs, the earlier first, for example runs=A,B", tuple[str, ...], ()),
-    "before": Setting(
-        f"several runs of the first side: {_NAMED}; all others if only after is given",
-        tuple[str, ...],
-        (),
-    ),
-    "after": Setting(
-        f"several runs of the second side: {_NAMED}; all others if only before is given",
-        tuple[str, ...],
-        (),
-    ),
+    **{
+        name: Setting(
+            f"several runs of the {side} side: {_NAMED}; all others if only {other} is given",
+            tuple[str, ...],
+            (),
+        )
+        for name, side, other in (("before", "first", "after"), ("after", "second", "before"))
+    },
     "other": Setting("another dataset, with the runs of the second side", Path),
 }
 
@@ -68,10 +66,7 @@ COMPARE: Final = View(
     "with its spread and how sure the difference is. Equal numbers have no row.",
     build="harvest_dask_runs.compare.compare:compare",
     requires=READ,
-    settings={
-        **SIDES,
-        "equal": Setting("also equal numbers", bool, default=False),
-    },
+    settings={**SIDES, "equal": Setting("also equal numbers", bool, default=False)},
     columns=COLUMNS,
 )
 
@@ -81,13 +76,13 @@ harvest_api = 1
 
 @hookimpl
 def harvest_views() -> Iterable[View]:
-    """The differences as rows."""
+    """Return the view of the differences."""
     return [COMPARE]
 
 
 @hookimpl
 def harvest_reports() -> Iterable[ReportSpec]:
-    """The differences on a page."""
+    """Return the report on the differences."""
     return [
         ReportSpec(
             name="dask.compare",

@@ -1,4 +1,4 @@
-"""The report ``dask.compare``: two sides on one page, the verdict first, and kinds of tasks."""
+"""The report ``dask.compare``: two sides on one page, with the verdict first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .sides import sides_of
 from .verdict import certainties, change, instead, name_of_side, sentences, times, with_range
 
 OF_TIME: Final = ("executions", "total_s", "mean_s", "median_s", "max_s")
-"""Of kinds of tasks, what their first table has."""
+"""Measures of kinds of tasks that their first table shows."""
 PATH_NOTE: Final = (
     "The critical path leads from the task that ended last back to what it followed, and so on "
     "(`harvest view dask.critical_path`). Time without a record is in nothing recorded."
@@ -32,9 +32,9 @@ SURE: Final = (Column("how", "how sure"), P_VALUE)
 
 
 def dask_compare(data: DatasetReader, *, top: int = 20, **sides: Any) -> Report:
-    """The report over the runs that the settings of ``sides_of`` name.
+    """Build the report on the runs that the settings of ``sides_of`` name.
 
-    top: how many rows each table has at most.
+    top: maximum rows of each table.
     """
     found = compared(sides_of(data, **sides))
     first = name_of_side("before", found.before, found.after)
@@ -64,7 +64,6 @@ def dask_compare(data: DatasetReader, *, top: int = 20, **sides: Any) -> Report:
 
 
 def _tiles(found: Comparison) -> list[Tile]:
-    """The differences of the whole run that matter most."""
     rows = {row["measure"]: row for row in found.rows.filter(part="run").iter_rows(named=True)}
     tiles = []
     for label, measure in (
@@ -82,7 +81,7 @@ def _tiles(found: Comparison) -> list[Tile]:
 
 
 def _parts(found: Comparison, part: str, whole: str, title: str, note: str) -> Table | None:
-    """Times that add up to one of the whole run; None where none differs."""
+    """Compare times that add up to one of the whole run; None if none differs."""
     rows = found.rows.filter(part=part)
     if not (rows["difference"] != 0).any():
         return None
@@ -104,16 +103,11 @@ def _parts(found: Comparison, part: str, whole: str, title: str, note: str) -> T
 
 
 def _listing(
-    found: Comparison,
-    part: str,
-    name: str,
-    title: str,
-    top: int,
-    left_out: Sequence[str] = (),
+    found: Comparison, part: str, name: str, title: str, top: int, left_out: Sequence[str] = ()
 ) -> Table | None:
-    """The differences in a part of the run, a row per number; None without any.
+    """List the differences in a part of the run, a row per number; None without any.
 
-    top: how many names; left_out: measures that another table has.
+    top: maximum names; left_out: measures that another table has.
     """
     rows = found.differing().filter(
         pl.col("part") == part,
@@ -154,7 +148,7 @@ def _listing(
 
 
 def _one_sided(found: Comparison) -> Notes | None:
-    """Numbers that only one side has, so that they cannot be compared."""
+    """List numbers that only one side has, so that they cannot be compared."""
     unknown = found.rows.filter(pl.col("difference").is_null(), presence="both")
     by_name: dict[str, list[str]] = {}
     for row in unknown.iter_rows(named=True):
@@ -167,11 +161,10 @@ def _one_sided(found: Comparison) -> Notes | None:
 
 
 def _records(found: Comparison) -> Notes:
-    """What the records of the runs lack."""
     named: dict[str, list[str]] = {}
     for side, runs in (("before", found.before), ("after", found.after)):
         for run in runs:
-            for lack in run.lacks:
+            for lack in run.known["completeness_notes"]:
                 named.setdefault(lack, []).append(f"{run.run.name} ({side})")
     items = [f"{', '.join(runs)}: {lack}." for lack, runs in named.items()]
     whole = ["Nothing: all registered workers reported, and no event was lost."]
@@ -209,10 +202,10 @@ SINGLE: Final = (
 
 
 def kinds_tables(found: Comparison, top: int) -> list[Table]:
-    """Kinds of tasks whose executions or time differ: their time, its causes, its spread.
+    """Compare kinds of tasks whose executions or time differ: their time, its causes, its spread.
 
-    The largest difference is first; where nothing differs, there is only one table, an empty one.
-    top: how many; further kinds and equal ones are a row each, so that the columns add up.
+    The largest difference is first; if nothing differs, there is only one empty table.
+    top: maximum kinds; the others have a row for all, equal ones too, so that the columns add up.
     """
     kinds = _kinds(found)
     differs = pl.any_horizontal((pl.col("difference", "counted") != 0).fill_null(value=True))
@@ -241,7 +234,7 @@ KIND: Final = Column("name", "kind", doc="the common part of the keys of a kind 
 
 
 def _times(rows: pl.DataFrame, several: bool, alone: bool) -> Table:
-    """several: whether runs or tasks say how sure it is; alone: whether only one side has some."""
+    """several: certainty is from runs, not tasks; alone: a side lacks some kinds."""
     mean = ", as mean of the runs" if several else ""
     return Table(
         "kinds",
@@ -294,7 +287,7 @@ def _spread(rows: pl.DataFrame) -> Table:
 
 
 def _kinds(found: Comparison) -> pl.DataFrame:
-    """A row per kind of tasks that either side has, in the order of the view."""
+    """Compute a row per kind of tasks on either side, in the order of the view."""
     rows = found.rows.filter(part="prefix")
     count, total, mean = (rows.filter(measure=m) for m in ("executions", "total_s", "mean_s"))
     sure = total if len(found.before) + len(found.after) > 2 else mean
@@ -329,27 +322,17 @@ def _kinds(found: Comparison) -> pl.DataFrame:
         .when(pl.col("difference").is_not_null())
         .then(0.0)
     ).with_columns(
-        pl.col("how", "chance").fill_null(""),
-        by_count=pl.col("difference") - pl.col("by_duration"),
+        pl.col("how", "chance").fill_null(""), by_count=pl.col("difference") - pl.col("by_duration")
     )
 
 
 def _ended(side: str, runs: Sequence[Numbers]) -> pl.DataFrame:
-    """How many executions of each kind ended, as mean of the side's runs."""
-    counts = [
-        run.rows.filter(part="prefix")
-        .group_by("name")
-        .agg(
-            fraction(
-                pl.col("value").filter(measure="total_s").first(),
-                pl.col("value").filter(measure="mean_s").first(),
-            )
-            .round()
-            .alias(f"ended_{side}")
-        )
-        for run in runs
-    ]
-    return pl.concat(counts).group_by("name").agg(pl.col(f"ended_{side}").sum() / len(runs))
+    """Count the executions of each kind that ended, as mean of the side's runs."""
+    ended = (
+        pl.when(measure="executions").then("value").when(measure="unended").then(-pl.col("value"))
+    )
+    rows = pl.concat(run.rows.filter(part="prefix") for run in runs)
+    return rows.group_by("name").agg((ended.sum() / len(runs)).alias(f"ended_{side}"))
 
 
 def _summed(rows: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Which runs are compared: those of the first side, and those of the second."""
+"""Choice of the runs that are compared: those of the first side, and those of the second."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .. import frames
 
 @attrs.frozen
 class RunOf:
-    """A run, by its directory, and its dataset."""
+    """A run: its dataset, the dataset's place (empty for the given one), and its directory."""
 
     dataset: DatasetReader = attrs.field(eq=False, repr=False)
     place: str
@@ -41,9 +41,9 @@ def sides_of(
     after: Sequence[str] = (),
     other: str | Path | None = None,
 ) -> Sides:
-    """The runs of both sides; the settings are those of the view.
+    """Choose the runs of both sides; the settings are those of the view.
 
-    Raises UsageError where they name no two sides, or a run on both that are not the same.
+    Raises UsageError if a side has no run, or if two different sides share a run.
     """
     if runs and (before or after):
         raise UsageError(
@@ -81,7 +81,7 @@ def sides_of(
 
 
 def _both(runs: list[RunOf]) -> Sides:
-    """The only two runs that there are."""
+    """Return the two runs of a dataset; raises UsageError if it holds fewer or more."""
     if len(runs) < 2:
         there = f"the dataset holds {'only one' if runs else 'no'} Dask run: a comparison needs two"
         raise UsageError(there, remedy="harvest another run into it, or name a dataset by other=")
@@ -97,7 +97,7 @@ def _both(runs: list[RunOf]) -> Sides:
 
 
 def _named(runs: list[RunOf], names: Sequence[str]) -> list[RunOf]:
-    """The runs of these names, or that these patterns fit, each once."""
+    """Find the runs with these names or matching these patterns, each once."""
     by_directory = {run.directory: run for run in runs}
     found: dict[str, RunOf] = {}
     for name in names:
@@ -109,8 +109,5 @@ def _named(runs: list[RunOf], names: Sequence[str]) -> list[RunOf]:
 
 
 def runs_of(dataset: DatasetReader, place: str = "") -> list[RunOf]:
-    """All Dask runs of a dataset, in the order of their directories.
-
-    place: where the dataset lies; empty of the one that was asked.
-    """
+    """List all Dask runs of a dataset, in the order of their directories."""
     return [RunOf(dataset, place, directory) for directory in frames.runs_of(dataset)]

@@ -1,4 +1,4 @@
-"""What a comparison says: its numbers in words, and sentences, the verdict first."""
+"""A comparison in words: its numbers, and sentences with the verdict first."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .numbers import OF_RUN, Numbers
 
 
 def amount(value: float | None, unit: str | None) -> str:
-    """A number by its unit: 3.2 s, 5.00 MiB, 37 %, 12; – where it is unknown."""
+    """Write a number with its unit: 3.2 s, 5.00 MiB, 37 %, 12; – if it is unknown."""
     if value is None:
         return "–"
-    if unit == "s":  # in minutes only where there are many, so that two numbers have one unit
+    if unit == "s":  # minutes only for large numbers, so that two numbers have the same unit
         return f"{value:.0f} s" if 60 <= abs(value) < 600 else seconds_in_words(value)
     if unit == "bytes":
         return bytes_in_words(value)
@@ -28,7 +28,7 @@ def amount(value: float | None, unit: str | None) -> str:
 
 
 def change(row: dict[str, Any]) -> str:
-    """By how much a number changed: +3.2 s, -4 points of a percentage; – where it is unknown."""
+    """Write the change of a number: +3.2 s, -4 points (of a percentage); – if it is unknown."""
     difference, unit = row["difference"], row["unit"]
     sign = "+" if (difference or 0) > 0 else ""
     if unit == "1" and difference is not None:
@@ -37,19 +37,19 @@ def change(row: dict[str, Any]) -> str:
 
 
 def times(ratio: float | None) -> str:
-    """How many times as much: 2.0, 0.25, 118; – where it is unknown."""
+    """Write a ratio: 2.0, 0.25, 118; – if it is unknown."""
     if ratio is None:
         return "–"
     return f"{ratio:.2f}" if ratio < 10 else f"{ratio:,.0f}"
 
 
 def certainty(row: dict[str, Any]) -> str:
-    """How sure a difference is: runs apart, p = 0.1; empty where there is none."""
+    """Write how sure a difference is: runs apart, p = 0.1; empty without a difference."""
     return ", p = ".join(filter(None, _certainty(row)))
 
 
 def certainties(rows: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-    """How sure the differences of rows are: the columns how and chance."""
+    """Compute how sure the differences of rows are: the columns how and chance."""
     texts = [_certainty(row) for row in rows.iter_rows(named=True)]
     return (
         pl.Series("how", [how for how, _ in texts], dtype=pl.String),
@@ -66,24 +66,24 @@ def _certainty(row: dict[str, Any]) -> tuple[str, str]:
 
 
 def p_value(chance: float) -> str:
-    """A p-value in words: 0.026, <0.001."""
+    """Write a p-value: 0.026, <0.001."""
     return f"{chance:.2g}" if chance >= 0.001 else "<0.001"
 
 
 def with_range(row: dict[str, Any], side: str) -> str:
-    """A number of a side with the range of its runs: 40 s (38 s to 42 s)."""
+    """Write a number of a side with the range of its runs: 40 s (38 s to 42 s)."""
     mean, low, high = (amount(row[side + end], row["unit"]) for end in ("", "_low", "_high"))
     return mean if low == high else f"{mean} ({low} to {high})"
 
 
 def instead(row: dict[str, Any]) -> str:
-    """Both numbers: 40 s instead of 30 s."""
+    """Write both numbers: 40 s instead of 30 s."""
     least = "at least " if row["sure"] == "in part" else ""
     return f"{least}{with_range(row, 'after')} instead of {least}{with_range(row, 'before')}"
 
 
 def name_of_side(which: str, side: Sequence[Numbers], others: Sequence[Numbers]) -> str:
-    """The name of a side: its run's, or ``the 3 runs before``."""
+    """Name a side by its run, or as ``the 3 runs before``."""
     if len(side) > 1:
         return f"the {len(side)} runs {which}"
     run = side[0].run
@@ -93,7 +93,7 @@ def name_of_side(which: str, side: Sequence[Numbers], others: Sequence[Numbers])
 
 
 NAMED: Final = 3
-"""Kinds of tasks that are named at most."""
+"""Maximum kinds of tasks that are named."""
 WORTH_NAMING: Final = 0.01
 """Share of all differences below which a kind of task is not named."""
 NAMES: Final = 8
@@ -108,7 +108,7 @@ CONDITIONS: Final = (
 
 
 def sentences(found: Comparison) -> list[str]:
-    """The paragraphs with which the report begins."""
+    """Write the first paragraphs of the report."""
     rows = {(r["part"], r["name"], r["measure"]): r for r in found.rows.iter_rows(named=True)}
     if found.differing().is_empty():
         compared = count_in_words(found.rows.height, "number")
@@ -125,7 +125,7 @@ def sentences(found: Comparison) -> list[str]:
 
 
 def _capital(sentence: str) -> str:
-    """The 3 runs after: with a capital; the name of a run stays as it is."""
+    """Capitalize ``the 3 runs after``; the name of a run stays unchanged."""
     return f"The{sentence[3:]}" if sentence.startswith("the ") else sentence
 
 
@@ -154,13 +154,12 @@ def _headline(found: Comparison, rows: dict[Any, dict[str, Any]]) -> str:
 
 
 def _more(row: dict[str, Any]) -> str:
-    """A difference of times: 9.7 s longer."""
     by = amount(abs(row["difference"]), "s")
     return f"{by} {'longer' if row['difference'] > 0 else 'less'}"
 
 
 def _kinds(rows: dict[Any, dict[str, Any]]) -> Iterator[str]:
-    """The kinds of tasks that made the most of the difference, surer ones first."""
+    """Describe the kinds of tasks with the largest differences, surer ones first."""
     changed = [
         row
         for (part, _, measure), row in rows.items()
@@ -175,7 +174,7 @@ def _kinds(rows: dict[Any, dict[str, Any]]) -> Iterator[str]:
 
 
 def _path(rows: dict[Any, dict[str, Any]]) -> Iterator[str]:
-    """The part of the critical path that changed most."""
+    """Describe the part of the critical path that changed most."""
     parts = [row for (part, *_), row in rows.items() if part == "path" and row["difference"]]
     if parts:
         most = max(parts, key=lambda row: abs(row["difference"]))
@@ -195,7 +194,7 @@ def _kind(name: str, rows: dict[Any, dict[str, Any]]) -> str:
 
 
 def _each(name: str, rows: dict[Any, dict[str, Any]]) -> str:
-    """How much longer one execution took, and how sure that is."""
+    """Describe how much longer one execution took, and how sure that is."""
     mean = rows.get(("prefix", name, "mean_s"))
     if mean is None or mean["ratio"] is None:
         return ""
@@ -206,7 +205,6 @@ def _each(name: str, rows: dict[Any, dict[str, Any]]) -> str:
 
 
 def _presence(found: Comparison) -> Iterator[str]:
-    """Kinds of tasks that only one side has."""
     names = found.rows.filter(part="prefix").unique("name", maintain_order=True)
     for presence, word in (
         ("new", "New"),
@@ -221,7 +219,7 @@ def _presence(found: Comparison) -> Iterator[str]:
 
 
 def _listed(title: str, measures: tuple[str, ...], rows: dict[Any, dict[str, Any]]) -> list[str]:
-    """Those of these numbers of the whole run that differ, in one sentence."""
+    """List the numbers of the whole run that differ, in one sentence."""
     said = []
     for measure in measures:
         row = rows.get(("run", "all", measure))

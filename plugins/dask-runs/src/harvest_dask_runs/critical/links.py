@@ -1,17 +1,17 @@
-"""What each execution followed: the one whose end let it begin.
+"""The execution that each execution followed: the one whose end let it begin.
 
-Of what held an execution back, the last to go away counts:
+Of all reasons that delayed an execution, the one that ended last counts:
 
 - ``thread``: another execution left the thread while the task was ready for one (``due``: since it
-  was queued by the scheduler, or ready on its worker; where neither is recorded, since what it
-  needs was there).  Where the thread is unknown, it is the one that ended last on the worker.
-- ``dependency``: the last to end of the tasks that it needs, by the graph, or by the scheduler's
-  record of whose end released it.
-- ``client``: it was sent to the scheduler after what it needs had ended: the one that ended last
-  before it was sent.
-- ``time``: nothing of this is recorded: the one that ended last before it was due.
+  was queued by the scheduler, or ready on its worker; if neither is recorded, since its
+  dependencies had ended).  If the thread is unknown, the one that ended last on the worker.
+- ``dependency``: the dependency that ended last, by the graph, or by the scheduler's record of the
+  task whose end released it.
+- ``client``: it was sent to the scheduler after its dependencies had ended: the execution that
+  ended last before it was sent.
+- ``time``: none of these is recorded: the execution that ended last before it was due.
 
-Times are those of executions, and the scheduler's for what it recorded; its clock may be another.
+Times are those of executions, and the scheduler's for its own records; its clock may differ.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ READY: Final = ("ready", "constrained")
 
 
 def dependencies(frames: Frames) -> pl.LazyFrame:
-    """run, key, dependency: the tasks that each task needs, as far as they are recorded."""
+    """List the recorded dependencies of each task: run, key, dependency."""
     moves, into = frames["dask.task_transition"], pl.col("finish_state")
     released = moves.filter(
         pl.col("start_state") == "waiting", into.is_in(["processing", "no-worker"])
@@ -46,19 +46,22 @@ def dependencies(frames: Frames) -> pl.LazyFrame:
 
 
 def linked(found: pl.DataFrame, frames: Frames, needs: pl.LazyFrame) -> pl.DataFrame:
-    """Executions that were seen to end, by run and start, with ``row``, ``link`` and ``before``.
+    """Link executions that were seen to end: by run and start, with ``row``, ``link``, ``before``.
 
-    before: the row of the execution that it followed, always a smaller one; null for none.
+    before: the row of the execution that it followed, always a smaller number; null for none.
     """
     ended = (
         found.drop_nulls(["start", "end"])
         .sort("run", "start", "end", "key", "worker", nulls_last=True)
         .with_columns(row=pl.int_range(pl.len()))
     )
+    recorded = (frames[name] for name in ("dask.graph_task", "dask.task_transition"))
+    times = pl.concat(frame.select("run", "key", "time") for frame in recorded)
+    first_times = times.group_by("run", "key").agg(sent=pl.col("time").min()).collect()
     known = (
         ended.select("row", "run", "worker", "key", "thread", "start")
         .join(_needed(ended, needs), on="row", how="left")
-        .join(_sent(frames), on=["run", "key"], how="left")
+        .join(first_times, on=["run", "key"], how="left")
         .pipe(_with_due, ended, frames)
     )
     due = pl.coalesce("due", pl.max_horizontal("needed_end", "sent"))
@@ -116,13 +119,6 @@ def _needed(ended: pl.DataFrame, needs: pl.LazyFrame) -> pl.DataFrame:
     )
 
 
-def _sent(frames: Frames) -> pl.DataFrame:
-    """Find when the scheduler first knew of each task: run, key, sent."""
-    named = ("dask.graph_task", "dask.task_transition")
-    times = pl.concat(frames[name].select("run", "key", "time") for name in named)
-    return times.group_by("run", "key").agg(sent=pl.col("time").min()).collect()
-
-
 def _with_due(known: pl.DataFrame, ended: pl.DataFrame, frames: Frames) -> pl.DataFrame:
     """Add ``due``: since when a task waited for a thread; null if that is not recorded."""
     into = pl.col("finish_state")
@@ -138,7 +134,7 @@ def _with_due(known: pl.DataFrame, ended: pl.DataFrame, frames: Frames) -> pl.Da
         asof = asof.join_asof(
             times.sort("start"), on="start", by=by, strategy="backward", check_sortedness=False
         )
-    # a task that ran before was queued for that
+    # a task that ran before was queued for that execution
     since = pl.when((pl.col("queued") > pl.col("earlier")) | pl.col("earlier").is_null())
     return asof.join(again, on="row").with_columns(
         due=pl.min_horizontal("ready", since.then("queued"))

@@ -1,7 +1,7 @@
-"""The critical path: from the execution that ended last back to what each followed and waited for.
+"""The critical path: the execution that ended last, the one that it followed, and so on back.
 
 It covers the time from the start of the first execution to the end of the last without gap or
-overlap: each moment is one of its tasks being executed, or what the next one waited for.
+overlap: at each moment one of its tasks is executed, or the next one waits.
 """
 
 from __future__ import annotations
@@ -15,34 +15,36 @@ from harvest.model.frames import seconds, types_of
 
 from ..executions.executions import executions
 from ..frames import Frames, load
-from ..parts.events import states_entered
 from ..record_names import WAITED
 from ..views.declared.tasks import PATH_COLUMNS
+from ..views.tasks import states_entered
 from .links import QUEUED, READY, dependencies, linked
 
-COMPUTING: Final = "computing"
-MOVING: Final = "moving"
-SPILLING: Final = "spilling"
-WORKER: Final = "waiting for a worker"
-DEPENDENCIES: Final = "waiting for dependencies"
-UNRECORDED: Final = "nothing recorded"
+COLUMN_OF_PART: Final = {
+    "computing": "path_computing_s",
+    "moving": "path_moving_s",
+    "spilling": "path_spilling_s",
+    "waiting for a worker": "path_worker_s",
+    "waiting for dependencies": "path_dependencies_s",
+    "nothing recorded": "path_unrecorded_s",
+}
+"""The parts into which time is divided, each with its column in ``dask.indicators``."""
+PARTS: Final = tuple(COLUMN_OF_PART)
+COMPUTING, MOVING, SPILLING, WORKER, DEPENDENCIES, UNRECORDED = PARTS
 
 _RANKED: Final = (MOVING, SPILLING, DEPENDENCIES, WORKER, DEPENDENCIES, UNRECORDED)
-"""Of what is recorded of a moment, the first counts; a worker knows better than the scheduler."""
+"""Parts of time; of several recorded for a moment the first counts, workers' before scheduler's."""
 _AT_WORKER, _IN_REACH, _BY_SCHEDULER = 2, 3, 4
-_STATES: Final = {
-    **dict.fromkeys((*QUEUED, "processing"), _IN_REACH),
-    "waiting": _BY_SCHEDULER,
-}
+_STATES: Final = {**dict.fromkeys((*QUEUED, "processing"), _IN_REACH), "waiting": _BY_SCHEDULER}
 _WORKER_STATES: Final = {**dict.fromkeys(READY, _IN_REACH), "waiting": _AT_WORKER}
-"""Ranks by state.  A worker has a task waiting until the data that it needs is there."""
+"""Ranks by state.  At a worker, a task is waiting until the data that it needs is there."""
 _GREW: Final = ("spilled_bytes", "spills", "spill_bytes", "unspills", "unspill_bytes")
 
 
 def with_waits(gaps: pl.DataFrame, frames: Frames, needs: pl.LazyFrame) -> pl.DataFrame:
-    """Each gap cut into parts: row, part, start, end; parts of a gap are apart and fill it.
+    """Divide each gap into parts without gap or overlap: row, part, start, end.
 
-    gaps: row, run, key, worker and, not empty, start and end.
+    gaps: row, run, key, worker, start and end (start < end).
     needs: run, key, dependency.
     """
     span, at_workers = gaps.lazy(), frames["dask.worker_transition"]
@@ -94,7 +96,7 @@ def with_waits(gaps: pl.DataFrame, frames: Frames, needs: pl.LazyFrame) -> pl.Da
 def _states(
     span: pl.LazyFrame, transitions: pl.LazyFrame, by: list[str], ranks: dict[str, int]
 ) -> pl.LazyFrame:
-    """row, since, until, rank: how long each task was in some states."""
+    """Find from when until when each task was in some states: row, since, until, rank."""
     mine = transitions.join(span.select(by).unique(), on=by, how="semi")
     stays = states_entered(mine, by).filter(pl.col("state").is_in(list(ranks)))
     until = pl.col("time") + pl.duration(microseconds="spent")
@@ -107,7 +109,7 @@ def _states(
 
 
 def _moves(span: pl.LazyFrame, transfers: pl.LazyFrame, needs: pl.LazyFrame) -> pl.LazyFrame:
-    """The same of transfers that brought to its worker what a task needs."""
+    """Find transfers of a task's dependencies to its worker: row, since, until, rank."""
     keys = pl.col("keys").list.eval(pl.element().struct.field("key"))
     moved = transfers.select(
         "run", worker="requestor", since="start_time", until="end_time", dependency=keys
@@ -120,7 +122,7 @@ def _moves(span: pl.LazyFrame, transfers: pl.LazyFrame, needs: pl.LazyFrame) -> 
 
 
 def _spills(span: pl.LazyFrame, samples: pl.LazyFrame) -> pl.LazyFrame:
-    """The same of intervals between two samples of its worker in which it wrote or read results."""
+    """Find intervals between samples in which the worker spilled: row, since, until, rank."""
     one = ["run", "origin", "address"]
     grew = pl.any_horizontal(pl.col(name).diff().over(one) != 0 for name in _GREW)
     spilled = (
@@ -136,26 +138,9 @@ def _spills(span: pl.LazyFrame, samples: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-_TYPES: Final = types_of(PATH_COLUMNS)
-STEPS: Final = {
-    name: _TYPES[name]
-    for name in (
-        *("run", "step", "part", "start", "end", "seconds"),
-        *("key", "prefix", "worker", "thread", "link", "after"),
-    )
-}
-"""Columns of the path; ``step`` numbers its tasks, whose waiting is in rows before their own."""
+STEPS: Final = types_of(PATH_COLUMNS)
+"""Columns of the path; ``step`` numbers its tasks, whose waits are in rows before their own."""
 
-COLUMN_OF_PART: Final = {
-    COMPUTING: "path_computing_s",
-    MOVING: "path_moving_s",
-    SPILLING: "path_spilling_s",
-    WORKER: "path_worker_s",
-    DEPENDENCIES: "path_dependencies_s",
-    UNRECORDED: "path_unrecorded_s",
-}
-PARTS: Final = tuple(COLUMN_OF_PART)
-"""What time is divided into."""
 _MOVES: Final = ("dask.task_transition", "dask.worker_transition")
 _RECORDS: Final = {
     MOVING: ("dask.transfer",),
@@ -163,19 +148,19 @@ _RECORDS: Final = {
     WORKER: _MOVES,
     DEPENDENCIES: _MOVES,
 }
-"""What says of a run that time went to a part; executions and the rest are always known."""
+"""Record types that a run needs for a part; executions and the rest are always known."""
 
 
 def critical_path_view(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """The view ``dask.critical_path``: the path of each run, in order of time."""
+    """Compute the view ``dask.critical_path``: the path of each run, in order of time."""
     frames = load(dataset, WAITED, run=run)
     return critical_path(executions(frames).collect(), frames).lazy()
 
 
 def critical_path(found: pl.DataFrame, frames: Frames) -> pl.DataFrame:
-    """The critical path of each run, in order, from its executions.
+    """Compute the critical path of each run, in order of time, from its executions.
 
-    frames: those that executions are made from, and graphs, transfers and samples.
+    frames: the records of executions, graphs, transfers and samples.
     """
     needs = dependencies(frames)
     ended = linked(found, frames, needs)
@@ -184,7 +169,7 @@ def critical_path(found: pl.DataFrame, frames: Frames) -> pl.DataFrame:
         return pl.DataFrame(schema=STEPS)
     first = pl.col("start").min().over("run")
     begins = ended.select("run", first=first).unique()
-    # a task that ended after the next had begun, by the clocks, held that until then
+    # clocks differ: a task may end after the next has begun, and then ends there
     until = pl.min_horizontal("end", pl.col("start").shift(-1).over("run"))
     held = (
         steps.join(begins, on="run")
@@ -209,7 +194,7 @@ def critical_path(found: pl.DataFrame, frames: Frames) -> pl.DataFrame:
 
 
 def _walked(ended: pl.DataFrame) -> pl.DataFrame:
-    """The executions on the paths of all runs, with ``step``, from 1."""
+    """Select the executions on the paths of all runs, with ``step``, from 1."""
     before = ended["before"].to_list()
     last = ended.group_by("run").agg(pl.col("row").sort_by("end", "row").last())["row"]
     rows: list[int] = []
@@ -227,9 +212,9 @@ def _walked(ended: pl.DataFrame) -> pl.DataFrame:
 
 
 def division(path: pl.DataFrame, frames: Frames) -> pl.DataFrame:
-    """What the time of each run went to: run and COLUMN_OF_PART, which add up to the whole.
+    """Sum up the parts of each run's time: run and COLUMN_OF_PART, which add up to the whole.
 
-    A part of which the run has no record is null, and its time with UNRECORDED.
+    A part of which the run has no record is null; its time is in UNRECORDED.
     """
     micros = (pl.col("end") - pl.col("start")).dt.total_microseconds()
     sums = path.group_by("run").agg(

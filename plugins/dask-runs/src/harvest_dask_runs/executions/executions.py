@@ -8,10 +8,6 @@ be missing:
   corrected for the clocks' difference by as much as two seconds.
 - The worker itself records when the task was executing (see ``windows``); captures have each
   attempt with its exact times and its thread (see ``windows``).
-
-What only the scheduler knows is its own.  The times are those of the worker's attempt, else of its
-window, as the I/O that the operating system saw falls into it; without either, those of the
-scheduler.
 """
 
 from __future__ import annotations
@@ -37,20 +33,20 @@ def executions(frames: Frames) -> pl.LazyFrame:
 
     - run, worker, key;
     - prefix: as the scheduler recorded it of the task, else derived from the key (``prefix_of``);
-    - thread: pthread id; null where the worker recorded none, and the scheduler credits the
-      execution to nobody (it failed, was cancelled, or never ended);
-    - start, end: the worker's own attempt or window where it recorded one, else begins and ends;
-      end is null where the execution was never seen to end;
-    - opened, closed: the worker's window, which may be wider: the task held its thread;
+    - thread: pthread id; null if the worker recorded none and the scheduler does not credit the
+      execution to a thread (it failed, was cancelled, or never ended);
+    - start, end: the worker's own attempt or window where it recorded one, since traced I/O falls
+      into it, else begins and ends; end is null where the execution was never seen to end;
+    - opened, closed: the worker's window, which may be longer: the task held its thread;
     - began, ended: begins and ends, else start and end;
     - seconds: its duration, else end - start; null where it was never seen to end;
     - begins, ends, duration_s, size_bytes: as the scheduler has them;
-    - outcome: state into which the task left (memory, error, released, ...), null if none did;
-    - recorded: when it was recorded last, by the scheduler or else by the worker;
+    - outcome: state after it (memory, error, released, ...), null if none is recorded;
+    - recorded: time of its last record, by the scheduler or else by the worker;
     - by_scheduler, by_worker: who recorded it.
 
-    Of the executions of one key on one worker, the n-th window that ended in memory, on a thread
-    that is known, is the n-th that the scheduler credits to the worker.
+    Of one key on one worker, the n-th window that ended in memory on a known thread is the n-th
+    execution that the scheduler credits to the worker.
     """
     prefixes = frames["dask.task_transition"].drop_nulls("prefix").group_by("run", "key")
     began, ended = pl.coalesce("begins", "start"), pl.coalesce("ends", "end")
@@ -84,7 +80,7 @@ def _start_and_end() -> tuple[pl.Expr, pl.Expr]:
     lasted = pl.duration(microseconds=(pl.col("duration_s") * 1e6).round().cast(pl.Int64))
     start = pl.coalesce("window_began", "window_start", "begins", pl.col("time") - lasted, "time")
     closed = pl.col("outcome").is_not_null()
-    # where the end of a window was not recorded, the duration is surer than another clock's time
+    # without the end of the window, the duration is more certain than another clock's time
     end = pl.coalesce(
         "window_ended",
         pl.when(closed).then("window_end"),
@@ -138,7 +134,7 @@ def _windows(frames: Frames) -> pl.LazyFrame:
             window_end="end",
             window_began="began",
             window_ended="ended",
-            # the log of a worker has such a task as released
+            # the worker's transitions show a rescheduled task as released
             outcome=pl.when(pl.col("status") == "rescheduled")
             .then("status")
             .otherwise(pl.coalesce("outcome", "status")),

@@ -1,29 +1,28 @@
 """When each worker was executing each task, and on which thread.
 
-A window opens when the worker's transitions of a task enter ``executing`` or ``long-running`` and
+A window opens when a worker's transitions of a task enter ``executing`` or ``long-running`` and
 closes when they leave both.  A task that is ``cancelled`` or ``resumed`` meanwhile still holds its
-thread (Dask counts it as running, too), so these two states prolong a window but open none.
+thread (Dask counts it as running, too), so these two states prolong a window but do not open one.
 
-The worker does not record the thread; the scheduler's processing -> memory does.  A window that
-ends in memory takes the thread of the execution of that task on that worker that the scheduler saw
-nearest to its end.  A window that never closes, since its end was not recorded, takes the next
-execution that the scheduler saw, and ends with it.  Where a worker recorded its attempts itself,
-a window has the thread of its attempt.  The thread of all others is unknown.
+The worker's transitions do not name the thread; the scheduler's processing -> memory does.  A
+window that ends in memory takes the thread of the scheduler's execution of that task on that worker
+that is nearest to its end.  A window without a recorded end takes the next execution by the
+scheduler, and ends with it.  If the worker recorded its attempts, a window has the thread of its
+attempt.  The thread of all other windows is unknown.
 
-Captures have a row per attempt (``dask.execution``) next to the transitions, which open and close
-its window.  A window takes the attempt in its place: of one task on one worker, the last attempt is
-that of the last window that closed, and so on backwards, since what a record lacks is its
-beginning.  An attempt without a window is one of its own.
+Captures have a row per attempt (``dask.execution``) next to the transitions that open and close
+its window.  Attempts and closed windows of one task on one worker are paired backwards from the
+last, since a record that lacks something lacks its beginning.  An attempt without a window becomes
+a window.
 
-The times of an attempt may be by the scheduler's clock: they are moved by as little as brings them
-into the window, which the worker's own clock has.
+The times of an attempt may be by the scheduler's clock: they are shifted as little as possible to
+lie in the window, whose times are by the worker's clock.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-import attrs
 import polars as pl
 
 from harvest_toolkit.deferred import deferred
@@ -39,9 +38,9 @@ ATTEMPT: Final[dict[str, pl.DataType]] = {
     "own_thread": pl.Int64(),
     "status": pl.String(),
 }
-"""Of an attempt: its times, its thread (pthread id), and how it ended."""
+"""Columns of an attempt: its times, its thread (pthread id), and how it ended."""
 STATES: Final = {"finished": "memory"}
-"""How an attempt ended, as the state into which the task left, where it is called otherwise."""
+"""The state after an attempt, by its status, where the two words differ."""
 SHAPE: dict[str, pl.DataType] = {
     **dict.fromkeys(("run", "key", "worker"), pl.String()),
     **dict.fromkeys(("start", "end"), pl.Datetime("us", "UTC")),
@@ -51,35 +50,21 @@ SHAPE: dict[str, pl.DataType] = {
 }
 
 
-@attrs.frozen
-class Windows:
-    """Windows of tasks, in numbers, for there may be millions.
-
-    frame: home (number of the worker), key (its place in keys), task (number of home and key),
-        start, end (null: open), thread (null: unknown), credited (whether it ended in memory on
-        that thread) and the columns of an attempt; sorted by run, key, home, start.
-    keys: the texts of all keys, sorted.
-    """
-
-    frame: pl.DataFrame
-    keys: pl.Series
-
-
 def completions(transitions: pl.LazyFrame) -> pl.LazyFrame:
-    """What the scheduler saw done: the transitions processing -> memory."""
+    """Select finished executions by the scheduler: the transitions processing -> memory."""
     return transitions.filter(
         (pl.col("start_state") == "processing") & (pl.col("finish_state") == "memory")
     )
 
 
 def thread_completions(transitions: pl.LazyFrame) -> pl.LazyFrame:
-    """The completions of which the scheduler knows worker and thread."""
+    """Select the completions whose worker and thread the scheduler recorded."""
     known = pl.col("worker").is_not_null() & pl.col("thread").is_not_null()
     return completions(transitions).filter(known)
 
 
 def windows(frames: Frames) -> pl.LazyFrame:
-    """All windows: run, key, worker, and the other columns of ``Windows.frame``.
+    """Find all windows: run, key, worker, and the other columns of ``windows_of``.
 
     Sorted by run, key, worker and start.
     """
@@ -87,21 +72,25 @@ def windows(frames: Frames) -> pl.LazyFrame:
     def compute() -> pl.DataFrame:
         named = pl.concat([frames[kind].select("run", "worker") for kind in WINDOW_TYPES])
         homes = named.unique().collect().drop_nulls().sort("run", "worker").with_row_index("home")
-        found = windows_of(frames, homes)
-        return found.frame.select(
-            homes["run"].gather(found.frame["home"]).alias("run"),
-            found.keys.gather(found.frame["key"]).alias("key"),
-            homes["worker"].gather(found.frame["home"]).alias("worker"),
+        found, keys = windows_of(frames, homes)
+        return found.select(
+            homes["run"].gather(found["home"]).alias("run"),
+            keys.gather(found["key"]).alias("key"),
+            homes["worker"].gather(found["home"]).alias("worker"),
             *("start", "end", "thread", "credited", *ATTEMPT),
         )
 
     return deferred(compute, SHAPE)
 
 
-def windows_of(frames: Frames, homes: pl.DataFrame) -> Windows:
-    """The windows of some workers: those of ``homes`` (columns run, worker, home).
+def windows_of(frames: Frames, homes: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+    """Find the windows of some workers, with numbers instead of texts: there may be millions.
 
-    home numbers the workers in order of run and worker.
+    homes: run, worker, home (number of the worker, in order of run and worker).
+
+    Returns the windows, and the texts of all keys, sorted.  Columns: home, key (index in the
+    keys), task (number of home and key), start, end (null: open), thread (null: unknown), credited
+    (whether it ended in memory on that thread), ATTEMPT; sorted by run, key, home, start.
     """
     changes = _changes(frames["dask.worker_transition"], homes)
     attempts = _attempts_of(frames, homes)
@@ -128,16 +117,16 @@ def windows_of(frames: Frames, homes: pl.DataFrame) -> Windows:
         .drop("place")
         .with_columns(task=pl.struct("key", "home").rle_id().cast(pl.Int64))
     )
-    return Windows(frame, keys)
+    return frame, keys
 
 
 def _with_codes(frame: pl.DataFrame, codes: pl.DataFrame) -> pl.DataFrame:
-    """Keys by their numbers; rows of other keys are left out."""
+    """Replace keys by their numbers; rows of other keys are dropped."""
     return frame.join(codes, on="key").drop("key").rename({"code": "key"})
 
 
 def _changes(transitions: pl.LazyFrame, homes: pl.DataFrame) -> pl.DataFrame:
-    """Transitions into and out of the states that concern windows."""
+    """Select transitions into and out of the states that concern windows."""
     concerned = [*RUNNING, *HELD]
     into = pl.col("finish_state")
     running = (
@@ -156,13 +145,13 @@ def _changes(transitions: pl.LazyFrame, homes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _windows(changes: pl.DataFrame) -> pl.DataFrame:
-    """Columns home, key, start, end (null: never closed), stored (whether it ended in memory)."""
+    """Pair changes: home, key, start, end (null: never closed), stored (whether in memory)."""
     ordered = (
         changes.sort(*ONE, "time", "position", "running", nulls_last=True)
         .with_columns(one=pl.struct(ONE).rle_id())
         .with_columns(pl.col("running").forward_fill().over("one").fill_null(value=False))
         .with_columns(before=pl.col("running").shift(1).over("one").fill_null(value=False))
-        # what is left of a task opens and closes in turn
+        # the remaining rows of a task alternately open and close a window
         .filter(pl.col("running") != pl.col("before"))
         .with_columns(
             end=pl.col("time").shift(-1).over("one"), stored=pl.col("stored").shift(-1).over("one")
@@ -172,7 +161,7 @@ def _windows(changes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_threads(found: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
-    """Windows with the thread that ran them, of what the scheduler saw done."""
+    """Add the thread to windows, by the scheduler's completions."""
     shape = [*ONE, "start", "end", "thread"]
     ended = found.filter(pl.col("stored") & pl.col("end").is_not_null())
     open_ = found.filter(pl.col("end").is_null())
@@ -201,11 +190,11 @@ def _with_threads(found: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
 
 
 def _attempts_of(frames: Frames, homes: pl.DataFrame) -> pl.DataFrame:
-    """The attempts of some workers: home, key and the columns of an attempt, in their order."""
+    """Select the attempts of some workers, in order: home, key and the columns of an attempt."""
     return (
         frames["dask.execution"]
         .join(homes.lazy(), on=["run", "worker"])
-        # of those that were rescheduled no times are known, but the order
+        # rescheduled attempts have no times, but their order is known
         .sort("origin", "position")
         .select(
             *ONE,
@@ -219,10 +208,10 @@ def _attempts_of(frames: Frames, homes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_attempts(found: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
-    """Windows with the columns of their attempt, and attempts that have no window as windows.
+    """Add the columns of attempts to windows; attempts without a window become windows.
 
-    found: home, key, start, end (null: open), thread.  An attempt that finished without a window
-    has its own thread as ``thread``, too.
+    found: home, key, start, end (null: open), thread.  For an attempt that finished without a
+    window, ``thread`` is its own thread.
     """
     if attempts.is_empty():
         return found.with_columns(pl.lit(None, kind).alias(name) for name, kind in ATTEMPT.items())

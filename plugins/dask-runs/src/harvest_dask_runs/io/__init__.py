@@ -1,1 +1,1 @@
-"""The I/O of tasks: which process is which worker, and which of its I/O is whose."""
+"""The I/O of tasks: which process is which worker, and which task did which of its I/O."""

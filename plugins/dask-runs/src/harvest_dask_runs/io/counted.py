@@ -1,27 +1,27 @@
-"""What Darshan counted but did not trace, and the task that did it where that is certain.
+"""I/O that Darshan counted but did not trace, and its task if that is certain.
 
-DXT traces what goes through POSIX and MPI-IO, and stops when its memory is used up; buffered I/O
-(STDIO) it never traces.  Counters have all of it: per file bytes, operations, time, and when the
-first operation began and the last one ended.  What is left when the trace is taken from them is a
-task's where the process executed that task, and no other, from the first operation to the last.
+DXT traces POSIX and MPI-IO, and stops when its memory is used up; it never traces buffered I/O
+(STDIO).  Counters cover all I/O: bytes, operations and time per file, and when the first operation
+began and the last one ended.  Counters minus the trace belong to a task if the process executed
+that task, and no other, from the first operation to the last.
 
-Workers also use files for a task before they execute it, as when its arguments open one.  So where
-tasks of one kind alone ran in the process meanwhile, that kind is named, and no task.
+Workers also use files for a task before they execute it, for example when its arguments open one.
+So if only tasks of one kind ran in the process meanwhile, that kind is named, but no task.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import attrs
 import polars as pl
 
 from harvest import DatasetReader
 from harvest_toolkit.frames import LONGEST_S, complete_sum, possible, whole_nanoseconds
 
 from ..executions.executions import executions
-from ..frames import load
+from ..frames import load, runs_of
 from ..record_names import EXECUTED, JOB
+from .lanes import FOREVER
 from .ties import may_be_of, runs_of_logs, trace
 
 if TYPE_CHECKING:
@@ -29,25 +29,13 @@ if TYPE_CHECKING:
 
 OPS: Final = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
 SKEW: Final = pl.duration(seconds=2)
-"""By how much the times may be off that the scheduler has of an execution."""
-FOREVER: Final = pl.lit(2**62, pl.Int64)
-
-
-@attrs.frozen
-class Module:
-    """A module with counters: its record type, its name, how its counters begin, and its calls."""
-
-    type: str
-    name: str
-    prefix: str
-    calls: tuple[str, ...] = ("",)
-
-
-MODULES: Final = (
-    Module("darshan.posix", "POSIX", "POSIX"),
-    Module("darshan.mpiio", "MPI-IO", "MPIIO", ("INDEP_", "COLL_", "SPLIT_", "NB_")),
-    Module("darshan.stdio", "STDIO", "STDIO"),
-)
+"""Maximum error of the scheduler's times of an execution."""
+MODULES: Final = {
+    "darshan.posix": ("POSIX", ("",)),
+    "darshan.mpiio": ("MPI-IO", ("INDEP_", "COLL_", "SPLIT_", "NB_")),
+    "darshan.stdio": ("STDIO", ("",)),
+}
+"""Record types with counters: name of the module, and its kinds of calls."""
 
 FILE: Final = ["origin", "record_id"]
 UNTRACED: Final[dict[str, pl.DataType]] = {
@@ -58,14 +46,14 @@ UNTRACED: Final[dict[str, pl.DataType]] = {
 
 
 def untraced(dataset: DatasetReader) -> pl.DataFrame:
-    """What is counted and not traced: one row per log, file, module and op, where there is any.
+    """Compute counted but untraced I/O: one row per log, file, module and op with any.
 
-    Bytes add up to those counted minus those traced, as ``io.processes`` has them: they are
-    below 0 where traced operations asked for more than they got.
+    Bytes add up to counted minus traced bytes of ``io.processes``: they are below 0 where traced
+    operations asked for more than they got.
 
-    Columns: origin, record_id, path; rank: of the process, -1 where several used the file; module:
-    POSIX, MPI-IO or STDIO; op; count, bytes, nanoseconds; first, last: from when until when the
-    process used the file in this way, in microseconds of the epoch, null where that is unknown.
+    Columns: origin, record_id, path; rank: of the process, -1 if several used the file; module:
+    POSIX, MPI-IO or STDIO; op; count, bytes, nanoseconds; first, last: start of the first and end
+    of the last operation of this kind on the file, in microseconds of the epoch, null if unknown.
     """
     if JOB not in dataset:
         return pl.DataFrame(schema=UNTRACED)
@@ -73,7 +61,7 @@ def untraced(dataset: DatasetReader) -> pl.DataFrame:
         pl.col("origin").cast(pl.String), begun=pl.col("start_time").dt.epoch("us")
     )
     rest = pl.col("counted_count").fill_null(0) - pl.col("traced_count").fill_null(0)
-    # null where bytes are counted, but by a number that cannot be
+    # null if the counter of bytes has an impossible value
     size = pl.when(pl.col("counted_count").is_null()).then(0).otherwise("counted_bytes")
     spent = pl.col("counted_ns").fill_null(0) - pl.col("traced_ns").fill_null(0)
     return (
@@ -92,7 +80,7 @@ def untraced(dataset: DatasetReader) -> pl.DataFrame:
             pl.coalesce("module", "traced_module").alias("module"),
             "op",
             pl.coalesce("path", "traced_path").alias("path"),
-            # null where 64 bits do not hold it
+            # null if the number does not fit 64 bits
             pl.col("count", "bytes", "nanoseconds").cast(pl.Int64, strict=False),
             *(
                 (pl.col("begun") + (pl.col(name) * 1e6).round(0).cast(pl.Int64)).alias(name)
@@ -105,8 +93,8 @@ def untraced(dataset: DatasetReader) -> pl.DataFrame:
 
 
 def _counted(dataset: DatasetReader) -> pl.LazyFrame:
-    """Counters by log, file, module and op; MPI-IO only of files that POSIX does not count."""
-    found = {m.type: _module(dataset, m) for m in MODULES if m.type in dataset}
+    """Read counters by log, file, module and op; MPI-IO only for files that POSIX lacks."""
+    found = {name: _module(dataset, name) for name in MODULES if name in dataset}
     if "darshan.posix" in found and "darshan.mpiio" in found:
         below = found["darshan.posix"].select(FILE).unique()
         found["darshan.mpiio"] = found["darshan.mpiio"].join(below, on=FILE, how="anti")
@@ -120,19 +108,19 @@ def _counted(dataset: DatasetReader) -> pl.LazyFrame:
     return pl.concat([pl.LazyFrame(schema=empty), *found.values()])
 
 
-def _module(dataset: DatasetReader, module: Module) -> pl.LazyFrame:
-    frame = dataset[module.type].with_columns(pl.col("origin").cast(pl.String))
+def _module(dataset: DatasetReader, record_type: str) -> pl.LazyFrame:
+    frame = dataset[record_type].with_columns(pl.col("origin").cast(pl.String))
+    name, calls = MODULES[record_type]
+    prefix = name.replace("-", "")
 
     def counters(op: str, verb: str, done: str) -> pl.LazyFrame:
-        timed = f"{module.prefix}_F_{op.upper()}"
+        timed = f"{prefix}_F_{op.upper()}"
         start, end = pl.col(f"{timed}_START_TIMESTAMP"), pl.col(f"{timed}_END_TIMESTAMP")
         known = ((start > 0) & (end >= start) & (end < LONGEST_S)).fill_null(value=False)
         return frame.select(
             *(*FILE, "rank", "path"),
-            count=pl.sum_horizontal(
-                possible(f"{module.prefix}_{call}{verb}") for call in module.calls
-            ),
-            bytes=possible(f"{module.prefix}_BYTES_{done}"),
+            count=pl.sum_horizontal(possible(f"{prefix}_{call}{verb}") for call in calls),
+            bytes=possible(f"{prefix}_BYTES_{done}"),
             ns=whole_nanoseconds(f"{timed}_TIME").clip(lower_bound=0).fill_null(0),
             first=pl.when(known).then(start),
             last=pl.when(known).then(end),
@@ -153,18 +141,18 @@ def _module(dataset: DatasetReader, module: Module) -> pl.LazyFrame:
             first=pl.when(certain).then(pl.col("first").min()),
             last=pl.when(certain).then(pl.col("last").max()),
         )
-        .with_columns(module=pl.lit(module.name), traceable=pl.lit(module.name != "STDIO"))
+        .with_columns(module=pl.lit(name), traceable=pl.lit(name != "STDIO"))
     )
 
 
 def _one_rank() -> pl.Expr:
-    """The rank of all rows, or -1."""
+    """Return the rank of all rows, or -1 if they differ."""
     rank = pl.col("rank")
     return pl.when(rank.n_unique() == 1).then(rank.first()).otherwise(-1).cast(pl.Int64)
 
 
 def _traced(dataset: DatasetReader) -> pl.LazyFrame:
-    """The trace by log, file and op; through MPI-IO only what is not there through POSIX."""
+    """Sum up the trace by log, file and op; MPI-IO only for files that POSIX lacks."""
     lower = pl.col("module") == "DXT_POSIX"
     return (
         trace(dataset)
@@ -187,20 +175,16 @@ def _traced(dataset: DatasetReader) -> pl.LazyFrame:
 
 
 def counted_io(dataset: DatasetReader, known: Correlation, run: str | None) -> pl.DataFrame:
-    """The untraced I/O of processes that are workers, with the task that did it.
+    """Find the untraced I/O of workers' processes, and its task.
 
     Columns: run, key (null: unknown), worker (null: a process of several), pid, host, file,
-    module, op, count, bytes, seconds, first_time, last_time, record_id, log; where the
-    task is unknown, ``beside``: the kind of the only tasks that ran meanwhile, and ``beside_key``:
-    the only one.
+    module, op, count, bytes, seconds, first_time, last_time, record_id, log.  If the task is
+    unknown, ``beside`` is the kind of the only tasks that ran meanwhile, and ``beside_key`` the
+    task if it was one.
     """
-    rest = untraced(dataset)
     processes = _processes(dataset, known, run)
-    mine = (
-        rest.join(processes, on=["origin", "rank"])
-        .with_row_index("place")
-        .with_columns(pl.col("place").cast(pl.Int64))
-    )
+    mine = untraced(dataset).join(processes, on=["origin", "rank"])
+    mine = mine.with_columns(place=pl.int_range(pl.len()))
     ran = _executed(dataset, processes, run)
     owned = owners(mine.select("place", "process", "first", "last"), ran)
     moment = pl.from_epoch(pl.col("first", "last"), "us").dt.replace_time_zone("UTC")
@@ -224,9 +208,9 @@ def counted_io(dataset: DatasetReader, known: Correlation, run: str | None) -> p
 
 
 def _processes(dataset: DatasetReader, known: Correlation, run: str | None) -> pl.DataFrame:
-    """Processes that are workers: origin, rank, process (a number), run, host, pid, worker, homes.
+    """List workers' processes: origin, rank, process (a number), run, host, pid, worker, homes.
 
-    homes: all workers that they are; worker: the one, null where there are several.
+    homes: all workers in the process; worker: the only one, null if there are several.
     """
     by_thread = known.tied.select("origin", "rank", "run", "worker", host="hostname", pid="pid")
     by_pid = _by_process_id(dataset, known)
@@ -234,8 +218,7 @@ def _processes(dataset: DatasetReader, known: Correlation, run: str | None) -> p
         pl.concat([by_thread, by_pid])
         .group_by("origin", "rank")
         .agg(
-            pl.col("run", "host", "pid").drop_nulls().min(),
-            homes=pl.col("worker").unique().sort(),
+            pl.col("run", "host", "pid").drop_nulls().min(), homes=pl.col("worker").unique().sort()
         )
         .sort("origin", "rank")
         .with_columns(
@@ -246,16 +229,15 @@ def _processes(dataset: DatasetReader, known: Correlation, run: str | None) -> p
 
 
 def _by_process_id(dataset: DatasetReader, known: Correlation) -> pl.DataFrame:
-    """Logs of captured workers, which recorded host and process id: also those without a trace."""
+    """Find the logs of captured workers by host and process id; they may lack a trace."""
     logs = (
         dataset[JOB]
         .drop_nulls("pid")
         .select(pl.col("origin").cast(pl.String), "pid", "hostname")
         .collect()
     )
-    runs = runs_of_logs(logs, known.runs)
     return (
-        logs.join(runs, on="origin")
+        logs.join(runs_of_logs(logs, runs_of(dataset)), on="origin")
         .join(known.captured, on=["run", "pid"])
         .filter(may_be_of(pl.col("hostname"), pl.col("host")))
         .select("origin", pl.lit(0, pl.Int64).alias("rank"), "run", "worker", "host", "pid")
@@ -263,10 +245,9 @@ def _by_process_id(dataset: DatasetReader, known: Correlation) -> pl.DataFrame:
 
 
 def _executed(dataset: DatasetReader, processes: pl.DataFrame, run: str | None) -> pl.DataFrame:
-    """Executions in these processes: process, key, prefix, owner (worker), start, end, sure.
+    """Find executions in these processes: process, key, prefix, owner (worker), start, end, sure.
 
-    sure: whether the worker itself recorded when it executed the task.  Where it did not, the
-    scheduler's times are widened by what they may be off.
+    sure: whether the worker recorded the times.  The scheduler's times are widened by SKEW.
     """
     homes = processes.select("process", "run", owner="homes").explode("owner")
     found = executions(load(dataset, EXECUTED, run=run)).join(
@@ -285,9 +266,9 @@ def _executed(dataset: DatasetReader, processes: pl.DataFrame, run: str | None) 
 
 
 def _overlaps(intervals: pl.DataFrame, ran: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Intervals with ``ran``: how many executions of the same ``by`` overlap them, ends included.
+    """Add ``ran`` to intervals: how many executions of the same ``by`` overlap, ends included.
 
-    ``row``: the number of the execution, where it is one; that of the longest of several.
+    ``row``: number of the execution, or of the one that ends last of several.
     """
     order = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(by)
     longest = pl.col("end") == pl.col("end").cum_max().over(by)
@@ -295,7 +276,7 @@ def _overlaps(intervals: pl.DataFrame, ran: pl.DataFrame, by: list[str]) -> pl.D
         ran.sort("start", "end")
         .with_columns(
             begun=order,
-            # of those begun, the one that ends last: where one alone overlaps, it is that one
+            # of those begun, the one that ends last: if only one overlaps, it is that one
             row=pl.when(longest).then("row").forward_fill().over(by),
         )
         .select(*by, "start", "begun", "row")
@@ -314,16 +295,16 @@ def _overlaps(intervals: pl.DataFrame, ran: pl.DataFrame, by: list[str]) -> pl.D
 
 
 def owners(intervals: pl.DataFrame, ran: pl.DataFrame) -> pl.DataFrame:
-    """Who used the file in an interval: place, key, owner, ``beside``, beside_key.
+    """Find who used the file in each interval: place, key, owner, ``beside``, beside_key.
 
-    key, owner: the only task that ran in the process throughout, and its worker; ``beside``: the
-    kind of all tasks that ran in the process meanwhile, where it is one and key is null;
-    beside_key: the task, where only one ran.
+    key, owner: the only task that ran in the process, during the whole interval, and its worker.
+    ``beside``: if key is null and only tasks of one kind ran in the process meanwhile, that kind;
+    beside_key: the task, if only one ran.
 
-    intervals: place, process, first, last; ran: of ``_executed``.
+    intervals: place, process, first, last; ran: from ``_executed``.
     """
     timed = intervals.drop_nulls("first")
-    numbered = ran.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+    numbered = ran.with_columns(row=pl.int_range(pl.len()))
     overlaps = _overlaps(timed, numbered, ["process"])
     alone = (
         overlaps.filter(pl.col("ran") == 1)

@@ -1,16 +1,15 @@
-"""Tying each traced operation to the task that did it.
+"""Matching of each traced operation to the task that did it.
 
-An operation belongs to a task when its thread ran the task, and began within the window in which
-the worker executed it.  Where no window of the thread holds it, the worker's windows whose thread
-is unknown are looked through (``by elimination``: a task that failed has no thread).  What is
-left belongs to no task, and stays visible as such.
+An operation belongs to a task if it began on the task's thread within the window in which the
+worker executed the task.  If no window of the thread contains it, the worker's windows whose thread
+is unknown are searched (``by elimination``: a task that failed has no thread).  All other
+operations have no task and are kept without one.
 
-The trace is read in batches and never held as a whole; windows and threads are.
+The trace is read in batches; only windows and threads are in memory as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import attrs
@@ -25,7 +24,7 @@ from .lanes import FOREVER, Lanes
 from .ties import processes_of, runs_of_logs, ties, trace
 
 MOVED = pl.when(pl.col("length") >= 0).then("length")
-"""Bytes of an operation; null below 0, which none moves."""
+"""Bytes of an operation; null for an impossible number below 0."""
 
 THREAD = ["origin", "rank", "thread"]
 NAMED = ("dask.task_transition", "dask.worker_transition", "dask.worker", "dask.execution")
@@ -33,15 +32,14 @@ NAMED = ("dask.task_transition", "dask.worker_transition", "dask.worker", "dask.
 
 @attrs.frozen
 class Correlation:
-    """What is needed to tie operations to tasks.
+    """Threads, windows and operations, to match operations to tasks.
 
-    threads: the trace's threads (origin, rank, thread, hostname, pid, run).
-    tied: those that ran tasks, with worker, by_pid, candidates and a number ``slot``, their row;
+    threads: threads of the trace (origin, rank, thread, hostname, pid, run).
+    tied: those that ran tasks, with worker, by_pid, candidates and ``slot``, the row's number;
         sorted by run, worker, thread.
-    tasks: run, key, worker, of all tasks executed on a tied worker; a task's row is its number.
-    workers: run and worker, of all workers that any record names.
-    captured: run, worker, host and pid of those that recorded their process.
-    runs: the run directories of the dataset.
+    tasks: run, key and worker of all tasks that a tied worker executed; a task's number is its row.
+    workers: run and worker of all workers in any record.
+    captured: run, worker, host and pid of workers that recorded their process.
     operations: the trace of the chosen runs, lazily.
     """
 
@@ -50,20 +48,19 @@ class Correlation:
     tasks: pl.DataFrame
     workers: pl.DataFrame
     captured: pl.DataFrame
-    runs: list[str]
     operations: pl.LazyFrame
     _lanes: Lanes
     _owners: pl.Series
 
-    def totals(self, by: Sequence[str]) -> pl.DataFrame:
-        """Sums of the operations on task threads by some of slot, task, record_id, module, op.
+    def totals(self) -> pl.DataFrame:
+        """Sum up operations on task threads by task, slot, record_id, module and op.
 
         ``task`` is null for operations in no window.  Further columns: count, bytes, seconds,
         by_elimination, first_time, last_time.
         """
         return (
             self.with_tasks(self._on_lanes("inner"))
-            .group_by(by)
+            .group_by("task", "slot", "record_id", "module", "op")
             .agg(
                 count=pl.len().cast(pl.Int64),
                 bytes=known_sum(MOVED),
@@ -76,7 +73,7 @@ class Correlation:
         )
 
     def files(self) -> pl.DataFrame:
-        """The names of files on task threads: origin, record_id, path."""
+        """Return the names of files used on task threads: origin, record_id, path."""
         return (
             self.operations.join(self.tied.lazy(), on=THREAD, how="semi")
             .group_by("origin", "record_id")
@@ -85,7 +82,7 @@ class Correlation:
         )
 
     def coverage(self) -> pl.DataFrame:
-        """Per origin and rank: what part of its operations is on task threads and in windows."""
+        """Count the operations of each origin and rank on task threads and in windows."""
         on_task = pl.col("slot").is_not_null()
         in_window = pl.col("task").is_not_null()
         return (
@@ -108,7 +105,7 @@ class Correlation:
         return self.operations.join(lanes, on=THREAD, how=how)
 
     def with_tasks(self, operations: pl.LazyFrame) -> pl.LazyFrame:
-        """With task (null: in no window) and spared (whether it was found by elimination)."""
+        """Add task (null: in no window) and spared (whether it was found by elimination)."""
         found = pl.struct("lane", "spare", "start_time").map_batches(
             self._find,
             return_dtype=pl.Struct({"task": pl.Int64, "spared": pl.Boolean}),
@@ -136,9 +133,9 @@ class Correlation:
 
 
 def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
-    """Read what is known of tasks, and which threads the trace has.
+    """Read the windows of tasks and the threads of the trace.
 
-    run: keeps one run, by its directory.
+    run: directory of the only run to keep.
     """
     frames = load(dataset, NAMED, run=run)
     workers = (
@@ -150,8 +147,7 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
     )
     operations = trace(dataset)
     threads = processes_of(operations)
-    runs, captured = runs_of(dataset), _known(dataset, run)
-    logs = runs_of_logs(threads, runs)
+    captured, logs = _known(dataset, run), runs_of_logs(threads, runs_of(dataset))
     if run is not None:
         logs = logs.filter(pl.col("run") == run)
         operations = operations.join(logs.lazy().select("origin"), on="origin", how="semi")
@@ -159,38 +155,33 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
     tied = ties(threads, _thread_spans(frames), captured)
     # windows of tied workers only: they may be a small part of a long record
     homes = tied.select("run", "worker").unique().sort("run", "worker").with_row_index("home")
-    found = windows_of(frames, homes)
+    found, keys = windows_of(frames, homes)
     lanes = _lane_numbers(tied, homes)
-    first = found.frame["task"] != found.frame["task"].shift(1)
-    tasks = found.frame.filter(first.fill_null(value=True))
+    first = found["task"] != found["task"].shift(1)
+    tasks = found.filter(first.fill_null(value=True))
     return Correlation(
         threads,
-        tied.join(lanes, on=["run", "worker", "thread"], how="left")
-        .with_row_index("slot")
-        .with_columns(pl.col("slot").cast(pl.Int64)),
+        tied.join(lanes, on=["run", "worker", "thread"], how="left").with_columns(
+            slot=pl.int_range(pl.len())
+        ),
         tasks.select(
             homes["run"].gather(tasks["home"]).alias("run"),
-            found.keys.gather(tasks["key"]).alias("key"),
+            keys.gather(tasks["key"]).alias("key"),
             homes["worker"].gather(tasks["home"]).alias("worker"),
         ),
         workers,
         captured,
-        runs,
         operations,
-        Lanes.of(_lane_windows(found.frame, lanes)),
-        found.frame["task"],
+        Lanes.of(_lane_windows(found, lanes)),
+        found["task"],
     )
 
 
 def _known(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    """The host and process id of each worker process that was captured."""
     return (
         load(dataset, ("dask.process",), run=run)["dask.process"]
-        .filter(
-            pl.col("role") == "worker",
-            pl.col("address").is_not_null(),
-            pl.col("pid").is_not_null(),
-        )
+        .filter(pl.col("role") == "worker")
+        .drop_nulls(["address", "pid"])
         .select("run", "host", "pid", worker="address")
         .unique()
         .collect()
@@ -198,7 +189,7 @@ def _known(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
 
 
 def _thread_spans(frames: Frames) -> pl.DataFrame:
-    """Between which times each thread of a worker ran tasks, as the scheduler or itself saw it."""
+    """Find from when until when each thread of a worker ran tasks, by any record."""
     columns = ("run", "worker", "thread")
     credited = thread_completions(frames["dask.task_transition"]).select(
         *columns, first=pl.min_horizontal("begins", "time"), last="time"
@@ -213,22 +204,21 @@ def _thread_spans(frames: Frames) -> pl.DataFrame:
 
 
 def _lane_numbers(tied: pl.DataFrame, homes: pl.DataFrame) -> pl.DataFrame:
-    """Threads with their lane, and with that of their worker's windows of unknown thread."""
+    """Number the lanes: ``lane`` of each thread, ``spare`` of its worker's unknown threads."""
     return (
         tied.select("run", "worker", "thread")
         .unique()
         .sort("run", "worker", "thread")
-        .with_row_index("lane")
+        .with_columns(lane=pl.int_range(pl.len()))
         .join(homes, on=["run", "worker"])
-        .with_columns(pl.col("lane").cast(pl.Int64), spare=pl.col("home").cast(pl.Int64) + pl.len())
+        .with_columns(spare=pl.col("home").cast(pl.Int64) + pl.len())
     )
 
 
 def _lane_windows(found: pl.DataFrame, lanes: pl.DataFrame) -> pl.DataFrame:
-    timed = found.with_row_index("window").drop_nulls("start")
+    timed = found.with_columns(window=pl.int_range(pl.len())).drop_nulls("start")
     numbered = timed.select(
-        *("home", "thread"),
-        pl.col("window").cast(pl.Int64),
+        *("home", "thread", "window"),
         start=pl.col("start").to_physical(),
         end=pl.col("end").to_physical().fill_null(FOREVER),
     )

@@ -1,11 +1,11 @@
 """Which process is which worker: by its process id, or by the threads that ran tasks.
 
-A captured worker recorded its host and process id, and is that process alone.  Of others, the
-scheduler names a worker's address and thread for each task that it saw done; Darshan names
-host, process and thread for each operation.  A thread id is an address in memory, so two processes
-may by chance use the same one.  Then these decide, in this order: the number of thread ids that
-worker and process share, whether the worker's address names the process's host, and how long the
-operations on these threads ran during the tasks.  What is still equal is settled by name.
+A captured worker recorded its host and process id, and is only that process.  For others, the
+scheduler names a worker's address and thread for each finished task; Darshan names host, process
+and thread for each operation.  A thread id is an address in memory, so two processes may by chance
+use the same one.  Then these decide, in this order: the number of thread ids that worker and
+process share, whether the worker's address names the process's host, and how long the operations on
+these threads ran during the tasks.  If all are equal, names decide.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ TRACE: dict[str, pl.DataType] = {
 
 
 def trace(dataset: DatasetReader) -> pl.LazyFrame:
-    """The traced operations of a dataset; none where it has none, or no plugin declares them."""
+    """Return the traced operations of a dataset; no rows if no plugin declares them."""
     if SEGMENT not in dataset:
         return pl.LazyFrame(schema=TRACE)
     return dataset[SEGMENT].select(list(TRACE))
 
 
 def runs_of_logs(logs: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
-    """Logs (column origin) with the run they belong to.
+    """Find the run of each log (column origin): origin, run.
 
-    It is the nearest directory above the log that is a run, so that logs may lie in a directory
-    of their own within it; else the log's own directory.
+    It is the nearest directory above the log that is a run, so that logs may be in a subdirectory
+    of it; else the log's own directory.
     """
     named = pl.DataFrame({"run": runs}, schema={"run": pl.String})
     placed = logs.select("origin").unique().with_columns(directory=directory_of(pl.col("origin")))
@@ -61,9 +61,9 @@ def runs_of_logs(logs: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
 
 
 def processes(data: DatasetReader) -> pl.DataFrame | None:
-    """Rows of ``io.processes``, ``run`` being the Dask run; None where there are none.
+    """Return the rows of ``io.processes`` with the Dask run as ``run``; None if there are none.
 
-    A log belongs to the run in whose directory it lies; where there is one run only, to that.
+    A log belongs to the run in whose directory it is; if there is only one run, to that.
     """
     if JOB not in data:
         return None
@@ -81,7 +81,7 @@ def processes(data: DatasetReader) -> pl.DataFrame | None:
 
 
 def processes_of(segments: pl.LazyFrame) -> pl.DataFrame:
-    """Every thread of the trace: origin, rank, thread, hostname, pid, begin, end of its trace."""
+    """List the threads of the trace: origin, rank, thread, hostname, pid, begin, end."""
     return (
         segments.group_by("origin", "rank", "thread")
         .agg(
@@ -96,15 +96,14 @@ def processes_of(segments: pl.LazyFrame) -> pl.DataFrame:
 
 
 def ties(threads: pl.DataFrame, done: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """The threads of the trace that ran tasks, each with its worker.
+    """Select the threads of the trace that ran tasks, each with its worker.
 
-    threads: as of ``processes_of``, with run.
-    done: run, worker, thread, and first and last, the times between which it ran tasks.
+    threads: from ``processes_of``, with run.
+    done: run, worker, thread, and first and last, from when until when it ran tasks.
     known: run, worker, host and pid of the workers that recorded them.
 
-    Gives run, origin, rank, thread, hostname, pid, worker, by_pid: whether the worker is known
-    by its process id, and candidates: how many processes have a thread that the worker might be
-    meant by.
+    Returns run, origin, rank, thread, hostname, pid, worker, by_pid (whether its process id
+    identified the worker) and candidates (number of processes with a thread id of the worker).
     """
     # logs of one process are one candidate; without a process id, each log and rank is one
     process = pl.when(pl.col("pid").is_null()).then(
@@ -143,12 +142,12 @@ def ties(threads: pl.DataFrame, done: pl.DataFrame, known: pl.DataFrame) -> pl.D
 
 
 def may_be_of(hostname: pl.Expr, host: pl.Expr) -> pl.Expr:
-    """Whether a process of this host name, null where a log has none, may be on the host."""
+    """Return whether a process with this host name (null: not recorded) may be on the host."""
     return hostname.is_null() | same_host(hostname, host)
 
 
 def _possible(found: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """Pairs of thread and worker that process ids do not rule out, with by_pid."""
+    """Drop pairs of thread and worker that process ids rule out; add by_pid."""
     numbered = found.with_row_index("pair")
     same = (
         numbered.select("pair", "run", "pid", "hostname", "worker")

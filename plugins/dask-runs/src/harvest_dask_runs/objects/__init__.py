@@ -1,1 +1,1 @@
-"""Tasks as objects, text and files; the command that compiles them from bare CSVs."""
+"""Tasks as objects, text and files."""

@@ -1,4 +1,4 @@
-"""What happens to a task, as objects: states, and events by who recorded them."""
+"""Events of a task as objects: states, and events by recorder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import attrs
 class TaskState(enum.StrEnum):
     """A state of a task, in the scheduler or in a worker.
 
-    The members are the states that Dask documents.  A state that is not among them is kept:
+    The members are the states that Dask documents.  Any other state is kept:
     ``TaskState("teleporting")`` is a TaskState with that value, equal to the text, whose ``known``
     is False.
     """
@@ -65,10 +65,10 @@ class EventSource(enum.StrEnum):
 
 @attrs.define(kw_only=True)
 class TaskEvent(abc.ABC):
-    """One event in a task's life.
+    """One event of a task.
 
     time: when it happened, by the recorder's clock.
-    origin, position: the file it was read from, and the record there.
+    origin, position: the file from which it was read, and the number of the record there.
     """
 
     source: ClassVar[EventSource]
@@ -101,7 +101,7 @@ class SchedulerEvent(Transition):
     """The scheduler changed a task's state.
 
     worker, thread (pthread id), begins, ends (by the worker's clock), duration_s, size_bytes:
-    where and when the task ran and how big its result is; on processing -> memory.
+    where and when the task ran, and the size of its result; only for processing -> memory.
     """
 
     source = EventSource.SCHEDULER
@@ -131,12 +131,12 @@ class WorkerEvent(Transition):
 
 @attrs.define(kw_only=True)
 class TransferEvent(TaskEvent):
-    """A task's data moved, as one side recorded it.
+    """A transfer of a task's data, as one side recorded it.
 
-    worker: who recorded it; direction (incoming, outgoing) is seen from there.
-    requestor: who received; None where a client did.  fulfiller: who sent.
+    worker: the recorder; direction: incoming or outgoing, as seen from the recorder.
+    requestor: the receiver; None for a client.  fulfiller: the sender.
     begins, ends, duration_s: of the whole transfer; size_bytes: this task's share of total_bytes.
-    copies: how often the input holds it.
+    copies: how often the input contains it.
     """
 
     source = EventSource.TRANSFER
@@ -162,7 +162,7 @@ class TransferEvent(TaskEvent):
 
 @attrs.define(kw_only=True)
 class GraphEvent(TaskEvent):
-    """A client sent a graph that holds the task; requested: and asked for its result."""
+    """A client sent a graph with the task; requested: whether it asked for the task's result."""
 
     source = EventSource.GRAPH
 
@@ -184,9 +184,9 @@ _FIELDS = {cls: [field.name for field in attrs.fields(cls)] for cls in _CLASSES.
 
 
 def event_of(row: Mapping[str, Any]) -> AnyEvent:
-    """The event that a struct in the column ``events`` of ``dask.tasks`` describes.
+    """Create the event of a struct in the column ``events`` of ``dask.tasks``.
 
-    Raises ValueError where its ``source`` is none of EventSource.
+    Raises ValueError if its ``source`` is not in EventSource.
     """
     cls = _CLASSES[EventSource(row["source"])]
     values = {name: row[name] for name in _FIELDS[cls]}

@@ -1,4 +1,4 @@
-"""Write tasks to a file: text, JSON lines or Parquet, whole or not at all."""
+"""Atomic writing of tasks to a file: text, JSON lines or Parquet."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUFFIXES = (".txt", ".jsonl", ".parquet")
 
 
 def check_suffix(path: Path) -> str:
-    """The suffix of an output file; raises UsageError where none of SUFFIXES."""
+    """Return the suffix of an output file; raises UsageError if it is not in SUFFIXES."""
     if path.suffix not in SUFFIXES:
         raise UsageError(
             f"the suffix {path.suffix!r} names no format",
@@ -39,7 +39,7 @@ def write_tasks(tasks: TaskHandler, path: Path, preamble: str = "") -> None:
         elif suffix == ".jsonl":
             tasks.frame.write_ndjson(file)
         else:
-            # what is not Unicode text is shown by its escapes, as in the keys
+            # lone surrogates become escapes, as in keys
             file.write(preamble.encode("utf-8", "backslashreplace"))
             for number, block in enumerate(task.to_text() for task in tasks):
                 separator = "\n" if number or preamble else ""

@@ -7,8 +7,8 @@
         print(task.key, task.duration, task.time_in_state())
     tasks.write("tasks.txt")
 
-A handler holds the view ``dask.tasks`` as a frame and makes a :class:`Task` when one is asked
-for, so a run with millions of events costs what its frame costs.
+A handler holds the view ``dask.tasks`` as a frame and creates a :class:`Task` only when it is
+needed, so a run with millions of events takes only the memory of its frame.
 """
 
 from __future__ import annotations
@@ -28,14 +28,7 @@ import harvest
 from harvest import DatasetReader, Reject
 
 from ..views.tasks import tasks
-from .events import (
-    AnyEvent,
-    SchedulerEvent,
-    TaskState,
-    TransferEvent,
-    WorkerEvent,
-    event_of,
-)
+from .events import AnyEvent, SchedulerEvent, TaskState, TransferEvent, WorkerEvent, event_of
 from .output import write_tasks
 from .text import task_text
 
@@ -45,11 +38,11 @@ if TYPE_CHECKING:
 
 @attrs.define(kw_only=True)
 class Task:
-    """One task of one run, with all events that were recorded of it, in order of time.
+    """One task of one run, with all its recorded events, in order of time.
 
-    key: in its canonical spelling; group, prefix: as the scheduler names them.
-    run: directory of the run it belongs to.
-    client, requested, dependencies: from the graph that held it; None where none is recorded.
+    key: in canonical spelling; group, prefix: as the scheduler names them.
+    run: directory of its run.
+    client, requested, dependencies: from its graph; None if no graph is recorded.
     executed_on, began, ended, duration_s, size_bytes: of its last execution (see ``dask.tasks``).
     """
 
@@ -69,7 +62,7 @@ class Task:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Task:
-        """The task that a row of the view ``dask.tasks`` describes."""
+        """Create the task of a row of the view ``dask.tasks``."""
         values = {field.name: row[field.name] for field in attrs.fields(cls)}
         if values["dependencies"] is not None:
             values["dependencies"] = tuple(values["dependencies"])
@@ -77,44 +70,44 @@ class Task:
 
     @property
     def first_time(self) -> datetime | None:
-        """When its first event was; None where no event has a time."""
+        """Time of its first event; None if no event has a time."""
         return min((e.time for e in self.events if e.time is not None), default=None)
 
     @property
     def last_time(self) -> datetime | None:
-        """When its last event was; None where no event has a time."""
+        """Time of its last event; None if no event has a time."""
         return max((e.time for e in self.events if e.time is not None), default=None)
 
     @property
     def duration(self) -> timedelta | None:
-        """From its first event to its last."""
+        """Time from its first event to its last."""
         first, last = self.first_time, self.last_time
         return None if first is None or last is None else last - first
 
     @property
     def scheduler_events(self) -> list[SchedulerEvent]:
-        """What the scheduler recorded, in order."""
+        """Its transitions in the scheduler, in order."""
         return [event for event in self.events if isinstance(event, SchedulerEvent)]
 
     @property
     def worker_events(self) -> list[WorkerEvent]:
-        """What workers recorded of its states, in order."""
+        """Its transitions in workers, in order."""
         return [event for event in self.events if isinstance(event, WorkerEvent)]
 
     @property
     def transfer_events(self) -> list[TransferEvent]:
-        """Transfers of its data, in order; a movement that both sides recorded is there twice."""
+        """Transfers of its data, in order; one that both sides recorded is included twice."""
         return [event for event in self.events if isinstance(event, TransferEvent)]
 
     @property
     def execution(self) -> SchedulerEvent | None:
-        """Its last finished execution, as the scheduler learned of it."""
+        """Its last finished execution, as the scheduler recorded it."""
         done = [event for event in self.scheduler_events if event.executed]
         return done[-1] if done else None
 
     @property
     def workers(self) -> list[str]:
-        """Workers that ran it, held it or reported it, in order of first appearance."""
+        """Workers in its events, in order of first appearance."""
         named = (getattr(event, "worker", None) for event in self.events)
         return list(dict.fromkeys(worker for worker in named if worker is not None))
 
@@ -126,23 +119,23 @@ class Task:
 
     @property
     def states(self) -> list[TaskState]:
-        """The states it went through in the scheduler, from the first known one on."""
+        """Its states in the scheduler, in order, from the first known one on."""
         events = self.scheduler_events
         return [events[0].start_state, *(e.finish_state for e in events)] if events else []
 
     @property
     def last_state(self) -> TaskState | None:
-        """Its state when the scheduler last recorded it."""
+        """Its last recorded state in the scheduler."""
         events = self.scheduler_events
         return events[-1].finish_state if events else None
 
     def time_in_state(self, worker: str | None = None) -> dict[TaskState, float]:
-        """Seconds spent in each state, in order of first entry.
+        """Return the seconds spent in each state, in order of first entry.
 
-        worker: the states that this worker had it in; without, those of the scheduler.
+        worker: use the states in this worker; by default those in the scheduler.
 
-        A state lasts from the transition into it to the next one recorded by the same; the last one
-        stays open and is left out.
+        A state lasts until the next transition by the same recorder; the last state has no end and
+        is left out.
         """
         events: list[SchedulerEvent | WorkerEvent] = (
             [*self.scheduler_events]
@@ -157,24 +150,24 @@ class Task:
         return {state: span / timedelta(seconds=1) for state, span in spans.items()}
 
     def to_text(self) -> str:
-        """A readable block of lines: what is known of the task, then its events in order."""
+        """Return readable lines: facts about the task, then its events in order."""
         return task_text(self)
 
 
 def tasks_text(frame: pl.DataFrame) -> Iterator[str]:
-    """A block of text for each row of the view ``dask.tasks``; each ends with a line end."""
+    """Yield lines of text for each row of the view ``dask.tasks``, with a final newline."""
     return (task_text(Task.from_row(row)) for row in frame.iter_rows(named=True))
 
 
 class TaskHandler:
     """The tasks of one or more runs: iterate, look up by key, sort, write.
 
-    Iterating gives Task objects by run and first event.  ``handler[key]`` is the task of that
-    key; where several runs hold the key, ``handler.get(key, run=...)`` says which.
+    Iteration yields Task objects by run and first event.  ``handler[key]`` is the task with that
+    key; if several runs have the key, use ``handler.get(key, run=...)``.
     """
 
     def __init__(self, frame: pl.DataFrame, rejects: tuple[Reject, ...] = ()):
-        """frame: rows of the view ``dask.tasks``; rejects: input units that became no row."""
+        """frame: rows of the view ``dask.tasks``; rejects: input units that could not be read."""
         self.frame = frame
         self.rejects = rejects
         self._places: dict[str, list[int]] | None = None
@@ -183,9 +176,9 @@ class TaskHandler:
     def from_dataset(
         cls, dataset: DatasetReader | str | os.PathLike[str], run: str | None = None
     ) -> Self:
-        """The tasks of a dataset, or of the dataset at a path.
+        """Load the tasks of a dataset, or of the dataset at a path.
 
-        run: keeps one run (its directory, or the directory's name); raises UsageError where the
+        run: the only run to load: its directory, or the directory's name. Raises UsageError if the
             dataset holds no such run.
         """
         if isinstance(dataset, (str, os.PathLike)):
@@ -194,7 +187,7 @@ class TaskHandler:
 
     @classmethod
     def from_harvested(cls, found: Harvested) -> Self:
-        """The tasks of what was read into memory; a warning says what could not be read."""
+        """Load the tasks of rows in memory; warn if some input could not be read."""
         if found.rejects:
             first = found.rejects[0]
             where = first.origin if first.position is None else f"{first.origin}:{first.position}"
@@ -215,7 +208,7 @@ class TaskHandler:
         return key in self._index()
 
     def __getitem__(self, key: str) -> Task:
-        """The task of a key; raises KeyError where there is none or several runs hold it."""
+        """Return the task with a key; raises KeyError if no run or several runs have it."""
         places = self._index().get(key, [])
         if not places:
             raise KeyError(key)
@@ -224,7 +217,7 @@ class TaskHandler:
         return self._task(places[0])
 
     def get(self, key: str, default: Task | None = None, *, run: str | None = None) -> Task | None:
-        """The task of a key, in the run given or in the first that holds it, or the default."""
+        """Return the task with a key, of a run or of the first that has it; else the default."""
         for place in self._index().get(key, []):
             task = self._task(place)
             if run is None or task.run == run or task.run.endswith(f"/{run}"):
@@ -232,15 +225,15 @@ class TaskHandler:
         return default
 
     def keys(self) -> list[str]:
-        """Keys in order; one that several runs hold is there once."""
+        """Return the keys in order, each once."""
         return list(self._index())
 
     def values(self) -> Iterator[Task]:
-        """The tasks, as iteration gives them."""
+        """Iterate over the tasks."""
         return iter(self)
 
     def items(self) -> Iterator[tuple[str, Task]]:
-        """Pairs of key and task; a key that several runs hold comes several times."""
+        """Yield pairs of key and task; a key of several runs occurs several times."""
         return ((task.key, task) for task in self)
 
     @property
@@ -249,7 +242,7 @@ class TaskHandler:
         return self.frame["run"].unique().sort().to_list()
 
     def sorted(self, *, reverse: bool = False) -> Self:
-        """The same tasks by first event, whatever run they are of."""
+        """Return the tasks ordered by first event, across runs."""
         return type(self)(
             self.frame.sort(
                 "first_time", "run", "key", descending=[reverse, False, False], nulls_last=True
@@ -258,14 +251,14 @@ class TaskHandler:
         )
 
     def to_text(self) -> str:
-        """A readable block for each task."""
+        """Return readable lines for each task."""
         return "\n".join(task.to_text() for task in self)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the tasks to a file, atomically; its suffix says how.
+        """Write the tasks to a file, atomically, in the format of its suffix.
 
-        ``.txt``: readable blocks.  ``.jsonl``: the rows of the view, one a line.  ``.parquet``:
-        the view as it is.  Raises UsageError for any other suffix.
+        ``.txt``: readable lines.  ``.jsonl``: a row of the view per line.  ``.parquet``: the rows
+        of the view.  Raises UsageError for any other suffix.
         """
         write_tasks(self, Path(path))
 

@@ -1,8 +1,7 @@
-"""Tasks as text that a person reads: a block of lines for each, its events in order.
+"""Tasks as readable text: some lines for each, with its events in order.
 
-Times are UTC.  Lines are wrapped at 100 columns where their words allow it.  Keys and names come
-from the input, so characters that steer a terminal, or hide or reorder text, are shown as
-escapes.
+Times are UTC.  Lines are wrapped at 100 columns, between words.  Keys and names come from the
+input, so characters that control a terminal, or hide or reorder text, are shown as escapes.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ WIDTH: Final = 100
 AT: Final = {EventSource.SCHEDULER: "on", EventSource.WORKER: "in", EventSource.TRANSFER: "at"}
 LABEL: Final = 14
 SHOWN: Final = 12
-"""Dependencies that are listed; of more, the number is given."""
+"""Maximum dependencies that are listed; of more, the number is given."""
 
 
 def task_text(task: Task) -> str:
-    """What is known of a task, then its events, one or two lines each."""
+    """Return facts about a task, then its events, one or two lines each."""
     lines = [f"Task {printable_line(task.key)}"]
     for label, value in _facts(task):
         lines += _label(label, value)
@@ -123,7 +122,7 @@ def _details(event: TaskEvent) -> Iterator[str]:
 
 
 def _wrap(head: str, details: list[str]) -> list[str]:
-    """The head and its details on one line, or the details on lines of their own below it."""
+    """Put the head and its details on one line, or the details on lines below the head."""
     line = "  ".join([head, "; ".join(details)]) if details else head
     if len(line) <= WIDTH:
         return [line]

@@ -1,1 +1,1 @@
-"""What views of runs are put together from, each of one side of a run."""
+"""Parts of views of runs: occupancy of threads, and signs of trouble."""

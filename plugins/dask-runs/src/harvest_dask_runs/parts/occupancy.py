@@ -1,4 +1,4 @@
-"""How many executions ran together; what ran while few did, and what the next one waited for.
+"""How many executions ran at the same time, what ran while few did, and what ended gaps.
 
 The functions give parts of ``dask.indicators``, whose declaration explains their columns.
 """
@@ -19,48 +19,41 @@ FEW: Final = 0.1
 
 
 def at_once(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
-    """Compute a row per run that has executions which were seen to end.
+    """Compute a row per run with executions that were seen to end.
 
-    found: executions; threads: run, few_of (the threads that these are executions of, null where
-    that is unknown).
+    found: executions; threads: run, few_of (number of threads that executed them; null if unknown).
 
     Columns: run, last_end (end of the last execution), and those of ``dask.indicators`` on time;
     few_threads, serial_s and tail_s are null where few_of is.
     """
     running, spent = pl.col("running"), pl.col("spent")
     most_few = pl.col("few_threads")
-    last = pl.col("until").max()
-    busy_until = pl.coalesce(pl.col("until").filter(running > most_few).max(), pl.col("at").min())
+    first, last = pl.col("at").min(), pl.col("until").max()
+    busy_until = pl.coalesce(pl.col("until").filter(running > most_few).max(), first)
     few_known = most_few.first().is_not_null()
     idle = running == 0
+    serial = spent.filter(running.is_between(1, most_few)).sum()
     return (
         steps(found, threads)
         .sort("run", "at")
         .group_by("run", maintain_order=True)
         .agg(
-            first_start=pl.col("at").min(),
+            first_start=first,
             last_end=last,
             few_threads=most_few.first(),
             peak_threads=running.max(),
-            serial=pl.when(few_known).then(spent.filter(running.is_between(1, most_few)).sum()),
-            tail=pl.when(few_known).then((last - busy_until).dt.total_microseconds()),
-            gaps=spent.filter(idle).sum(),
-            longest_gap=spent.filter(idle).max(),
+            span_s=seconds((last - first).dt.total_microseconds()),
+            serial_s=pl.when(few_known).then(seconds(serial)),
+            tail_s=pl.when(few_known).then(seconds((last - busy_until).dt.total_microseconds())),
+            gaps_s=seconds(spent.filter(idle).sum()),
+            longest_gap_s=seconds(spent.filter(idle).max().fill_null(0)),
             longest_gap_start=pl.col("at").filter(idle).sort_by(spent.filter(idle)).last(),
         )
-        .with_columns(
-            span_s=seconds((pl.col("last_end") - pl.col("first_start")).dt.total_microseconds()),
-            serial_s=seconds(pl.col("serial")),
-            tail_s=seconds(pl.col("tail")),
-            gaps_s=seconds(pl.col("gaps")),
-            longest_gap_s=seconds(pl.col("longest_gap").fill_null(0)),
-        )
-        .drop("serial", "tail", "gaps", "longest_gap")
     )
 
 
 def steps(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
-    """Times between two changes of the number of executions that run: run, at, until, running."""
+    """Divide time at starts and ends of executions: run, at, until, spent (us), running."""
     ended = found.drop_nulls(["start", "end"])
     turns = pl.concat(
         [
@@ -81,11 +74,11 @@ def steps(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
 
 
 NAMED = 3
-"""Kinds of tasks that are named, at most."""
+"""Maximum kinds of tasks that are named."""
 
 
 def what_ran(found: pl.DataFrame, threads: pl.DataFrame, needs: pl.LazyFrame) -> pl.DataFrame:
-    """Compute a row per run with stretches of few executions: run, and the columns ``few_*``.
+    """Compute a row per run in which few executions ran at some time: run and columns ``few_*``.
 
     threads: as of ``at_once``; needs: run, key, dependency.
     """
@@ -122,7 +115,7 @@ def what_ran(found: pl.DataFrame, threads: pl.DataFrame, needs: pl.LazyFrame) ->
 
 
 def _in_low_stretches(found: pl.DataFrame, threads: pl.DataFrame) -> pl.DataFrame:
-    """Executions in stretches of few, with the microseconds that lie ``within`` these."""
+    """Select executions while few ran, with the microseconds of each ``within`` such times."""
     few = pl.col("running").is_between(1, pl.col("few_threads"))
     reached = (
         steps(found.lazy(), threads.lazy())
@@ -135,7 +128,7 @@ def _in_low_stretches(found: pl.DataFrame, threads: pl.DataFrame) -> pl.DataFram
     )
     ran = found.drop_nulls(["start", "end"]).select("run", "key", "prefix", "start", "end")
     for side in ("start", "end"):
-        # times of executions are those at which steps begin and end
+        # steps begin and end at the starts and ends of executions
         ran = ran.sort(side).join_asof(
             reached.rename({"reached": f"few_at_{side}"}),
             left_on=side, right_on="at", by="run", check_sortedness=False,

@@ -12,15 +12,15 @@ from harvest_toolkit.frames import count_if_known, fraction, known_sum
 from ..frames import Frames
 
 NO_LINES = ("blind", "lost")
-"""Kinds of events of captures that no log has: what their processes could not record."""
+"""Kinds of events that only captures have, about what a process could not record."""
 
 
 def log_signs(log: pl.LazyFrame, ends: pl.LazyFrame) -> pl.LazyFrame:
     """Count a run's log lines about trouble: a row per run with a log of its scheduler or workers.
 
-    What no such log can say is null: only logs of workers mention their memory.
+    Counts of memory warnings are null without a log of workers.
 
-    ends: run, last_end: when its last execution ended.  Workers that die later are not counted, as
+    ends: run, last_end (end of its last execution).  Workers that die later are not counted, since
     some runs end in this way.
 
     Columns: run, deaths (of workers), and those of ``dask.indicators`` that come from logs.
@@ -36,7 +36,7 @@ def log_signs(log: pl.LazyFrame, ends: pl.LazyFrame) -> pl.LazyFrame:
         return pl.when((pl.col("source") == "worker").any()).then(said)
 
     return (
-        # spells without a record are rows, too, and no lines of a log
+        # times without a record are rows, too, but not lines of a log
         log.filter(pl.col("source").is_in(["scheduler", "worker"]), ~pl.col("kind").is_in(NO_LINES))
         .join(ends, on="run", how="left")
         .with_columns(gc=gc, loop=loop.cast(pl.Float64, strict=False))

@@ -21,7 +21,7 @@ COLOUR = dict(zip(PARTS, (*COLOURS, GREY), strict=True))
 
 
 def time_sections(path: pl.DataFrame, indicators: dict[str, Any], start: int) -> list[Section]:
-    """The sections; none where no execution was seen to end.
+    """Build the sections; none if no execution was seen to end.
 
     path: of one run; indicators: its row of ``dask.indicators``; start: microseconds of the epoch.
     """
@@ -31,7 +31,7 @@ def time_sections(path: pl.DataFrame, indicators: dict[str, Any], start: int) ->
 
 
 def time_sentence(indicators: dict[str, Any]) -> str | None:
-    """The largest parts of the time along the critical path."""
+    """Name the largest parts of the time along the critical path."""
     span = indicators["span_s"]
     if indicators["path_computing_s"] is None or not span:
         return None

@@ -1,4 +1,4 @@
-"""What the pictures of a run share: colours, names, and time covered per cell."""
+"""Helpers of the plots of a run: colours, names, and time covered per cell."""
 
 from __future__ import annotations
 
@@ -49,12 +49,7 @@ def time_per_cell(
 
 
 def mean_at_once(
-    frame: pl.DataFrame,
-    by: str,
-    groups: Sequence[str | None],
-    columns: int,
-    first: int,
-    last: int,
+    frame: pl.DataFrame, by: str, groups: Sequence[str | None], columns: int, first: int, last: int
 ) -> npt.NDArray[np.float64]:
     """Count how many rows of each group (rows) run in each part of the time (columns), on average.
 
@@ -69,9 +64,9 @@ def mean_at_once(
 
 
 def shades(most: float = 1.0, colour: str = "#0072b2") -> Any:
-    """A colour map from nothing to a colour, so that it suits light and dark pages.
+    """Return a colour map from transparent to a colour, for light and dark pages.
 
-    most: how opaque it gets at most; text on it needs less than 1.
+    most: maximum opacity; below 1 for text on it.
     """
     from matplotlib.colors import LinearSegmentedColormap, to_rgb  # optional: the extra "report"
 
@@ -82,14 +77,14 @@ def shades(most: float = 1.0, colour: str = "#0072b2") -> Any:
 
 
 def name_workers(axes: Any, workers: Sequence[str], places: Sequence[float]) -> None:
-    """Names on the vertical axis: all where there is room, else some of them."""
+    """Write names on the vertical axis: all if there is room, else some of them."""
     step = -(-len(workers) // LABELLED) or 1
     axes.set_yticks(list(places)[::step], [short(name) for name in workers[::step]])
     axes.tick_params(axis="y", length=0)
 
 
 def short(worker: str | None) -> str:
-    """An address without its protocol, cut to what fits."""
+    """Return an address without its protocol, shortened to fit."""
     if worker is None:
         return "not recorded"
     return shorten(worker.rpartition("://")[2], 24, "id")

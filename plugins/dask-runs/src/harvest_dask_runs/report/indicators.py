@@ -17,11 +17,11 @@ from ..views.declared.indicators import INDICATOR_COLUMNS
 
 
 def indicators_of_runs(data: DatasetReader, runs: tuple[str, ...] = ()) -> Report:
-    """The report over some runs, in the order in which they are named.
+    """Build the report on some runs, in the order in which they are named.
 
-    runs: their directories, or the directories' names; all of the dataset unless given.
+    runs: their directories, or the directories' names; by default all of the dataset.
 
-    Raises UsageError where the dataset holds no run, or lacks one that is named.
+    Raises UsageError if the dataset holds no run, or lacks one that is named.
     """
     wanted = [str(named_run(data, run)) for run in runs] or runs_of(data)
     if not wanted:
@@ -59,7 +59,7 @@ def indicators_of_runs(data: DatasetReader, runs: tuple[str, ...] = ()) -> Repor
 
 
 def _range(rows: pl.DataFrame, column: str, label: str, in_words: Callable[[Any], str]) -> Tile:
-    """The least and the most of the runs."""
+    """Show the lowest and the highest number of the runs."""
     known = rows[column].drop_nulls()
     if known.is_empty():
         return Tile(label, "not recorded")
@@ -69,7 +69,7 @@ def _range(rows: pl.DataFrame, column: str, label: str, in_words: Callable[[Any]
 
 
 def _texts(values: list[Any], column: Column) -> list[str]:
-    """The cells of a row: durations all in seconds, so that runs compare at a glance."""
+    """Format the cells of a row; all durations in seconds, so that runs are easy to compare."""
     if column.unit != "s":
         return texts_of(values, column.format)
     return [text if text == MISSING else f"{text} s" for text in texts_of(values)]

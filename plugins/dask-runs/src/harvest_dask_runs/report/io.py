@@ -1,4 +1,4 @@
-"""Files read and written in a run: what Darshan traced, what it counted, and which tasks did it."""
+"""I/O of a run: what Darshan traced, what it counted, and which tasks did it."""
 
 from __future__ import annotations
 
@@ -21,24 +21,19 @@ from ..views.task_io import once
 from .io_parts import by_kind, io_plot, kinds_table, known_table
 
 OPS: Final = ("read", "write")
-TRACED: Final = {
-    "op": pl.String,
-    "operations": pl.Int64,
-    "bytes": pl.Int64,
-    "seconds": pl.Float64,
-}
+TRACED: Final = {"op": pl.String, "operations": pl.Int64, "bytes": pl.Int64, "seconds": pl.Float64}
 
 
 @attrs.frozen
 class RunIo:
     """The I/O of a run.
 
-    segments: the trace, each operation once; None where the dataset has none of this run.
-    traced: the trace's sums by op: op, operations, bytes, seconds.
+    segments: the trace, each operation once; None if the dataset has none of this run.
+    traced: sums of the trace by op: op, operations, bytes, seconds.
     tied: rows of ``dask.task_io``, each operation once: traced, and counted.
-    processes: rows of ``io.processes``; None where Darshan's logs of this run are not there.
-    sums: bytes of all processes by kind and op (``counted_read``), null where none is known.
-    untraced: what is counted and not traced, by log, file, module and op.
+    processes: rows of ``io.processes``; None if Darshan's logs of this run are missing.
+    sums: bytes of all processes by kind and op (``counted_read``), null if none is known.
+    untraced: counted but untraced I/O, by log, file, module and op.
     """
 
     segments: pl.LazyFrame | None
@@ -50,7 +45,7 @@ class RunIo:
 
 
 def run_io(data: DatasetReader, run: str, judged: JudgedRuns) -> RunIo:
-    """What the dataset holds of a run's I/O."""
+    """Collect the I/O of a run."""
     counted = judged.processes
     mine = None if counted is None else counted.filter(pl.col("run") == run)
     mine = None if mine is None or mine.is_empty() else mine
@@ -77,7 +72,7 @@ def run_io(data: DatasetReader, run: str, judged: JudgedRuns) -> RunIo:
 
 
 def io_sections(io: RunIo, tasks: pl.DataFrame, start: int) -> list[Section]:
-    """The I/O by what is known of it, by process, over time, and by kind of task.
+    """Build the sections: I/O by what is known, by process, over time, and by kind of task.
 
     tasks: executions; start: of the run, in microseconds of the epoch.
     """
@@ -162,7 +157,7 @@ def _by_process(io: RunIo) -> Table:
 def _notes_on_processes(
     io: RunIo, active: pl.DataFrame, programs: list[str], *, known: bool
 ) -> list[str]:
-    """What the table of processes cannot say in its rows; active: those with I/O."""
+    """Write the notes below the table of processes; active: those with I/O."""
     assert io.processes is not None
     idle = io.processes.height - active["log"].n_unique()
     cut = io.processes.explode("partial_modules").drop_nulls("partial_modules")
@@ -186,14 +181,13 @@ def _notes_on_processes(
 
 
 def _cut_modules(cut: pl.DataFrame) -> str:
-    """Which modules ran out of memory, in which processes."""
     ordered = cut.sort("partial_modules", "pid", nulls_last=True)
     pairs = ordered.select("partial_modules", "pid").iter_rows()
     return ", ".join(f"{module} of process {pid or 'unknown'}" for module, pid in pairs)
 
 
 def _why(io: RunIo, tasks: pl.DataFrame) -> str:
-    """Why no operation is tied to a task; nothing where one is."""
+    """Explain why no operation is matched to a task; empty if one is."""
     if io.tied["key"].is_not_null().any() or io.segments is None:
         return ""
     none = "No operation belongs to a known task: "
@@ -209,7 +203,7 @@ def _why(io: RunIo, tasks: pl.DataFrame) -> str:
 
 
 def io_by_task(io: RunIo) -> pl.DataFrame | None:
-    """read_bytes and write_bytes by key and worker; None where no I/O belongs to a known task."""
+    """Sum up read_bytes and write_bytes by key and worker; None if no I/O has a known task."""
     known = io.tied.drop_nulls("key")
     if known.is_empty():
         return None

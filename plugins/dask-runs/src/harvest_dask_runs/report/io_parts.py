@@ -1,4 +1,4 @@
-"""Parts of a page on I/O: kinds of tasks, the part with a known task, the trace over time."""
+"""Sections on I/O: by kind of task, by what is known of its task, and over time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OTHER_THREADS: Final = "(other threads)"
 OTHER_PROCESSES: Final = "(other processes)"
 
 TASK, BESIDE, OUTSIDE, ELSEWHERE = range(4)
-"""Whose I/O a row is: of a task, while one kind of tasks ran, of a worker, of anything else."""
+"""Origin of a row's I/O: a task, one of a kind of tasks, a worker, or anything else."""
 
 SUMS: Final = ("operations", "bytes", "seconds", "counted_operations", "counted_bytes", "counted_s")
 
@@ -28,13 +28,12 @@ SUMS: Final = ("operations", "bytes", "seconds", "counted_operations", "counted_
 def by_kind(
     tied: pl.DataFrame, traced: pl.DataFrame, untraced: pl.DataFrame, tasks: pl.DataFrame
 ) -> pl.DataFrame:
-    """All I/O of a run, by kind of task and op; what is of no known task is in rows of its own.
+    """Sum up all I/O of a run by kind of task and op; I/O without a known task has its own rows.
 
-    tied: rows of ``dask.task_io``; traced: sums of the trace by op; untraced: what is counted and
-    not traced, of all processes; tasks: executions.
+    tied: rows of ``dask.task_io``; traced: sums of the trace by op; untraced: counted but untraced
+    I/O of all processes; tasks: executions.
 
-    operations, bytes and seconds are of the trace, and add up to it; those counted are what is not
-    traced, and add up to that.
+    operations, bytes and seconds add up to the trace; the counted ones to the untraced I/O.
     """
     sums = _of_workers(tied, tasks)
     rest = untraced.group_by("op").agg(
@@ -58,7 +57,6 @@ def by_kind(
 
 
 def _of_workers(tied: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
-    """The I/O of processes that are workers."""
     prefixes = tasks.select("key", "prefix").unique("key")
     counted, size = pl.col("how") == "counted", pl.col("bytes").cast(pl.Int128)
     of_task = pl.col("key").is_not_null()
@@ -86,7 +84,7 @@ def _of_workers(tied: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _left_over(whole: pl.DataFrame, sums: pl.DataFrame, name: str) -> pl.DataFrame:
-    """What is in sums by op, and in no row of workers."""
+    """Compute the part of sums by op that is in no row of workers."""
     measures = [column for column in SUMS if column in whole.columns]
     taken = sums.group_by("op").agg(pl.col(m).sum().alias(f"{m}_taken") for m in measures)
     left = whole.join(taken, on="op", how="left").with_columns(
@@ -103,7 +101,7 @@ def _left_over(whole: pl.DataFrame, sums: pl.DataFrame, name: str) -> pl.DataFra
 
 
 def kinds_table(rows: pl.DataFrame, why: str) -> Table:
-    """I/O by kind of task; why: a sentence on why no operation is a task's, or nothing."""
+    """Build the table of I/O by kind of task; why: a sentence on missing matches, or empty."""
     return Table(
         "io-by-prefix",
         rows,
@@ -125,7 +123,7 @@ def kinds_table(rows: pl.DataFrame, why: str) -> Table:
 
 
 def known_table(rows: pl.DataFrame) -> Table:
-    """How much of the counted bytes is traced, and how much has a known task."""
+    """Build the table of counted bytes: how many are traced, and how many have a known task."""
     parts = (
         ("traced, in a task", "bytes", "seconds", (TASK,)),
         ("counted only, in one task", "counted_bytes", "counted_s", (TASK,)),
@@ -164,12 +162,12 @@ IO_BINS = 120
 
 
 def io_plot(segments: pl.LazyFrame, first: int, counted: Mapping[str, int]) -> Plot | None:
-    """Bytes per second that traced operations read and wrote, over time; None without times.
+    """Draw bytes per second that traced operations read and wrote, over time; None without times.
 
     An operation counts where it begins.
 
     segments: rows of darshan.dxt_segment; first: start of the run, in microseconds of the epoch;
-    counted: bytes by op that were moved in all, as far as that is known.
+    counted: total bytes by op, if known.
     """
     timed = segments.drop_nulls("start_time").select(
         "op", "length", begin=pl.col("start_time").dt.epoch("us") - first

@@ -15,11 +15,11 @@ from harvest_report import Column, LazySection, Notes, Report, Section, Table, T
 from harvest_toolkit.frames import fraction, known_sum
 
 from ..frames import Frames, choose_run, load, pairs_of
-from ..parts.events import states_entered
 from ..record_names import DASK_TYPES
 from ..trace.tasks import place_tasks
 from ..trace.tracks import micros_of, microseconds_since
 from ..views.indicators import judged_runs
+from ..views.tasks import states_entered
 from .causes import time_sections, time_sentence
 from .io import RunIo, io_by_task, io_sections, run_io
 from .stream import occupancy, stream
@@ -29,12 +29,12 @@ UNENDED = (Column("unended", "not ended", doc="executions without an end; no tim
 
 
 def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Report:
-    """The report over one run.
+    """Build the report on one run.
 
-    run: its directory, or the directory's name; needed where the dataset holds several.
-    top: how many of the slowest tasks and of the largest transfers are listed.
+    run: its directory, or the directory's name; needed if the dataset holds several.
+    top: number of slowest tasks and of largest transfers that are listed.
 
-    Raises UsageError when the dataset holds several runs and none is named.
+    Raises UsageError if the dataset holds several runs and none is named.
     """
     name = choose_run(data, run, "--set run=NAME")
     frames = load(data, DASK_TYPES, run=name)
@@ -116,7 +116,7 @@ def _known(value: float | None, in_words: Callable[[float], str]) -> str:
 
 
 def _use(numbers: dict[str, Any]) -> str:
-    """What the share of used threads is of."""
+    """Say which time the share of used threads is from."""
     executions, unended = numbers["executions"] or 0, numbers["unended"] or 0
     if unended == executions:
         return "no execution was seen to end" if executions else "no execution is recorded"
@@ -163,7 +163,7 @@ def _prefixes(kinds: pl.DataFrame) -> Table:
 
 
 def _failures(kinds: pl.DataFrame) -> list[Section]:
-    """Kinds of tasks with failed or repeated executions; nothing without any."""
+    """List kinds of tasks with failed or repeated executions; nothing without any."""
     rows = kinds.filter((pl.col("failed") > 0) | (pl.col("repeated") > 0))
     table = Table(
         "failures",
@@ -210,7 +210,7 @@ def _workers(workers: pl.DataFrame, tasks: pl.DataFrame, summary: dict[str, Any]
 
 
 def _on_unknown_workers(tasks: pl.DataFrame) -> pl.DataFrame:
-    """A row for executions on workers that are not recorded; nothing without any."""
+    """Make a row for executions on workers that are not recorded; no row without any."""
     return (
         tasks.filter(pl.col("worker").is_null())
         .select(

@@ -121,11 +121,7 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
     unended = int(tasks["seconds"].is_null().sum())
     tasks = tasks.drop_nulls("seconds")
     if tasks.is_empty():
-        return Notes(
-            "occupancy",
-            ["No execution was seen to end."],
-            title="Occupancy of workers",
-        )
+        return Notes("occupancy", ["No execution was seen to end."], title="Occupancy of workers")
     names = workers["worker"].to_list()
     silent = workers.select(pl.col("executed").is_null()).to_series().to_list()
     threads: int | None = workers["nthreads"].max()  # type: ignore[assignment]
@@ -180,7 +176,6 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
 
 
 def _scale(workers: pl.DataFrame) -> str:
-    """Say how many threads a worker has."""
     numbers = workers["nthreads"].drop_nulls().unique().sort().to_list()
     if not numbers:
         return "their numbers of threads are not recorded"
@@ -220,7 +215,7 @@ def _bars(axes: Any, placed: pl.DataFrame, colours: dict[str | None, str]) -> No
             color=colour,
             linewidth=0.4,
             alpha=PALE if pale else None,
-            # the shortest are still to be seen
+            # so that the shortest stay visible
             edgecolor=colour,
         )
 
@@ -256,7 +251,7 @@ def _image(
     palette = np.array([to_rgb(colour) for colour in colours.values()])
     place = (cells["line"].to_numpy(), cells["column"].to_numpy())
     picture[(*place, slice(0, 3))] = palette[cells["kind"].to_numpy()]
-    # what is short is faint, but never gone
+    # short executions are faint but visible
     picture[(*place, 3)] = 0.25 + 0.75 * share
     axes.imshow(
         picture,
@@ -268,7 +263,7 @@ def _image(
 
 
 def _blocks(axes: Any, lines: pl.DataFrame) -> None:
-    """Names of workers next to their lines, and rules between workers."""
+    """Write names of workers next to their lines, and draw rules between workers."""
     blocks = lines.group_by("worker", maintain_order=True).agg(
         first=pl.col("line").min(), last=pl.col("line").max()
     )

@@ -1,4 +1,4 @@
-"""What moved between the workers of a run, and to clients."""
+"""Transfers between the workers of a run, and to clients."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..frames import CLIENT
 from .figures import INK, shades, short
 
 NUMBERED = 12
-"""Workers up to which a matrix bears its numbers."""
+"""Maximum workers of a matrix with numbers in its cells."""
 
 
 def pairs_table(pairs: pl.DataFrame, top: int) -> Table:
-    """The pairs that moved most."""
+    """Build the table of the pairs that moved most."""
     rate = pl.when(pl.col("seconds") > 0).then(pl.col("bytes") / pl.col("seconds") / 1e6)
     return Table(
         "transfers",
@@ -42,7 +42,7 @@ def pairs_table(pairs: pl.DataFrame, top: int) -> Table:
 
 
 def matrix(pairs: pl.DataFrame) -> Plot:
-    """Bytes from each worker (rows) to each (columns)."""
+    """Draw the bytes from each worker (rows) to each worker (columns)."""
     sources = sorted(pairs["source"].unique(), key=_client_last)
     targets = sorted(pairs["target"].unique(), key=_client_last)
     total = int(pairs["bytes"].sum() or 0)
@@ -72,9 +72,9 @@ def matrix(pairs: pl.DataFrame) -> Plot:
 def _cells(
     axes: Any, pairs: pl.DataFrame, sources: list[str], targets: list[str], *, numbered: bool
 ) -> Any:
-    """A cell for each pair, its colour stronger the more it moved.
+    """Draw a cell for each pair, the more bytes the stronger its colour.
 
-    numbered: with the bytes in words.
+    numbered: write the bytes into the cells.
     """
     from matplotlib.colors import LogNorm  # optional: the extra "report"
 
@@ -96,7 +96,6 @@ def _cells(
 
 
 def _label(axes: Any, sources: list[str], targets: list[str]) -> None:
-    """Names of workers along both axes."""
     for axis, names in ((axes.xaxis, targets), (axes.yaxis, sources)):
         step = -(-len(names) // 40) or 1
         places = [place + 0.5 for place in range(0, len(names), step)]

@@ -10,6 +10,4 @@ from .threads import THREADS
 from .work import WORK
 from .workers import WORKERS
 
-__all__ = ["RULES"]
-
 RULES: Final[tuple[Rule, ...]] = (*THREADS, *WORKERS, *WORK)

@@ -1,7 +1,7 @@
-"""What the rules on a run share: how one is made, and how certain it is.
+"""Helpers of the rules on a run: their decorator, certainty, and numbers in words.
 
-All look at ``dask.indicators``, one row per run; a finding names the run where the dataset holds
-several.  A rule is declared above the function that says what it found.
+All rules check ``dask.indicators``, one row per run; a finding names the run if the dataset holds
+several.  A rule is declared above the function that builds its finding.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 Run: TypeAlias = dict[str, Any]
-"""A row of ``dask.indicators`` by name of column."""
+"""A row of ``dask.indicators`` by column."""
 
 BEST: Final = "Dask documentation, Best Practices"
 MEMORY: Final = "Dask.distributed documentation, Worker Memory Management"
 SECONDS: Final = Threshold(1, "seconds that it costs, at least")
 TIME: Final = ("span_s", "first_start", "observed_threads", "thread_s", "observed_busy_s")
 _COMPLETE: Final = ("observed_workers", "workers", "cut", "runs")
-"""Columns that say how much of a run a finding is about."""
+"""Columns that say which part of a run was observed."""
 
 SPAN: Final = "time from the first execution to the end of the last, s (span_s)"
 BUSY: Final = "time of executions, s (busy_s)"
@@ -46,25 +46,20 @@ LOGS: Final = "harvest with scheduler.e and worker.e, or with a capture"
 
 
 def of_span(share: float) -> dict[str, Threshold]:
-    """The thresholds of a rule by its share of the span, and by its seconds."""
+    """Return thresholds for a share of the span and for seconds."""
     what = "of the time between the first task and the end of the last"
     return {"share": Threshold(share, what), "seconds": SECONDS}
 
 
 def lower_bound(run: Run) -> tuple[str, ...]:
-    """Whether the record is known to lack something, so that there may be more."""
+    """Mark a number as a lower bound if a part of the record is known to be missing."""
     return ("lower_bound",) if run["cut"] else ()
 
 
-def certain(_: Run) -> tuple[str, ...]:
-    """Nothing that is not recorded would change it."""
-    return ()
-
-
 def observed(run: Run, counted: str = "observed_workers") -> tuple[str, ...]:
-    """Whether only a part was observed, and whether the record is known to lack more.
+    """Mark a finding on a part of the workers, and one from an incomplete record.
 
-    counted: the column that has how many workers the finding is about.
+    counted: the column with the number of workers that the finding is about.
     """
     known, workers = run[counted], run["workers"]
     part = known is not None and workers is not None and known < workers
@@ -72,18 +67,18 @@ def observed(run: Run, counted: str = "observed_workers") -> tuple[str, ...]:
 
 
 def is_part(run: Run) -> bool:
-    """Whether only a part of the workers was observed."""
+    """Return whether only a part of the workers was observed."""
     return "part" in observed(run)
 
 
 def workers_in_words(run: Run) -> str:
-    """Those that were observed: 6 of 8 workers observed, 8 workers."""
+    """Describe the observed workers: 6 of 8 workers observed, 8 workers."""
     workers = count_in_words(run["workers"], "worker")
     return f"{run['observed_workers']:,} of {workers} observed" if is_part(run) else workers
 
 
 def part_of(part: float, whole: float, in_words: Callable[[float], str] = seconds_in_words) -> str:
-    """Two amounts in one unit: 25.7 of 40.3 s, 3.21 of 3.28 GiB."""
+    """Write two amounts in one unit: 25.7 of 40.3 s, 3.21 of 3.28 GiB."""
     number, _, unit = in_words(whole).partition(" ")
     shown = part * float(number.replace(",", "")) / whole
     said = f"{shown:,.0f}" if shown >= 99.95 else f"{shown:.{3 if shown >= 1 else 2}g}"
@@ -91,22 +86,23 @@ def part_of(part: float, whole: float, in_words: Callable[[float], str] = second
 
 
 def size_of(part: int, whole: int) -> str:
-    """A part of some bytes in the unit of the whole."""
+    """Write a part of some bytes in the unit of the whole."""
     return part_of(part, whole, bytes_in_words)
 
 
 def rule(
     *,
     columns: tuple[str, ...],
-    certainty: Callable[[Run], tuple[str, ...]] = observed,
+    certainty: Callable[[Run], tuple[str, ...]] | None = observed,
     **more: Any,
 ) -> Callable[[Callable[..., Finding]], Rule]:
-    """Make a rule on the indicators, named like the function that says what it found.
+    """Make a rule on the indicators, named like the function that builds its finding.
 
-    That takes a row, and the thresholds by name.  Its headline has the run in front where the
-    dataset holds several.
+    That function takes a row, and the thresholds by name.  If the dataset holds several runs, the
+    headline begins with the run.
 
-    columns: without the run, and those that say how much of it was observed.
+    columns: columns that the function reads, without ``run`` and _COMPLETE.
+    certainty: marks a finding on an incomplete record; None if nothing missing would change it.
     """
 
     def made(say: Callable[..., Finding]) -> Rule:
@@ -115,7 +111,8 @@ def rule(
                 said = say(run, **thresholds)
                 if (run["runs"] or total) > 1:
                     said = _of_run(said, run["run"].rpartition("/")[2] or run["run"])
-                yield attrs.evolve(said, certainty=certainty(run), where={"run": run["run"]})
+                marks = certainty(run) if certainty else ()
+                yield attrs.evolve(said, certainty=marks, where={"run": run["run"]})
 
         return Rule(
             name="dask." + say.__name__.lstrip("_"),

@@ -1,4 +1,4 @@
-"""Rules on time: whether all threads had work, and work enough."""
+"""Rules on time: whether all threads had enough work."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _AWAITED: Final = {
 
 
 def _what_ran(run: Run) -> str:
-    """The task that ran longest while few threads worked, and what waited for it."""
+    """Describe the task that ran longest while few threads worked, and what waited for it."""
     if not run["few_prefixes"]:
         return ""
     text = f"The longest task, {run['few_key']}, ran {seconds_in_words(run['few_key_s'])}"
@@ -49,7 +49,7 @@ def _what_ran(run: Run) -> str:
 
 
 def _what_was_awaited(run: Run) -> str:
-    """What the longest gap ended with, and why that did not begin earlier."""
+    """Describe the task that ended the longest gap, and what it waited for."""
     if run["gap_part"] is None:
         return ""
     client = run["gap_link"] == "client" and "had not been sent by the client"
@@ -58,7 +58,6 @@ def _what_was_awaited(run: Run) -> str:
 
 
 def _critical_path(run: Run) -> str:
-    """How much of the time one task after the other took, which no number of threads shortens."""
     if run["path_computing_s"] is None:
         return ""
     return (
@@ -91,7 +90,7 @@ def _critical_path(run: Run) -> str:
 def _unused_threads(run: Run, *, share: float, **_: float) -> Finding:
     threads = count_in_words(run["observed_threads"], "thread")
     part = f"{workers_in_words(run)}. " if is_part(run) else ""
-    # what the others did may make it less bad
+    # the other workers may have been busier
     much = run["used_share"] < share / 2 and not part
     return Finding(
         "high" if much else "medium",
@@ -190,7 +189,7 @@ def _imbalance(run: Run, **_: float) -> Finding:
 
 @rule(
     doc="Tasks so short that scheduling them costs about as much as executing them.",
-    # few executions are known to be few where all workers were observed
+    # a small number of executions is certain only if all workers were observed
     where="case when executions >= 1000 then median_s < {milliseconds} / 1000 and executions * "
     "{overhead} / 1000 > {share} * busy_s when observed_workers = workers then false end",
     columns=(
@@ -225,7 +224,7 @@ def _short_tasks(run: Run, *, overhead: float, **_: float) -> Finding:
 
 @rule(
     doc="Results that take long to move between workers, compared with the time of executions.",
-    # by the share, which is not known where a part of moving or executing is not
+    # the share is null if a part of the transfers or executions is unknown
     where="transfer_share > {share} and transfer_share * busy_s > {seconds}",
     columns=(
         *("transfer_share", "moving_s", "moved_bytes", "movements", "busy_s"),
@@ -264,7 +263,4 @@ def _transfers(run: Run, **_: float) -> Finding:
     )
 
 
-THREADS: Final = (
-    *(_unused_threads, _work_for_few, _gaps),
-    *(_imbalance, _short_tasks, _transfers),
-)
+THREADS: Final = (_unused_threads, _work_for_few, _gaps, _imbalance, _short_tasks, _transfers)

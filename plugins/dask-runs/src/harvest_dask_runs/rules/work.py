@@ -1,4 +1,4 @@
-"""Rules on what went wrong with the work, or kept it waiting: failures, the interpreter, files."""
+"""Rules on work that failed or waited: failures, repeats, the interpreter, files."""
 
 from __future__ import annotations
 
@@ -9,27 +9,16 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_w
 from harvest.toolkit.layout import shorten
 
 from ..record_names import KILLED
-from .common import (
-    BUSY,
-    EACH_WORKER,
-    LOGS,
-    Run,
-    certain,
-    lower_bound,
-    observed,
-    part_of,
-    rule,
-    size_of,
-)
+from .common import BUSY, EACH_WORKER, LOGS, Run, lower_bound, observed, part_of, rule, size_of
 
 ERROR_SHOWN: Final = 80
-"""Characters of an error that a finding has."""
+"""Maximum characters of an error in a finding."""
 KIND_SHOWN: Final = 24
-"""Characters of a kind of task in a headline."""
+"""Maximum characters of a kind of task in a headline."""
 
 
 def _as_traced(run: Run) -> tuple[str, ...]:
-    # what is not traced may belong to these tasks, too
+    # untraced I/O may belong to these tasks, too
     more = ("lower_bound",) if run["untraced_bytes"] else ()
     return tuple(dict.fromkeys((*observed(run), *more)))
 
@@ -63,7 +52,7 @@ def _failures(run: Run, **_: float) -> Finding:
 
 
 def _raised(run: Run) -> str:
-    """What executions of the kind with the most failures raised; empty where it is unknown."""
+    """Describe the exception of the kind with the most failures; empty if it is unknown."""
     if not run["failed_error"]:
         return ""
     of_kind, of_type = run["failed_prefix_failed"], run["failed_error_type_failed"]
@@ -215,7 +204,7 @@ def _tasks_in_io(run: Run, **_: float) -> Finding:
 
 
 @rule(
-    certainty=certain,
+    certainty=None,
     doc="I/O that Darshan counted but did not trace, so that its task is uncertain.",
     where="counted_bytes > {bytes} and untraced_bytes > {share} * counted_bytes",
     columns=(

@@ -1,4 +1,4 @@
-"""Rules on workers: their memory, and what became of them."""
+"""Rules on workers: their memory, deaths, and gaps in their records."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from harvest import Finding, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 
-from .common import LOGS, MEMORY, Run, certain, lower_bound, observed, rule
+from .common import LOGS, MEMORY, Run, lower_bound, observed, rule
 
 _WORKER_LOGS: Final = "harvest with worker.e of the run, or with a capture"
 _SAMPLED: Final = "Runs whose workers were sampled, once per interval"
@@ -125,7 +125,7 @@ def _lost_workers(run: Run, **_: float) -> Finding:
 
 
 @rule(
-    certainty=certain,
+    certainty=None,
     doc="Workers that registered but recorded nothing else: a gap in the record that looks like "
     "idleness.",
     where="silent_workers >= {workers}",
@@ -157,7 +157,7 @@ def _silent_workers(run: Run, **_: float) -> Finding:
 
 
 @rule(
-    certainty=certain,
+    certainty=None,
     doc="Captures without an end: they may lack what their process did last.",
     where="endless_processes >= {processes}",
     columns=("endless_processes", "endless_process", "endless_since", "processes"),

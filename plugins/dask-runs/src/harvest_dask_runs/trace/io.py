@@ -32,24 +32,23 @@ def log_pieces(segments: pl.LazyFrame) -> Iterator[tuple[str, int, pl.DataFrame]
 
     A log of more than LOG_ROWS is divided into pieces.
     """
-    waiting: list[pl.DataFrame] = []
+    chosen = segments.select(pl.col("origin").cast(pl.String), *COLUMNS[1:])
+    parts = (
+        part
+        for batch in chosen.collect_batches(chunk_size=BATCH_ROWS)
+        for part in batch.partition_by("origin", maintain_order=True)
+    )
+    rows: Counter[str] = Counter()
     pieces: Counter[str] = Counter()
 
-    def flush() -> Iterator[tuple[str, int, pl.DataFrame]]:
-        if waiting:
-            origin = waiting[0]["origin"][0]
-            yield origin, pieces[origin], pl.concat(waiting)
-            pieces[origin] += 1
-            waiting.clear()
+    def piece_of(part: pl.DataFrame) -> tuple[str, int]:
+        origin = part["origin"][0]
+        rows[origin] += part.height
+        return origin, (rows[origin] - part.height) // LOG_ROWS
 
-    chosen = segments.select(pl.col("origin").cast(pl.String), *COLUMNS[1:])
-    for batch in chosen.collect_batches(chunk_size=BATCH_ROWS):
-        for part in batch.partition_by("origin", maintain_order=True):
-            full = sum(frame.height for frame in waiting) >= LOG_ROWS
-            if waiting and (full or waiting[0]["origin"][0] != part["origin"][0]):
-                yield from flush()
-            waiting.append(part)
-    yield from flush()
+    for (origin, _), together in itertools.groupby(parts, piece_of):
+        yield origin, pieces[origin], pl.concat(together)
+        pieces[origin] += 1
 
 
 class IoPlacer:

@@ -1,10 +1,9 @@
 """Executions, transfers and the critical path as slices of a trace.
 
-A movement of data is recorded by the side that received it, by the one that sent it, or by both.
-Each record is a slice on its worker's track of incoming or outgoing transfers.  A movement that
-one side alone recorded gets a second slice on the other side's track, of category
-``transfer.untold``.  From each movement's outgoing slice a flow leads to the incoming one, unless
-the two clocks have the one over before the other began.
+The receiver, the sender or both record a transfer.  Each record is a slice on its worker's track of
+incoming or outgoing transfers.  If only one side recorded it, the other side's track gets a slice,
+too, of category ``transfer.untold``.  A flow leads from the outgoing slice to the incoming one,
+unless the latter ends before the former begins, since clocks differ.
 """
 
 from __future__ import annotations
@@ -129,7 +128,7 @@ def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
             signature=names.list.sort().list.join("\x1f").fill_null(""),
         )
         .drop_nulls("start")
-        # what is over within the clock's microsecond is drawn as long as that
+        # the shortest slice is drawn with one microsecond, the clock's resolution
         .with_columns(end=pl.max_horizontal("end", pl.col("start") + pl.duration(microseconds=1)))
         .sort("start", "row")
         .with_columns(
@@ -153,7 +152,7 @@ def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
     sends = pl.when(pl.col("direction") == "outgoing")
     place = sends.then("fulfiller").otherwise("requestor")
     slices = pl.concat([sides, alone]).with_columns(
-        # a side that names no worker is the one that reports, else a client
+        # a side without a worker is the reporting worker, else a client
         place=pl.when("recorded").then(pl.coalesce("worker", place)).otherwise(place),
         peer=sends.then("requestor").otherwise("fulfiller"),
     )
@@ -198,7 +197,7 @@ def _flows(numbered: pl.DataFrame, start: int) -> pl.DataFrame:
     received = numbered.filter(pl.col("direction") == "incoming").select(columns)
     both = (
         sent.join(received, on="movement", suffix="_in")
-        # an arrow cannot lead back in time
+        # an arrow never leads back in time
         .with_columns(arrives=pl.max_horizontal("start", "start_in"))
         .filter(pl.col("arrives") < pl.col("end_in"))
     )

@@ -1,14 +1,15 @@
-"""Events of a trace, the processes and threads on which they lie, and lanes for what overlaps.
+"""Events of a trace, their tracks (processes and threads), and lanes for overlapping slices.
 
 Format: the Trace Event Format that Chrome's tracing and Perfetto read.  Its ``pid`` and ``tid``
 number tracks and are not ids of the operating system, since those of several hosts may be equal
 and a pthread id does not fit.  Names of tracks show the ids.  The slices of one track must nest or
-be apart: nearly always all are apart, which is found column-wise; only tracks with overlaps are
-gone through one by one.
+not overlap.  Overlaps are rare: they are found column-wise, and only their tracks are processed
+row by row.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -22,24 +23,22 @@ from ..views.declared.io import TRACE_COLUMNS
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
-_TYPES: Final = types_of(TRACE_COLUMNS)
-EVENT: Final = {
-    name: _TYPES[name]
-    for name in ("run", "name", "cat", "ph", "ts", "dur", "pid", "tid", "id", "bp", "args")
-}
+EVENT: Final = types_of(TRACE_COLUMNS)
 """Columns of an event.  ts, dur: microseconds, ts since the start of the run; args: JSON text."""
 
 BATCH_ROWS: Final = 65_536
 FIRST_TID: Final = 1_000_001
-"""Numbers of threads begin above those of processes: readers take tid = pid for a main thread."""
+"""First number of a thread, above those of processes: tid = pid would mean a main thread."""
 
 
 class Tracks:
     """The numbers of processes and their threads in a trace, and the events that name them."""
 
-    def __init__(self, run: str, first_pid: int = 1, first_tid: int = FIRST_TID):
+    def __init__(self, run: str, before: Tracks | None = None):
+        """before: the tracks of another run in the same trace, whose numbers go on here."""
         self.run = run
-        self.next_pid, self.next_tid = first_pid, first_tid
+        self._next_pid: Iterator[int] = before._next_pid if before else itertools.count(1)
+        self._next_tid: Iterator[int] = before._next_tid if before else itertools.count(FIRST_TID)
         self._pids: dict[tuple[Any, ...], int] = {}
         self._tids: dict[tuple[Any, ...], int] = {}
         self._news: list[dict[str, Any]] = []
@@ -48,8 +47,7 @@ class Tracks:
         """Return the number of a process, which is named when first met; place: its order."""
         pid = self._pids.get(key)
         if pid is None:
-            pid = self._pids[key] = self.next_pid
-            self.next_pid += 1
+            pid = self._pids[key] = next(self._next_pid)
             self._tell("process_name", pid, None, {"name": name})
             self._tell("process_sort_index", pid, None, {"sort_index": place})
         return pid
@@ -62,8 +60,7 @@ class Tracks:
         """Return the number of a thread of a process, which is named when first met."""
         tid = self._tids.get((pid, *key))
         if tid is None:
-            tid = self._tids[pid, *key] = self.next_tid
-            self.next_tid += 1
+            tid = self._tids[pid, *key] = next(self._next_tid)
             self._tell("thread_name", pid, tid, {"name": name})
             self._tell("thread_sort_index", pid, tid, {"sort_index": place})
         return tid

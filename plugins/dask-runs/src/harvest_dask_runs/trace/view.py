@@ -27,7 +27,7 @@ from ..io.ties import runs_of_logs
 from ..record_names import JOB, SEGMENT, WAITED
 from .io import IoPlacer, log_pieces
 from .tasks import path_events, place_tasks, task_events, transfer_events, transfer_slices
-from .tracks import EVENT, FIRST_TID, Tracks, iso_of, micros_of
+from .tracks import EVENT, Tracks, iso_of, micros_of
 
 SUFFIXES = (".json", ".json.gz")
 
@@ -42,10 +42,10 @@ def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
         rows: int | None,
         _batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
-        left = rows
-        next_pid, next_tid = 1, FIRST_TID
+        left, tracks = rows, None
         for name in runs_of(dataset) if wanted is None else [wanted]:
-            made = RunTrace(dataset, name, next_pid, next_tid)
+            made = RunTrace(dataset, name, tracks)
+            tracks = made.tracks
             for batch in made.events():
                 frame = batch if predicate is None else batch.filter(predicate)
                 frame = frame if columns is None else frame.select(columns)
@@ -55,7 +55,6 @@ def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
                 yield frame
                 if left == 0:
                     return
-            next_pid, next_tid = made.tracks.next_pid, made.tracks.next_tid
 
     return register_io_source(batches, schema=EVENT)
 
@@ -67,11 +66,10 @@ class RunTrace:
     left_out: rows that no event shows, since they have no time.
     """
 
-    def __init__(
-        self, dataset: DatasetReader, run: str, first_pid: int = 1, first_tid: int = FIRST_TID
-    ):
+    def __init__(self, dataset: DatasetReader, run: str, before: Tracks | None = None):
+        """before: tracks of the run before, in a trace of several."""
         self.dataset, self.run = dataset, run
-        self.tracks = Tracks(run, first_pid, first_tid)
+        self.tracks = Tracks(run, before)
         self.left_out: Counter[str] = Counter()
         frames = load(dataset, WAITED, run=run)
         found = executions(frames).collect()
@@ -85,9 +83,9 @@ class RunTrace:
             self._transfers["recorded"].sum()
         )
         firsts: list[Any] = [frame["start"].min() for frame in (self._tasks, self._transfers)]
-        segments = segments_of(dataset, run)
-        if segments is not None:
-            firsts.append(segments.select(pl.col("start_time").min()).collect().item())
+        self._segments = segments_of(dataset, run)
+        if self._segments is not None:
+            firsts.append(self._segments.select(pl.col("start_time").min()).collect().item())
         self.start = min((micros_of(t) for t in firsts if t is not None), default=0)
 
     def events(self) -> Iterator[pl.DataFrame]:
@@ -95,22 +93,21 @@ class RunTrace:
         yield from task_events(self._tasks, self.tracks, self.start)
         yield from transfer_events(self._transfers, self.tracks, self.start)
         yield from path_events(self._path, self.tracks, self.start)
-        segments = segments_of(self.dataset, self.run)
-        if segments is None:
+        if self._segments is None:
             return
-        alone = len(runs_of(self.dataset)) == 1
-        known = correlate(self.dataset, None if alone else self.run)
-        placer = IoPlacer(self._tasks, self.tracks, self.start, known, self._programs())
-        for piece in log_pieces(segments):
+        runs = runs_of(self.dataset)
+        known = correlate(self.dataset, None if len(runs) == 1 else self.run)
+        programs: dict[str, str] = {}
+        if JOB in self.dataset:
+            jobs = self.dataset[JOB].select(pl.col("origin").cast(pl.String), "exe").drop_nulls()
+            programs = dict(jobs.collect().iter_rows())
+        placer = IoPlacer(self._tasks, self.tracks, self.start, known, programs)
+        for piece in log_pieces(self._segments):
             yield from placer.events(*piece)
         self.left_out["segments without time"] = placer.left_out
-        self.left_out["logs in no run's directory"] = stray_logs(self.dataset)
-
-    def _programs(self) -> dict[str, str]:
-        if JOB not in self.dataset:
-            return {}
-        jobs = self.dataset[JOB].select(pl.col("origin").cast(pl.String), "exe")
-        return dict(jobs.drop_nulls().collect().iter_rows())
+        if len(runs) > 1:
+            strays = _logs(self.dataset).filter(~pl.col("run").is_in(runs))
+            self.left_out["logs in no run's directory"] = strays.height
 
 
 def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
@@ -125,14 +122,6 @@ def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
         return segments
     mine = _logs(dataset).filter(pl.col("run") == run).select("origin")
     return segments.join(mine.lazy(), on="origin", how="semi")
-
-
-def stray_logs(dataset: DatasetReader) -> int:
-    """Count the traced logs that are in no run's directory, if there are several runs."""
-    runs = runs_of(dataset)
-    if SEGMENT not in dataset or len(runs) == 1:
-        return 0
-    return _logs(dataset).filter(~pl.col("run").is_in(runs)).height
 
 
 def _logs(dataset: DatasetReader) -> pl.DataFrame:
@@ -206,7 +195,6 @@ FIELDS = {
 
 
 def _lines(batch: pl.DataFrame) -> list[str]:
-    """Encode each event as a JSON object."""
     lines: list[str] = []
     for (kind, has_tid, has_args), events in batch.group_by(
         "ph",

@@ -20,15 +20,15 @@ from ..parts.signs import log_signs, memory_use
 from ..record_names import DASK_TYPES
 from .declared.indicators import INDICATOR_COLUMNS
 from .kinds import io_by_task, kinds_of
-from .workers import recorded_runs, whole_runs, worker_frame
+from .workers import TOOK_PART, recorded_runs, whole_runs, worker_frame
 
 
 def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """One row per run: how well it used what it had, and what went wrong.
+    """Compute one row per run: how well it used its threads, and what went wrong.
 
     Executions, their times and kinds are those of ``dask.prefixes``, workers those of
-    ``dask.workers``, bytes of files those of ``io.processes`` and ``dask.task_io``.  What is not
-    recorded is null.
+    ``dask.workers``, bytes of files those of ``io.processes`` and ``dask.task_io``.  Numbers that
+    are not recorded are null.
     """
     return judged_runs(dataset, run).rows.lazy()
 
@@ -100,9 +100,9 @@ def _judged(dataset: DatasetReader, run: str | None) -> JudgedRuns:
         row.with_columns(
             pl.col("processes", "endless_processes").fill_null(0),
             runs=pl.lit(row.height, pl.Int64),
-            # what did not run on the workers that were observed may have run on the others
+            # while observed workers ran nothing, the others may have run tasks
             **{name: pl.when(~unseen).then(name) for name in gaps},
-            # whether or not it is known to have registered
+            # also of workers whose registration is unknown
             transfer_share=pl.when(~unseen, "all_reported").then(fraction("moving_s", "busy_s")),
             lost_workers=pl.max_horizontal("deaths", "recorded_lost"),
             untraced_bytes=pl.col("counted_bytes") - pl.col("traced_bytes"),
@@ -119,22 +119,21 @@ def _judged(dataset: DatasetReader, run: str | None) -> JudgedRuns:
 
 
 def _with_threads(workers: pl.DataFrame) -> pl.DataFrame:
-    """Workers that took part, with ``own``: how many threads each has, and ``observed``.
+    """Select workers that took part; add ``own``, the number of their threads, and ``observed``.
 
-    observed: whether it is known what it executed, and for how long.
+    observed: whether their executions and their times are recorded.
     """
-    took_part = pl.col("registered") | (pl.col("executed") > 0).fill_null(value=False)
-    return workers.filter(took_part).with_columns(
-        # threads that ran tasks are not all that it has
+    return workers.filter(TOOK_PART).with_columns(
+        # a worker may have more threads than ran tasks
         own=pl.when(pl.col("nthreads") > 0).then("nthreads"),
         observed=pl.col("busy_s").is_not_null(),
     )
 
 
 def _threads(workers: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
-    """Per run: workers and threads, all and observed; few_of: threads of which a tenth is few.
+    """Count workers and threads of each run, all and observed; few_of: threads of executions.
 
-    few_of is null where executions are known that none of the observed workers did.
+    few_of is null if some executions were not on observed workers.
     """
     seen = pl.col("observed")
     elsewhere = found.join(
@@ -156,7 +155,7 @@ def _threads(workers: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
 
 
 def _time_of_threads(workers: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
-    """run, thread_s: the time of all observed threads within the span of executions."""
+    """Sum up the time of observed threads within the span of executions: run, thread_s."""
     came = pl.max_horizontal("registered_time", "first_start")
     left = pl.when(pl.col("removed_time").is_not_null()).then(
         pl.min_horizontal(pl.max_horizontal("removed_time", "last_report"), "last_end")
@@ -171,7 +170,8 @@ def _time_of_threads(workers: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame
 
 
 def _balance(workers: pl.DataFrame) -> pl.DataFrame:
-    known = pl.col("each").is_not_null().all()
+    each = pl.col("each")
+    known = each.is_not_null().all()
     return (
         workers.filter("observed")
         .with_columns(each=pl.col("busy_s") / pl.col("own"))
@@ -179,16 +179,11 @@ def _balance(workers: pl.DataFrame) -> pl.DataFrame:
         .group_by("run", maintain_order=True)
         .agg(
             busiest_worker=pl.when(known).then(pl.col("worker").first()),
-            busiest_s=pl.when(known).then(pl.col("each").first()),
-            mean_worker_s=pl.when(known).then(pl.col("each").mean()),
-            several=pl.len() > 1,
+            busiest_s=pl.when(known).then(each.first()),
+            mean_worker_s=pl.when(known).then(each.mean()),
+            # a single worker has no others to compare with
+            imbalance_s=pl.when(known, pl.len() > 1).then(each.first() - each.mean()),
             idle_workers=(pl.col("executed") == 0).sum().cast(pl.Int64),
-        )
-        .with_columns(
-            # one worker is neither above nor below the others
-            imbalance_s=pl.when(pl.col("several")).then(
-                pl.col("busiest_s") - pl.col("mean_worker_s")
-            )
         )
     )
 
@@ -221,13 +216,13 @@ def _kinds(kinds: pl.DataFrame) -> pl.DataFrame:
 
 
 def _at_least(column: str) -> pl.Expr:
-    """The sum; null where it is 0 and some values are unknown."""
+    """Sum a column; null if the sum is 0 and some values are unknown."""
     values = pl.col(column)
     return pl.when(values.is_not_null().all() | (values.sum() > 0)).then(values.sum())
 
 
 def _failures(kinds: pl.DataFrame) -> pl.DataFrame:
-    """Of the kind with most failures: prefix, how many, and what they raised."""
+    """Select the kind of task with the most failures: prefix, how many, and exceptions."""
     ordered = kinds.filter(pl.col("failed") > 0).sort("failed", "prefix", descending=[True, False])
     return ordered.group_by("run", maintain_order=True).agg(
         failed_prefix=pl.col("prefix").first(),
@@ -240,7 +235,7 @@ def _failures(kinds: pl.DataFrame) -> pl.DataFrame:
 
 
 def _io_of_kinds(kinds: pl.DataFrame) -> pl.DataFrame:
-    """Of the kind that spent most in I/O: prefix, bytes, time."""
+    """Select the kind of task with the most time in I/O: prefix, bytes, time."""
     spent = pl.sum_horizontal("io_s", "io_beside_s")
     sizes = pl.col("io_read_bytes", "io_write_bytes", "io_beside_bytes")
     moved = pl.sum_horizontal(sizes.cast(pl.Int128)).cast(pl.Int64, strict=False)
@@ -284,14 +279,14 @@ def _moved(frames: Frames) -> pl.DataFrame:
 def _silent(
     workers: pl.DataFrame, frames: Frames, spans: pl.DataFrame, recorded: pl.DataFrame
 ) -> pl.DataFrame:
-    """Workers that registered but reported nothing, and those whose record stops too early.
+    """Count workers that registered but reported nothing, and whose record stops too early.
 
     spans: with last_end, and the columns of ``_ends``.
     """
     silent = pl.when(pl.col("registered").is_not_null()).then(
         pl.col("registered") & ~pl.col("reported")
     )
-    # where the scheduler's record stops as well, only what it saw leave is known to have died
+    # if the scheduler's record stops, too, only workers whose removal it recorded have died
     gone = pl.col("whole_scheduler").fill_null(value=True) | pl.col("removed_time").is_not_null()
     early = gone & (pl.col("last_report") < pl.col("last_end"))
     lost = pl.when(pl.col("lost").is_not_null()).then(pl.col("lost") & early)
@@ -309,7 +304,7 @@ def _silent(
             silent_workers=count_if_known(silent),
             all_reported=pl.col("reported").all(),
             silent_worker=name.filter(silent).first(),
-            # what the scheduler credits to no worker may have been executed there
+            # executions without a recorded worker may have been there
             silent_executed=pl.when(
                 pl.col("by_scheduler").any() & pl.col("elsewhere").is_null().all()
             ).then(pl.col("executed").filter(silent).sum()),
@@ -320,9 +315,9 @@ def _silent(
 
 
 def _ends(processes: pl.LazyFrame) -> pl.DataFrame:
-    """Per run of captures: how many records have no end, and the one that matters most.
+    """Count the records without an end in each captured run, and name the most important one.
 
-    whole_scheduler: whether the scheduler's record has one; null where there is no such record.
+    whole_scheduler: whether the scheduler's record has an end; null if it is missing.
     """
     endless, scheduler = pl.col("end_time").is_null(), pl.col("role") == "scheduler"
     name = pl.concat_str("role", "address", separator=" ", ignore_nulls=True)
@@ -341,7 +336,7 @@ def _ends(processes: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _cut(frames: Frames) -> pl.DataFrame:
-    """run, cut: whether a part of its record is known to be missing."""
+    """Find whether a part of each run's record is known to be missing: run, cut."""
     log, processes = frames["dask.log_event"], frames["dask.process"]
     gone = pl.col("kind").is_in(["data_failure", "blind", "lost"])
     pieces = [
@@ -352,7 +347,7 @@ def _cut(frames: Frames) -> pl.DataFrame:
 
 
 def _files(counted: pl.DataFrame | None, io: pl.DataFrame) -> pl.DataFrame:
-    """Bytes of files: of all processes as counted and traced, and in known tasks."""
+    """Sum up bytes of files: of all processes, counted and traced, and in known tasks."""
     mine, size = pl.col("key").is_not_null(), pl.col("bytes")
     of_tasks = io.group_by("run").agg(
         task_bytes=known_sum(size.filter(mine)),
@@ -362,7 +357,7 @@ def _files(counted: pl.DataFrame | None, io: pl.DataFrame) -> pl.DataFrame:
     of_processes = pl.DataFrame(schema=schema)
     if counted is not None:
         of_processes = counted.group_by("run").agg(
-            # of a log whose counters are not known, no part is untraced
+            # null if the counters of a log are unknown
             complete_sum(
                 pl.col(f"{what}_read_bytes").cast(pl.Int128) + pl.col(f"{what}_write_bytes")
             )

@@ -21,19 +21,19 @@ from .workers import whole_runs
 
 _TYPE: Final = r"^(?:<(?:class ')?)?([\p{L}_][\p{L}\p{N}_.]*)"
 _TYPES: Final = (rf"{_TYPE}(?:\(|$|: )", r"^<(?:class ')?([\p{L}_][\p{L}\p{N}_.]*)")
-"""How a text names the type of an exception: ``KeyError('x')``, ``<HTTPError 404: ...>``."""
+"""Patterns of the exception type in a text: ``KeyError('x')``, ``<HTTPError 404: ...>``."""
 _VARYING: Final = r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}\b|[0-9]+"
-"""What differs between texts that say the same: numbers, addresses, hashes."""
+"""Parts in which texts of the same error may differ: numbers, addresses, hashes."""
 
 
 def failed_tasks(frames: Frames) -> pl.LazyFrame:
-    """One row per task of which an execution failed: run, key, prefix, failed, unseen, error.
+    """Find the tasks with failed executions: run, key, prefix, failed, unseen, error.
 
-    failed: how many; unseen: of these, in the scheduler's record alone, and so no executions.
+    failed: how many; unseen: those only in the scheduler's record, which are not executions.
 
-    Each failure counts once, whether the worker recorded it, the scheduler, or both; tasks that
-    erred since another did were not executed.  error: what the last one raised, as the scheduler
-    recorded it or the log of a worker or the scheduler has it; null where none does.
+    Each failure counts once, whether the worker, the scheduler or both recorded it; tasks that
+    erred because another did were not executed.  error: exception of the last failure, from the
+    scheduler's record, else from a log of a worker or the scheduler; null if none has it.
     """
     one = ["run", "key"]
     by_worker = (
@@ -69,7 +69,7 @@ def failed_tasks(frames: Frames) -> pl.LazyFrame:
 
 
 def _errors_in_logs(log: pl.LazyFrame) -> pl.LazyFrame:
-    """Extract what tasks raised from the logs of workers and the scheduler: run, key, logged."""
+    """Extract exceptions of tasks from the logs of workers and the scheduler: run, key, logged."""
     message = pl.col("message")
     given_up = message.str.extract(r"(?s)^Task (.*) marked as failed because \d+ workers died\b")
     text = message.str.extract(r"(?m)^Exception:\s+(.*\S)")
@@ -98,11 +98,11 @@ def _unquoted(texts: pl.Series) -> pl.Series:
 
 
 def commonest_errors(failed: pl.DataFrame) -> pl.DataFrame:
-    """What most of the failures of each kind raised, from rows of ``failed_tasks``.
+    """Find the exception of most failures of each kind, from rows of ``failed_tasks``.
 
-    Columns: run, prefix; error_type: null where the text names none; error_type_failed: failures of
-    this type, or of this text but for numbers where it names none; error: the commonest text of
-    them, by what is left without numbers and addresses; error_failed: failures with just this text.
+    Columns: run, prefix; error_type: null if the text names none; error_type_failed: failures of
+    this type, or if there is none, with the same text apart from numbers; error: their commonest
+    text, ignoring numbers and addresses; error_failed: failures with exactly this text.
     """
     one, error = ["run", "prefix"], pl.col("error")
     known = failed.drop_nulls("error").with_columns(
@@ -128,7 +128,7 @@ def commonest_errors(failed: pl.DataFrame) -> pl.DataFrame:
 
 
 def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """One row per kind of task and run, that with the most time first."""
+    """Compute one row per kind of task and run, the kind with the most time first."""
     frames = load(dataset, DASK_TYPES, run=run)
     found = executions(frames).collect()
     whole = whole_runs(frames).collect()
@@ -136,7 +136,7 @@ def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 
 def io_by_task(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    """Rows of ``dask.task_io``, each operation once; none where Darshan's logs are not there."""
+    """Return the rows of ``dask.task_io``, each operation once; none without Darshan's logs."""
     if not any(name in dataset for name in (SEGMENT, *COUNTED)):
         return pl.DataFrame(schema=TASK_IO)
     return once(task_io(dataset, run=run)).collect()
@@ -145,10 +145,10 @@ def io_by_task(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
 def kinds_of(
     found: pl.DataFrame, frames: Frames, io: pl.DataFrame, whole: pl.DataFrame
 ) -> pl.DataFrame:
-    """The view, from executions and rows of ``dask.task_io``.
+    """Compute the view from executions and rows of ``dask.task_io``.
 
-    whole: runs whose workers recorded all that they executed: elsewhere, a failure or repeat that
-        is not recorded may have happened all the same.
+    whole: runs whose workers recorded all their executions; in others, there may be failures and
+        repeats that are not recorded.
     """
     one = ["run", "prefix"]
     seconds = pl.col("seconds")
@@ -166,7 +166,7 @@ def kinds_of(
     total = pl.col("total_s").sum().over("run")
     none = pl.when("whole").then(0)
     return (
-        # kinds whose executions are known to have failed alone are here, too
+        # also kinds of which only failures are recorded
         sums.join(_failures(frames), on=one, how="full", coalesce=True)
         .join(_repeats(found, of_key), on=one, how="left")
         .join(_io(io, found, of_key), on=one, how="left")
@@ -174,7 +174,7 @@ def kinds_of(
         .with_columns(
             *(pl.coalesce(n, none).alias(n) for n in ("failed", "repeated", "rescheduled")),
             *(
-                # of none the time is none; of some it may be not known
+                # no executions took no time; the time of some may be unknown
                 pl.when(pl.coalesce(name, none) == 0)
                 .then(0.0)
                 .otherwise(f"{name}_s")
@@ -256,7 +256,7 @@ def _io(io: pl.DataFrame, found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataF
         .join(busy, on=one, how="left")
         .join(own, on=one, how="left")
         .join(beside, on=one, how="left")
-        # without a trace, what tasks are not known to have done they may have done
+        # without a trace, tasks may have done I/O that is not known to be theirs
         .with_columns(
             pl.when(pl.col("of_task").is_null() & pl.col("traced") & pl.col("here"))
             .then(0)

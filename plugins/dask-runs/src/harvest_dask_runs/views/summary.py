@@ -20,16 +20,16 @@ from ..record_names import DASK_TYPES, JOB_TYPES
 from .workers import recorded_runs, worker_frame
 
 LEFT_STATES = ("memory", "released", "forgotten", "erred")
-"""Scheduler states in which nothing is pending any more."""
+"""Scheduler states in which a task is done."""
 
 
 def run_summary(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """One row per run."""
+    """Compute one row per run."""
     return summary_frame(load(dataset, (*DASK_TYPES, *JOB_TYPES), run=run))
 
 
 def summary_frame(frames: Frames) -> pl.LazyFrame:
-    """The view, from frames that carry the column ``run``."""
+    """Compute the view from frames with the column ``run``."""
     transfers, graphs = frames["dask.transfer"], frames["dask.graph_task"]
     clients = pl.concat(each.select("run", "client") for each in (frames["dask.client"], graphs))
     frame = pl.concat([frames[name].select("run") for name in DASK_TYPES]).unique()
@@ -91,12 +91,12 @@ def _rows() -> pl.Expr:
 
 
 def _some(flag: pl.Expr) -> pl.Expr:
-    """How many rows have a flag; null where none has."""
+    """Count the rows with a flag; null for none."""
     return pl.when(flag.any()).then(flag.sum().cast(pl.Int64))
 
 
 def _distinct(column: str) -> pl.Expr:
-    """How many different values a column has; null where it has none."""
+    """Count the distinct values of a column; null for none."""
     values = pl.col(column).drop_nulls()
     return pl.when(values.len() > 0).then(values.n_unique().cast(pl.Int64))
 
@@ -114,7 +114,7 @@ def _times(frames: Frames) -> pl.LazyFrame:
         times.group_by("run").agg(first=pl.col("time").min(), last=pl.col("time").max())
         for times in (recorded, frames["dask.log_event"])
     )
-    # between times of which it is not known how many hours apart they are, no span is
+    # ambiguous times give no span, since they may be an hour off
     unclear = frames["dask.log_event"].drop_nulls("undecided_times").select("run").unique()
     logged = logged.join(unclear, on="run", how="anti")
     return span.join(logged, on="run", how="full", coalesce=True, suffix="_logged").select(
@@ -125,36 +125,22 @@ def _times(frames: Frames) -> pl.LazyFrame:
 
 
 def _task_counts(frames: Frames) -> pl.LazyFrame:
-    """Distinct keys, their prefixes, and keys in graphs of which the scheduler recorded nothing.
+    """Count distinct keys, their prefixes, and keys in graphs without a scheduler's record.
 
-    What a kind of record that the run lacks would have is null.
+    A count is null if the run lacks that kind of record.
     """
-    carried = (
-        frames["dask.transfer"]
-        .select("run", "keys")
-        .filter(pl.col("keys").list.len() > 0)
-        .explode("keys")
-        .select("run", key=pl.col("keys").struct.field("key"))
-    )
+    carried = pl.col("keys").list.eval(pl.element().struct.field("key"))
     records = {
-        "scheduler": frames["dask.task_transition"],
-        "worker": frames["dask.worker_transition"],
-        "graph": frames["dask.graph_task"],
-        "transfer": carried,
+        "scheduler": frames["dask.task_transition"].select("run", "key", "prefix"),
+        "worker": frames["dask.worker_transition"].select("run", "key"),
+        "graph": frames["dask.graph_task"].select("run", "key"),
+        "transfer": frames["dask.transfer"].select("run", key=carried).explode("key"),
     }
-    nameless = pl.lit(None, dtype=pl.String)
-    keys = pl.concat(
-        [
-            frame.select(
-                *("run", "key"),
-                by=pl.lit(by),
-                prefix=pl.col("prefix") if by == "scheduler" else nameless,
-            ).unique()
-            for by, frame in records.items()
-        ]
-    ).drop_nulls("key")
+    keys = [frame.with_columns(by=pl.lit(by)).unique() for by, frame in records.items()]
     return (
-        keys.group_by("run", "key")
+        pl.concat(keys, how="diagonal")
+        .drop_nulls("key")
+        .group_by("run", "key")
         .agg(
             in_graph=(pl.col("by") == "graph").any(),
             scheduled=(pl.col("by") == "scheduler").any(),
@@ -173,8 +159,7 @@ def _task_counts(frames: Frames) -> pl.LazyFrame:
 
 def _scheduler(transitions: pl.LazyFrame) -> pl.LazyFrame:
     counts = transitions.group_by("run").agg(
-        scheduler_transitions=_rows(),
-        task_groups=_distinct("group"),
+        scheduler_transitions=_rows(), task_groups=_distinct("group")
     )
     pending = (
         transitions.select("run", "key", "time", "position", "finish_state")
@@ -209,7 +194,7 @@ def _workers(frames: Frames) -> pl.LazyFrame:
     known = registered.is_not_null().any()
     silent = registered & ~reported
     found = executions(frames)
-    # credited to a worker that recorded executions, and did not record this one
+    # executions on a worker that recorded others, but not this one
     missed = (
         found.filter(pl.col("by_scheduler") & ~pl.col("by_worker"))
         .group_by("run", "worker")
@@ -243,7 +228,7 @@ def _log(log: pl.LazyFrame) -> pl.LazyFrame:
         .group_by("run")
         .agg(
             logged=(~pl.col("kind").is_in(NO_LINES)).any(),
-            # what a consumer lost, its log alone says
+            # only the consumer's log says what it lost
             data_failures=pl.when((pl.col("source") == "consumer").any() | failed.any()).then(
                 failed.sum().cast(pl.Int64)
             ),
@@ -290,18 +275,17 @@ def _job(frames: Frames) -> pl.LazyFrame:
 
 
 SHOWN: Final = 8
-"""Names listed in a sentence, at most; the summary's columns hold all of them."""
+"""Maximum names in a sentence; the summary's columns have all of them."""
 
 _NAMED: Final = re.compile(r"_R\d+_W(\d{1,9})\Z")
-"""How a run's directory ends: ``D<date>_<time>_R<repetition>_W<workers>``."""
+"""End of a run's directory: ``D<date>_<time>_R<repetition>_W<workers>``."""
 
 
 def completeness_notes(run: Mapping[str, Any]) -> Iterator[str]:
-    """The gaps in a run's record, of a row of the summary; none where it is complete.
+    """Describe the gaps in a run's record in sentences; none if it is complete.
 
-    Needs the summary's counts, null where a kind of record is missing, silent_workers,
-    unregistered_workers, silent_busy_workers, missed_executions, untold_graph_tasks,
-    lost_processes, blind_spells, all_captured, logged and run.
+    run: a row of the summary, with silent_busy_workers, missed_executions, untold_graph_tasks,
+    all_captured and logged; counts are null if a kind of record is missing.
     """
     if run["scheduler_transitions"] is None:
         yield (
@@ -366,7 +350,6 @@ def _on_losses(run: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _count(count: int, noun: str) -> str:
-    """``1 event`` or ``12 events``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 

@@ -1,4 +1,4 @@
-"""I/O tied to tasks: what each read and wrote, how much is tied, and which process a worker is."""
+"""I/O matched to tasks: bytes read and written, share of matched I/O, processes of workers."""
 
 from __future__ import annotations
 
@@ -29,26 +29,25 @@ TOTALS = types_of(c for c in TASK_COLUMNS if c.name in ("run", "key") or c.name[
 
 
 def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """What each task read and wrote: one row per task, thread, file, module and op.
+    """Compute what each task read and wrote: one row per task, thread, file, module and op.
 
-    Every traced operation (``darshan.dxt_segment``) on a thread that ran tasks is in exactly one
-    row whose ``how`` is traced, so that their counts and bytes add up to those of the trace.  See
-    ``io.match`` for how the task is found.  What the processes of workers did beyond that, by
-    Darshan's counters, is in the rows that are counted; see ``io.counted``.
+    Each traced operation (``darshan.dxt_segment``) on a thread that ran tasks is in exactly one
+    row whose ``how`` is traced, so that their counts and bytes add up to those of the trace;
+    ``io.match`` finds its task.  All other I/O of workers' processes, by Darshan's counters, is in
+    rows that are counted; see ``io.counted``.
     """
     wanted = named_run(dataset, run)
+    return deferred(lambda: _operations(dataset, correlate(dataset, wanted), wanted), TASK_IO)
 
-    def compute() -> pl.DataFrame:
-        known = correlate(dataset, wanted)
-        traced = _traced(known)
-        if JOB not in dataset:
-            return traced
-        counted = counted_io(dataset, known, wanted).with_columns(
-            thread=pl.lit(None, pl.Int64), by_elimination=pl.lit(0, pl.Int64), how=pl.lit("counted")
-        )
-        return pl.concat([traced, counted.select(list(TASK_IO))])
 
-    return deferred(compute, TASK_IO)
+def _operations(dataset: DatasetReader, known: Correlation, run: str | None) -> pl.DataFrame:
+    traced = _traced(known)
+    if JOB not in dataset:
+        return traced
+    counted = counted_io(dataset, known, run).with_columns(
+        thread=pl.lit(None, pl.Int64), by_elimination=pl.lit(0, pl.Int64), how=pl.lit("counted")
+    )
+    return pl.concat([traced, counted.select(list(TASK_IO))])
 
 
 def once(operations: pl.LazyFrame, log: str = "log") -> pl.LazyFrame:
@@ -65,14 +64,14 @@ def once(operations: pl.LazyFrame, log: str = "log") -> pl.LazyFrame:
 
 
 def _traced(known: Correlation) -> pl.DataFrame:
-    totals = known.totals(["task", "slot", "record_id", "module", "op"])
     logs = known.tied.select("origin").unique().sort("origin").with_row_index("log")
     files = known.files().join(logs, on="origin")
     paths = files.select("path").unique().sort("path", nulls_last=True).with_row_index("place")
     files = files.join(paths, on="path", nulls_equal=True).select("log", "record_id", "place")
     # sorted by numbers that order as the texts do; the texts themselves are gathered at the end
     totals = (
-        totals.join(known.tied.join(logs, on="origin").select("slot", "log"), on="slot")
+        known.totals()
+        .join(known.tied.join(logs, on="origin").select("slot", "log"), on="slot")
         .join(files, on=["log", "record_id"])
         .drop("log")
         .sort("task", "slot", "place", "module", "op", "record_id", nulls_last=True)
@@ -92,27 +91,21 @@ def _traced(known: Correlation) -> pl.DataFrame:
 
 
 def task_io_totals(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """The I/O of each task, for ``dask.tasks``: run, key and the columns ``io_*``.
+    """Compute the I/O of each task, for ``dask.tasks``: run, key and the columns ``io_*``.
 
-    A task that was executed on a worker whose process is known has a row, with zeros where it did
-    no I/O; of others nothing is known.  Where a log traces a file in both DXT_POSIX and
-    DXT_MPIIO, only the former counts, for both count the same bytes.
+    A task that a worker with a known process executed has a row, with zeros if it did no I/O; the
+    I/O of other tasks is unknown.
     """
     wanted = named_run(dataset, run)
 
     def compute() -> pl.DataFrame:
-        totals = pl.DataFrame(schema=TOTALS)
-        if SEGMENT in dataset:
-            traced = _totals(correlate(dataset, wanted))
-            totals = pl.concat([totals, traced], how="diagonal")
-        if JOB not in dataset:
-            return totals
-        alone = _alone(counted_io(dataset, correlate(dataset, wanted), wanted))
-        return (
-            totals.drop(alone.columns[2:])
-            .join(alone, on=["run", "key"], how="full", coalesce=True)
-            .select(list(TOTALS))
-        )
+        if SEGMENT not in dataset and JOB not in dataset:
+            return pl.DataFrame(schema=TOTALS)
+        known = correlate(dataset, wanted)
+        found = _operations(dataset, known, wanted)
+        traced = found.filter(how="traced").drop_nulls("key")
+        alone = _alone(found.filter(how="counted"))
+        return _totals(known, traced).join(alone, on=["run", "key"], how="full", coalesce=True)
 
     return deferred(compute, TOTALS)
 
@@ -131,27 +124,23 @@ def _alone(counted: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _totals(known: Correlation) -> pl.DataFrame:
-    found = known.totals(["task", "slot", "record_id", "module", "op"]).filter(
-        pl.col("task").is_not_null()
+def _totals(known: Correlation, traced: pl.DataFrame) -> pl.DataFrame:
+    size, op, one = pl.col("bytes"), pl.col("op"), ["run", "key", "worker"]
+    sums = (
+        once(traced.lazy())
+        .group_by(one)
+        .agg(
+            io_read_bytes=sum_or_none(size.filter(op == "read")),
+            io_write_bytes=sum_or_none(size.filter(op == "write")),
+            io_operations=pl.col("count").sum(),
+            io_seconds=safe_sum(whole_nanoseconds("seconds")),
+            did=pl.lit(value=True),
+        )
+        .collect()
     )
-    log = known.tied["origin"].gather(found["slot"]).alias("log")
-    counted = once(found.with_columns(log).lazy()).collect()
-
-    def moved(op: str) -> pl.Expr:
-        return sum_or_none(pl.col("bytes").filter(pl.col("op") == op))
-
-    sums = counted.group_by("task").agg(
-        io_read_bytes=moved("read"),
-        io_write_bytes=moved("write"),
-        io_operations=pl.col("count").sum(),
-        io_seconds=safe_sum(whole_nanoseconds("seconds")),
-    )
-    # a task that ran on several workers has several numbers
+    # a task that ran on several workers has several rows
     return (
-        known.tasks.with_row_index("task")
-        .with_columns(pl.col("task").cast(pl.Int64))
-        .join(sums.with_columns(did=True), on="task", how="left")
+        known.tasks.join(sums, on=one, how="left")
         .with_columns(pl.when("did").then(pl.col("^io_.*$")).otherwise(0).name.keep())
         .group_by("run", "key")
         .agg(complete_sum(pl.col("^io_.*$")))
@@ -160,7 +149,7 @@ def _totals(known: Correlation) -> pl.DataFrame:
 
 
 def task_io_coverage(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """How much of the traced I/O is tied to tasks: one row per process (log and rank)."""
+    """Compute how much traced I/O is matched to tasks: one row per process (log and rank)."""
     known, one = correlate(dataset, named_run(dataset, run)), ["origin", "rank"]
     named = known.threads.group_by(one).agg(pl.col("run", "hostname", "pid").min())
     workers = known.tied.group_by(one).agg(worker=pl.col("worker").unique().sort().str.join(", "))
@@ -180,9 +169,9 @@ def task_io_coverage(dataset: DatasetReader, *, run: str | None = None) -> pl.La
 
 
 def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """Which process each worker is: one row per worker and log.
+    """Find the process of each worker: one row per worker and log.
 
-    A worker that is tied to no process has one row with nulls.
+    A worker whose process is unknown has one row with nulls.
     """
     known, one = correlate(dataset, named_run(dataset, run)), ["run", "worker"]
     processes = known.tied.group_by(*one, "hostname", "pid", "origin").agg(

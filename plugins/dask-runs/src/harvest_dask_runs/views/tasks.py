@@ -1,8 +1,16 @@
-"""The view ``dask.tasks``: everything known of each task, one row per run and key."""
+"""The view ``dask.tasks``: all that is recorded of each task, one row per run and key.
+
+A transfer of several keys is an event of each key, with that key's share of the bytes.  Events are
+ordered by time; at equal times graphs come first, then scheduler, worker and transfer, each in the
+order of the input.
+"""
 
 from __future__ import annotations
 
+from typing import Final
+
 import polars as pl
+import polars.selectors as cs
 
 from harvest import DatasetReader, UsageError
 from harvest.model.frames import seconds
@@ -10,8 +18,7 @@ from harvest_dask.records.key_prefixes import prefix_of
 from harvest_toolkit.choices import choices
 
 from ..executions.executions import executions
-from ..frames import Frames, load, named_run
-from ..parts.events import EVENT, states_entered, task_events
+from ..frames import Frames, load, named_run, sentence
 from ..record_names import DASK_TYPES
 from .declared.tasks import TASK_COLUMNS
 from .task_io import TOTALS, task_io_totals
@@ -21,9 +28,9 @@ from .workers import whole_runs
 def tasks(
     dataset: DatasetReader, *, run: str | None = None, key: str | None = None
 ) -> pl.LazyFrame:
-    """One row per task and run, by first event.
+    """Compute one row per task and run, ordered by first event.
 
-    Raises UsageError where the dataset holds no such run or task.
+    Raises UsageError if the dataset holds no such run or task.
     """
     wanted = named_run(dataset, run)
     frames = load(dataset, DASK_TYPES, run=wanted)
@@ -40,12 +47,12 @@ def tasks(
 
 
 def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
-    """The view, from frames that carry the column ``run``; io as of ``task_io_totals``."""
+    """Compute the view from frames with the column ``run``; io: from ``task_io_totals``."""
     one = ["run", "key"]
     if io is None:
         io = pl.LazyFrame(schema=TOTALS)
     named = frames["dask.worker_transition"].drop_nulls("worker")
-    # where transfers are recorded with the tasks whose data they moved
+    # runs whose transfers are recorded with the tasks whose data they moved
     moved = frames["dask.transfer"].drop_nulls("keys").select("run", moved=True).unique()
     return (
         _from_events(task_events(frames))
@@ -109,18 +116,10 @@ def _executions(found: pl.LazyFrame) -> pl.LazyFrame:
 
 def _from_graphs(graphs: pl.LazyFrame) -> pl.LazyFrame:
     one = ["run", "key"]
-    edges = (
-        graphs.select("run", "key", dependency=pl.col("dependencies"))
-        .filter(pl.col("dependency").list.len() > 0)
-        .explode("dependency")
-        .unique()
-    )
+    edges = graphs.select(*one, dependency="dependencies").explode("dependency")
+    edges = edges.drop_nulls("dependency").unique()
     needed = edges.group_by(one).agg(dependencies=pl.col("dependency").sort())
-    needing = (
-        edges.group_by("run", "dependency")
-        .agg(dependents=pl.len().cast(pl.Int64))
-        .rename({"dependency": "key"})
-    )
+    needing = edges.group_by("run", key="dependency").agg(dependents=pl.len().cast(pl.Int64))
     return (
         graphs.sort("requested", "time", "position", descending=[True, False, False])
         .group_by(one)
@@ -135,7 +134,7 @@ def _from_graphs(graphs: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _states(transitions: pl.LazyFrame, name: str, *by: str) -> pl.LazyFrame:
-    """Per task a list of structs (by whom, state, seconds), by first entry; name: of the lists."""
+    """List structs (by whom, state, seconds) per task, by first entry; name: of the lists."""
     per = ["run", "key", *by]
     return (
         states_entered(transitions, per)
@@ -149,4 +148,84 @@ def _states(transitions: pl.LazyFrame, name: str, *by: str) -> pl.LazyFrame:
         .sort("entered", "place", "state", maintain_order=True)
         .group_by("run", "key")
         .agg(pl.struct(*by, "state", "seconds").alias(name))
+    )
+
+
+EVENT: Final = (
+    *("time", "source", "what", "worker", "thread", "start_state", "finish_state", "stimulus_id"),
+    *("begins", "ends", "duration_s", "size_bytes", "total_bytes", "direction", "requestor"),
+    *("fulfiller", "copies", "client", "requested", "position", "origin"),
+)
+"""Fields of an event.  For a transfer, begins and ends are its start and end, and size_bytes is
+the key's share of total_bytes."""
+
+_SHAPE: Final = ("run", "key", "rank", "prefix", "group", *EVENT)
+
+
+def task_events(frames: Frames) -> pl.LazyFrame:
+    """Combine the events of all tasks: run, key, rank, prefix, group and the columns of EVENT."""
+    # the view has no stimulus of workers
+    by_workers = frames["dask.worker_transition"].drop("stimulus_id")
+    each = [
+        _graph_events(frames["dask.graph_task"]),
+        _transitions(frames["dask.task_transition"], 1, "scheduler"),
+        _transitions(by_workers, 2, "worker"),
+        _transfer_events(frames["dask.transfer"]),
+    ]
+    held = [events.select(cs.by_name(*_SHAPE, require_all=False)) for events in each]
+    return pl.concat(held, how="diagonal").sort(
+        "time", "rank", "position", nulls_last=True, maintain_order=True
+    )
+
+
+def _graph_events(frame: pl.LazyFrame) -> pl.LazyFrame:
+    return frame.select(
+        *("run", "key", "time", "client", "requested", "position", "origin"),
+        rank=0,
+        source=pl.lit("graph"),
+        what=sentence("sent by ", pl.col("client").fill_null("a client")),
+    )
+
+
+def _transitions(frame: pl.LazyFrame, rank: int, source: str) -> pl.LazyFrame:
+    return frame.with_columns(
+        rank=rank,
+        source=pl.lit(source),
+        what=sentence(pl.col("start_state"), " -> ", pl.col("finish_state")),
+    )
+
+
+def _transfer_events(frame: pl.LazyFrame) -> pl.LazyFrame:
+    incoming = pl.col("direction") == "incoming"
+    return (
+        frame.filter(pl.col("keys").list.len() > 0)
+        .explode("keys")
+        .with_columns(
+            key=pl.col("keys").struct.field("key"),
+            size_bytes=pl.col("keys").struct.field("size_bytes"),
+        )
+        .drop_nulls("key")
+        .with_columns(
+            rank=3,
+            source=pl.lit("transfer"),
+            time=pl.coalesce("start_time", "time"),
+            begins=pl.col("start_time"),
+            ends=pl.col("end_time"),
+            what=pl.when(incoming)
+            .then(sentence("incoming from ", pl.col("fulfiller").fill_null("an unnamed worker")))
+            .otherwise(sentence("outgoing to ", pl.col("requestor").fill_null("a client"))),
+        )
+    )
+
+
+def states_entered(transitions: pl.LazyFrame, per: list[str]) -> pl.LazyFrame:
+    """List the states entered, with ``spent``: microseconds until the next transition, or null.
+
+    per: columns that name the task, within which the next transition counts.
+    """
+    left = pl.col("time").shift(-1).over(per)
+    return (
+        transitions.select(*per, "time", "position", state="finish_state")
+        .sort("time", "position", maintain_order=True)
+        .with_columns(spent=(left - pl.col("time")).dt.total_microseconds())
     )

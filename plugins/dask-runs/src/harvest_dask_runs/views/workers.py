@@ -15,22 +15,23 @@ from ..record_names import DASK_TYPES
 
 ONE = ["run", "worker"]
 REPORTS = ("transitions", "transfers", "process")
+TOOK_PART = pl.col("registered") | (pl.col("executed") > 0).fill_null(value=False)
 
 
 def workers(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """One row per worker and run, for every worker that any record names."""
+    """Compute one row per worker and run, for each worker in any record."""
     return worker_frame(load(dataset, DASK_TYPES, run=run))
 
 
 def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFrame:
-    """The view, from frames that carry the column ``run``; found: their executions, if at hand.
+    """Compute the view from frames with the column ``run``; found: their executions, if known.
 
-    A worker of which nothing is recorded has no zeros: 0 is only what was looked for.
+    Numbers are null for a worker of which nothing is recorded; 0 means that there were none.
     """
     ran = executions(frames) if found is None else found
     transferred = pl.col("transfers").is_not_null()
     silent = pl.col("transitions").is_null() & ~transferred & pl.col("lost").is_null()
-    # what it did not record of these kinds, it did not do
+    # a worker that recorded anything recorded all of these kinds
     recorded = ~silent & pl.col("by_workers")
     idle = recorded & pl.col("executed").is_null()
     return (
@@ -45,7 +46,7 @@ def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFr
         .with_columns(
             pl.when("registrations").then(pl.col("registered").fill_null(value=False)),
             pl.when(idle).then(0).otherwise("executed").alias("executed"),
-            # of a worker whose executions were not seen to end, they are not known
+            # unknown if no execution on the worker was seen to end
             pl.when(idle).then(0.0).otherwise(pl.col("busy_s", "occupied_s")).name.keep(),
             pl.when(idle).then(pl.lit([], pl.List(pl.Int64))).otherwise("threads").alias("threads"),
             pl.when(recorded | (pl.col("unended") > 0)).then(pl.col("unended").fill_null(0)),
@@ -75,7 +76,7 @@ def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFr
 
 
 def recorded_runs(frames: Frames) -> pl.LazyFrame:
-    """One row per run: what kinds of records it has at all.
+    """Find which kinds of records each run has.
 
     Columns: run; registrations: of workers; by_scheduler, by_workers: executions;
     transitioned: transitions of workers; moved: transfers.
@@ -98,14 +99,13 @@ def recorded_runs(frames: Frames) -> pl.LazyFrame:
 
 
 def whole_runs(frames: Frames) -> pl.LazyFrame:
-    """The runs (column run) of which all workers are known, and each recorded what it executed.
+    """Select the runs (column run) whose workers are all known and each recorded its executions.
 
-    There, what is not recorded of executions did not happen.
+    In such a run, executions that are not recorded did not happen.
     """
-    told = (frames["dask.worker_transition"], frames["dask.transfer"])
-    reported = pl.concat(
-        frame.select(ONE) for frame in (*told, captured(frames["dask.process"]))
-    ).unique()
+    transitions, transfers = frames["dask.worker_transition"], frames["dask.transfer"]
+    reporting = (transitions, transfers, captured(frames["dask.process"]))
+    reported = pl.concat(frame.select(ONE) for frame in reporting).unique()
     silent = _names(frames).join(reported, on=ONE, how="anti").select("run").unique()
     known = recorded_runs(frames).filter("registrations", "transitioned")
     return known.select("run").join(silent, on="run", how="anti")
@@ -131,11 +131,11 @@ def _log_membership(log: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _membership(frames: Frames) -> pl.LazyFrame:
-    """Who came and went when, and the threads that it came with.
+    """Find when workers came and went, and their number of threads when they came.
 
     Columns: run, worker, registered, registered_time, removed_time, registered_nthreads.
     """
-    # couplers that leave out the action still give a removal its stimulus, an addition none
+    # couplers that leave out the action record a stimulus for removals only
     acted = pl.coalesce(
         pl.col("action"),
         pl.when(pl.col("stimulus_id").is_null()).then(pl.lit("add")).otherwise(pl.lit("remove")),
@@ -169,7 +169,7 @@ def _membership(frames: Frames) -> pl.LazyFrame:
 
 
 def captured(processes: pl.LazyFrame) -> pl.LazyFrame:
-    """What captures say of the processes of workers: one row per worker, by its last process."""
+    """Select facts on captured workers: one row per worker, by its last process."""
     ordered = processes.filter(pl.col("role") == "worker", pl.col("address").is_not_null()).sort(
         "start_time", "origin", nulls_last=False
     )
@@ -184,7 +184,7 @@ def captured(processes: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _executions(found: pl.LazyFrame) -> pl.LazyFrame:
-    # of intervals by their begin, what each adds to the union of those before it
+    # time that each interval, ordered by start, adds to the union of those before
     covered_until = pl.col("ended").cum_max().forward_fill().shift(1).over(ONE)
     fresh = pl.col("ended") - pl.max_horizontal("began", covered_until)
     threads = pl.col("thread").drop_nulls().unique(maintain_order=True)
@@ -205,7 +205,7 @@ def _executions(found: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _threads_in_logs(log: pl.LazyFrame) -> pl.LazyFrame:
-    """How many threads the workers of a run have, where all lines of its logs agree."""
+    """Find the number of threads of a run's workers, if all lines of its logs agree."""
     named = pl.element().filter(pl.element().struct.field("key") == "threads")
     value = pl.col("fields").cast(TEXT_MAP).list.eval(named.struct.field("value")).list.first()
     lines = log.filter(pl.col("kind") == "threads").select(

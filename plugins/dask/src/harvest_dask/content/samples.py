@@ -53,10 +53,7 @@ class Sampler(PeriodicCallback):
             }
             if hasattr(process, "io_counters"):  # not on macOS
                 disk = process.io_counters()
-                found |= {
-                    "read_bytes_disk": disk.read_bytes,
-                    "write_bytes_disk": disk.write_bytes,
-                }
+                found |= {"read_bytes_disk": disk.read_bytes, "write_bytes_disk": disk.write_bytes}
         net = psutil.net_io_counters()
         if net is not None:
             found |= {"net_read_bytes": net.bytes_recv, "net_write_bytes": net.bytes_sent}

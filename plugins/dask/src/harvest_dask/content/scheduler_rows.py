@@ -64,11 +64,7 @@ def _detailed(details: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def graph_frames(
-    *,
-    graph: int,
-    time: float,
-    client: str | None,
-    stimulus_id: str | None,
+    head: Payload,
     requested: Iterable[Any],
     tasks: Tasks,
     annotations: Mapping[str, Mapping[Any, Any]],
@@ -76,6 +72,7 @@ def graph_frames(
 ) -> Iterator[Payload]:
     """Yield the frames of a graph: its keys, and in the same order their dependencies.
 
+    head: fields of all its frames.
     A large graph has several frames with the same number. A requested key is in the frame of its
     task; requested keys of earlier graphs are in the last frame.
     """
@@ -93,10 +90,7 @@ def graph_frames(
         noted = {n: {k: values[k] for k in keys if k in values} for n, values in notes.items()}
         yield {
             "kind": "graph",
-            "graph": graph,
-            "time": time,
-            "client": client,
-            "stimulus_id": stimulus_id,
+            **head,
             "requested": here + list(asked) if number == len(parts) else here,
             "keys": keys,
             "dependencies": [spell_all(needed) for _, needed in part],

@@ -173,12 +173,7 @@ def set_items(text: str) -> list[str]:
         return []
     if word.startswith("frozenset(") and word.endswith(")"):
         word = word.removeprefix("frozenset(")[:-1].strip()
-    if len(word) < 2 or word[0] not in _CLOSING or word[-1] != _CLOSING[word[0]]:
-        raise LiteralFault(f"{_excerpt(text)} is not a set of keys")
-    items = _split(word[1:-1])
-    if any(len(item) != 1 for item in items):
-        raise LiteralFault(f"{_excerpt(text)} is not a set of keys")
-    return [item for (item,) in items]
+    return [item for (item,) in _items(word, "([{", 1, f"{_excerpt(text)} is not a set of keys")]
 
 
 def dict_items(text: str) -> list[tuple[str, str]]:
@@ -186,13 +181,18 @@ def dict_items(text: str) -> list[tuple[str, str]]:
 
     Raises LiteralFault for any other text.
     """
-    word = text.strip()
-    if len(word) < 2 or word[0] != "{" or word[-1] != "}":
-        raise LiteralFault(f"{_excerpt(text)} is not a dict")
+    fault = f"{_excerpt(text)} is not a dict"
+    return [(key, value) for key, value in _items(text.strip(), "{", 2, fault)]
+
+
+def _items(word: str, brackets: str, parts: int, fault: str) -> list[list[str]]:
+    """Split a literal in one of the brackets into items, each of this number of parts."""
+    if len(word) < 2 or word[0] not in brackets or word[-1] != _CLOSING[word[0]]:
+        raise LiteralFault(fault)
     items = _split(word[1:-1])
-    if any(len(item) != 2 for item in items):
-        raise LiteralFault(f"{_excerpt(text)} is not a dict")
-    return [(key, value) for key, value in items]
+    if any(len(item) != parts for item in items):
+        raise LiteralFault(fault)
+    return items
 
 
 def _split(text: str) -> list[list[str]]:

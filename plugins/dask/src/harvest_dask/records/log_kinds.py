@@ -42,20 +42,18 @@ _KINDS: Final = (
 )
 
 
-def _kind() -> pl.Expr:
-    level = pl.col("level")
-    found = [
-        *((name, _SAID.str.contains(pattern)) for name, pattern in _KINDS),
-        ("warning", level == "warning"),
-        ("error", level.is_in(["error", "critical"])),
-        # lines that no logger wrote: Python's own warnings and tracebacks
-        ("warning", level.is_null() & _SAID.str.contains(r"[A-Z]\w*Warning: ")),
-        ("error", level.is_null() & _SAID.str.starts_with("Traceback ")),
-    ]
-    return pl.coalesce(*(pl.when(said).then(pl.lit(name)) for name, said in found), pl.lit("other"))
-
-
-KIND: Final = _kind()
+_LEVEL: Final = pl.col("level")
+_CASES: Final = (
+    *((name, _SAID.str.contains(pattern)) for name, pattern in _KINDS),
+    ("warning", _LEVEL == "warning"),
+    ("error", _LEVEL.is_in(["error", "critical"])),
+    # lines that no logger wrote: Python's own warnings and tracebacks
+    ("warning", _LEVEL.is_null() & _SAID.str.contains(r"[A-Z]\w*Warning: ")),
+    ("error", _LEVEL.is_null() & _SAID.str.starts_with("Traceback ")),
+)
+KIND: Final = pl.coalesce(
+    *(pl.when(said).then(pl.lit(name)) for name, said in _CASES), pl.lit("other")
+)
 """Kind of the line, as one word."""
 
 WORKER: Final = _SAID.str.extract(

@@ -10,6 +10,7 @@ of files in the texts are those that the Mofka-Dask coupler's consumer writes.
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
 import attrs
 
@@ -22,6 +23,8 @@ __all__ = [
     *("RunSoftware", "TaskTransition", "Transfer", "WorkerEvent", "WorkerSample"),
     "WorkerTransition",
 ]
+
+_size = partial(field, unit="bytes")
 
 
 @harvest.record("dask.task_transition", layer="workflow", level="scheduler")
@@ -87,9 +90,7 @@ class Transfer(Record):
     duration_s: float | None = field(unit="s", doc="Duration, measured by the worker.")
     keys: list[KeySize] | None = field(doc="The tasks whose data moved, with the size of each.")
     total_bytes: int | None = field(unit="bytes", doc="Size of all data moved.")
-    compressed_bytes: int | None = field(
-        unit="bytes", doc="Size on the wire; only the sender records it."
-    )
+    compressed_bytes: int | None = _size(doc="Size on the wire; only the sender records it.")
     bandwidth: float | None = field(unit="bytes/s", doc="Bandwidth, computed by the worker.")
     direction: str = field(doc="incoming or outgoing, seen from worker.")
     requestor: str | None = field(doc="Worker that received the data; null if a client did.")
@@ -113,9 +114,7 @@ class WorkerEvent(Record):
     name: str | None = field(doc="Name of the worker; in captures only.")
     host: str | None = field(role="host", doc="Host of the worker; in captures only.")
     nthreads: int | None = field(doc="Threads that it has for tasks; in captures only.")
-    memory_limit_bytes: int | None = field(
-        unit="bytes", doc="Memory that it may use; in captures only."
-    )
+    memory_limit_bytes: int | None = _size(doc="Memory that it may use; in captures only.")
     resources: str | None = field(doc="Its resources, as text; in captures only.")
     reason: str | None = field(doc="Why it went: expected or lost; in captures only.")
 
@@ -282,18 +281,12 @@ class WorkerSample(Record):
     memory_bytes: int | None = field(unit="bytes", doc="Memory of the process.")
     managed_bytes: int | None = field(unit="bytes", doc="Memory of results on the worker.")
     spilled_bytes: int | None = field(unit="bytes", doc="Results of the worker on disk.")
-    disk_read_bytes: int | None = field(
-        unit="bytes", doc="Read from disks by the process since it began."
+    disk_read_bytes: int | None = _size(doc="Read from disks by the process since it began.")
+    disk_write_bytes: int | None = _size(doc="Written to disks by the process since it began.")
+    net_read_bytes: int | None = _size(
+        doc="Received by the host's network interfaces since it began."
     )
-    disk_write_bytes: int | None = field(
-        unit="bytes", doc="Written to disks by the process since it began."
-    )
-    net_read_bytes: int | None = field(
-        unit="bytes", doc="Received by the host's network interfaces since it began."
-    )
-    net_write_bytes: int | None = field(
-        unit="bytes", doc="Sent by the host's network interfaces since it began."
-    )
+    net_write_bytes: int | None = _size(doc="Sent by the host's network interfaces since it began.")
     fds: int | None = field(doc="Open file descriptors.")
     executing: int | None = field(doc="Tasks that it is executing.")
     ready: int | None = field(doc="Tasks that wait for a thread.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,23 +27,15 @@ def target_of(node: Any, settings: Settings, name: str, first: Sequence[bytes]) 
     """Return the target of a worker or client: its own file, or one that the scheduler writes."""
     if settings.via is None:
         return FrameFile(Path(settings.directory, name), settings.capture, first)
-    send, loop = node.scheduler.harvest_capture_append, node.loop.asyncio_loop
-    return _RemoteFile(send, loop, name, settings.capture, first)
+    return _RemoteFile(node, name, settings.capture, first)
 
 
 class _RemoteFile:
     """A file that the scheduler writes for this process; used by the recorder's thread."""
 
-    def __init__(
-        self,
-        send: Callable[..., Awaitable[Any]],
-        loop: asyncio.AbstractEventLoop,
-        name: str,
-        capture: str | None,
-        first: Sequence[bytes],
-    ) -> None:
-        self._send = send
-        self._loop = loop
+    def __init__(self, node: Any, name: str, capture: str | None, first: Sequence[bytes]) -> None:
+        self._send = node.scheduler.harvest_capture_append
+        self._loop: asyncio.AbstractEventLoop = node.loop.asyncio_loop
         self._fixed = {"capture": capture, "name": name}
         self._first = list(first)
         self._batch = 1

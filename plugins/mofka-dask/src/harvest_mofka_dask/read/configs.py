@@ -17,30 +17,30 @@ from .jobfiles import BLANK, LINE_LIMIT
 from .pairs import Pairs, pairs_loader
 
 LARGEST: Final = 16 * 1024 * 1024
-"""Bytes of a configuration file that is read; what is larger is none."""
+"""Maximum bytes of a configuration file; larger files are rejected."""
 MOST: Final = 200_000
-"""Settings of one file; YAML's aliases can make a small file say billions."""
+"""Maximum settings of a file: with YAML's aliases, a small file can have billions."""
 DEEPEST: Final = 100
 
 _DARSHAN: Final = re.compile(r"([A-Z][A-Z0-9_]*)(?:\s+(.*))?")
 
 
 class _Fault(ValueError):
-    """A configuration file that cannot be read, with why."""
+    """The reason why a configuration file cannot be read."""
 
 
 def json_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
-    """``config.json``; ``position`` counts the settings.  A damaged file is one reject."""
+    """Read ``config.json``; ``position`` numbers the settings.  A damaged file is one reject."""
     yield from _settings(partition, ctx, _parse_json)
 
 
 def yaml_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
-    """``distributed.yaml``, ``dask.yaml``, ...; several documents follow each other."""
+    """Read ``distributed.yaml``, ``dask.yaml``, ...; a file may have several documents."""
     yield from _settings(partition, ctx, _parse_yaml)
 
 
 def darshan_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
-    """Darshan's ``config.txt``: a directive and its values a line; ``position`` is the line."""
+    """Read Darshan's ``config.txt``: a directive with values per line; ``position``: the line."""
     name = _file_name(partition)
     for number, raw, size, ended in numbered(partition.path, LINE_LIMIT):
         ctx.advance(size + ended)
@@ -82,7 +82,7 @@ def _settings(partition: Partition, ctx: ReadContext, parse: Any) -> Iterator[Ru
 
 
 def _file_name(partition: Partition) -> str:
-    """The file's name; bytes of it that are not UTF-8 become escapes."""
+    """Return the file's name; bytes that are not UTF-8 become escapes."""
     name = partition.path.name.encode("utf-8", "surrogateescape")
     return name.decode("utf-8", "backslashreplace")
 
@@ -101,13 +101,13 @@ def _parse_yaml(data: bytes) -> Any:
     except (yaml.YAMLError, ValueError) as error:
         raise _Fault(" ".join(str(error).split())) from error
     except (AttributeError, IndexError, KeyError) as error:
-        # how PyYAML fails at a value that is not of the type its tag says, such as ``!!bool x``
+        # PyYAML's errors for a value that does not fit its tag, for example ``!!bool x``
         raise _Fault(f"a value does not fit its tag: {error!r}") from error
     return documents[0] if len(documents) == 1 else documents
 
 
 def _flatten(value: Any, key: str, left: list[int], depth: int) -> Iterator[tuple[str, str | None]]:
-    """Settings in the order of the file, nested keys joined by dots, list items by number."""
+    """Yield settings in the order of the file; dots join nested keys and numbers of list items."""
     if depth > DEEPEST:
         raise _Fault(f"nested deeper than {DEEPEST} levels")
     children: Any = None
@@ -129,7 +129,7 @@ def _flatten(value: Any, key: str, left: list[int], depth: int) -> Iterator[tupl
 
 
 def _text(value: Any) -> str | None:
-    """A value as its file would spell it; an empty object or list stays visible."""
+    """Spell a value as in its file; an empty object or list stays visible."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -140,9 +140,9 @@ def _text(value: Any) -> str | None:
 
 
 def _spelling(value: Any) -> str:
-    """A value as text that every encoding takes."""
+    """Convert a value to text without surrogates."""
     try:
         text = str(value)
-    except ValueError:  # Python prints no number of thousands of digits but in hexadecimal
+    except ValueError:  # Python prints a number of thousands of digits only in hexadecimal
         text = f"{value:#x}"
     return text.encode("utf-8", "backslashreplace").decode()

@@ -1,7 +1,7 @@
-"""Texts of a CSV as times, numbers and states; what does not convert is a fault of its row.
+"""Conversion of a CSV's texts to times, numbers and states; other texts are faults of their rows.
 
-Each function takes a :class:`Chunk` and the name of a column, converts the whole column,
-and looks at single texts only where that failed.
+Each function takes a :class:`Chunk` and the name of a column, converts the whole column, and
+converts single texts only where that failed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -33,7 +33,7 @@ INTEGER: Final = "a whole number of 64 bits"
 NUMBER: Final = "a number"
 
 SPELLED_NULLS: Final = frozenset({"None", "nan", "NaN", "null", "<NA>"})
-"""How Python programs spell a missing value; null where a column need not have one."""
+"""Spellings of a missing value by Python programs; null in columns that are not required."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST: Final = 253_402_300_800 * 1_000_000
@@ -43,7 +43,7 @@ _LONGEST: Final = 100
 
 
 def times(chunk: Chunk, name: str, *, required: bool = False) -> pa.Array:
-    """A column of epoch seconds as timestamps, exact to the microsecond."""
+    """Convert a column of epoch seconds to timestamps, exact to the microsecond."""
     texts = chunk.require(name) if required else chunk.texts(name)
     values, good = epoch_microseconds(spans(texts))
     null = flags(texts.is_null())
@@ -53,7 +53,7 @@ def times(chunk: Chunk, name: str, *, required: bool = False) -> pa.Array:
 
 
 def integers(chunk: Chunk, name: str) -> pa.Array:
-    """A column of whole numbers, some perhaps spelled as floats (``2533.0``), as int64."""
+    """Convert a column of whole numbers, possibly printed as floats (``2533.0``), to int64."""
     texts = chunk.texts(name)
     trimmed = pl.Series(texts).str.strip_suffix(".0")
     numbers = trimmed.cast(pl.Int64, strict=False)
@@ -67,7 +67,7 @@ def integers(chunk: Chunk, name: str) -> pa.Array:
 
 
 def floats(chunk: Chunk, name: str) -> pa.Array:
-    """A column of numbers as float64; ``nan`` is null."""
+    """Convert a column of numbers to float64; ``nan`` is null."""
     texts = pl.Series(chunk.texts(name))
     numbers = texts.cast(pl.Float64, strict=False)
     odd = (numbers.is_null() & texts.is_not_null()) | numbers.is_nan()
@@ -81,7 +81,7 @@ def floats(chunk: Chunk, name: str) -> pa.Array:
 
 
 def states(chunk: Chunk, name: str) -> pa.Array:
-    """A column of states, lower case; an empty one is a fault."""
+    """Convert a column of states to lower case; an empty state is a fault."""
     return pc.utf8_lower(chunk.require(name))
 
 
@@ -96,7 +96,7 @@ def _mend(
     expected: str,
     required: bool,
 ) -> None:
-    """Convert the odd texts one by one, in place; those that do not convert are faults."""
+    """Convert the odd texts one by one, in place; texts that cannot be converted are faults."""
     known: dict[str, T | None] = {}
     for row in odd.tolist():
         text = texts[row].as_py()
@@ -114,7 +114,7 @@ def _mend(
 
 
 def _integer(text: str) -> int | None:
-    """A whole number as Python may print it: ``7``, ``7.0``, ``2.25e+13``."""
+    """Parse a whole number as Python may print it: ``7``, ``7.0``, ``2.25e+13``."""
     word = text.strip()
     try:
         value = int(word) if len(word) <= 20 else None
@@ -141,10 +141,10 @@ def _float(text: str) -> float | None:
 
 
 def microseconds_of(text: str) -> int | None:
-    """One time as exact microseconds since 1970: epoch seconds, or ISO 8601 with an offset.
+    """Parse a time, epoch seconds or ISO 8601 with an offset, to exact microseconds since 1970.
 
-    A pair of quotes around it is taken off.  None where it is neither, is not finite, or lies
-    outside the years 1970 to 9999.
+    Quotes around it are removed.  Returns None for any other text, and for a time that is not
+    finite or outside the years 1970 to 9999.
     """
     word = text.strip()
     if len(word) >= 2 and word[0] == word[-1] and word[0] in "'\"":
@@ -156,10 +156,7 @@ def microseconds_of(text: str) -> int | None:
 
 
 def _from_number(word: str) -> int | None:
-    try:
-        seconds = Decimal(word)
-    except InvalidOperation:  # pragma: no cover - the pattern admits no such text
-        return None
+    seconds = Decimal(word)
     if seconds.adjusted() > 12:
         return None
     return int((seconds * 1_000_000).to_integral_value(ROUND_HALF_EVEN))

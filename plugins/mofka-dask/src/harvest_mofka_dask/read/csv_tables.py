@@ -1,9 +1,9 @@
-"""The CSVs of a run as tables of texts, a block at a time, with what is wrong set aside.
+"""The CSVs of a run as tables of texts, block by block; faulty rows are rejected.
 
-Every reader of a CSV goes through :func:`chunks`.  It checks the header, counts the input, and
-gives each block as a :class:`Chunk`: its columns as texts, by name, null where a field is empty.
-Converters mark faults of single rows on the chunk; :meth:`Chunk.rows` gives the rows without a
-fault as a table of the record type and rejects the others.
+Every reader of a CSV uses :func:`chunks`.  It checks the header, counts the input, and yields each
+block as a :class:`Chunk`: its columns as texts, by name, null for empty fields.  Converters mark
+faults of single rows on the chunk; :meth:`Chunk.rows` returns the rows without a fault as a table
+of the record type and rejects the others.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from harvest_toolkit.delimited import CUT, Block, blocks, columns
 from harvest_toolkit.headless import Fit, fitting, misfit
 
 from .layout import CSV_KINDS, CsvKind, parse_header
-from .orders import of_kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHOWN: Final = 800
-"""Characters of the header that a reason quotes."""
+"""Maximum characters of the header in a reason."""
 
 
 class Chunk:
     """Some rows of a CSV: texts by column, and the faults found in them.
 
-    table: the known and unknown columns as texts.
+    table: all columns as texts.
     block: the records themselves; row ``i`` of the table is record ``i`` of the block.
-    extra_names: columns that the kind does not know, in the order of the header.
+    extra_names: columns that the kind does not have, in the order of the header.
+    aside: values of known columns for ``extra``, since the record type has no column for them.
     """
 
     def __init__(self, table: pa.Table, block: Block, extra_names: list[str]):
@@ -52,7 +52,7 @@ class Chunk:
         return len(self.block)
 
     def texts(self, name: str) -> pa.StringArray:
-        """A column as texts; all null where the file has no such column."""
+        """Return a column as texts; all null if the file has no such column."""
         index = self.table.schema.get_field_index(name)
         if index < 0:
             return pa.nulls(len(self), pa.string())
@@ -60,15 +60,15 @@ class Chunk:
         return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
     def fault(self, row: int, reason: str) -> None:
-        """Mark a row as bad; the first reason given for a row stays."""
+        """Mark a row as faulty; the first reason for a row is kept."""
         self.faults.setdefault(row, reason)
 
     def refuse(self, row: int, name: str, text: str, expected: str) -> None:
-        """Mark a row as bad because a column's text is not what is expected there."""
+        """Mark a row as faulty because of a column's text."""
         self.fault(row, f"column {name!r} is {excerpt(text)!r}, not {expected}")
 
     def require(self, name: str) -> pa.StringArray:
-        """A column as texts; its empty fields are faults."""
+        """Return a column as texts; empty fields are faults."""
         column = self.texts(name)
         if column.null_count:
             for row in np.flatnonzero(flags(column.is_null())).tolist():
@@ -76,13 +76,13 @@ class Chunk:
         return column
 
     def good(self) -> NDArray[np.bool_]:
-        """Which rows have no fault so far."""
+        """Return a mask of the rows without faults so far."""
         mask = np.ones(len(self), bool)
         mask[list(self.faults)] = False
         return mask
 
     def reject_faults(self, ctx: ReadContext, cls: type[Record]) -> None:
-        """Set the rows with faults aside, in the order of the file."""
+        """Reject the rows with faults, in the order of the file."""
         for row in sorted(self.faults):
             ctx.reject(
                 self.block.raw(row),
@@ -91,17 +91,13 @@ class Chunk:
                 record_type=record_type(cls).name,
             )
 
-    def set_aside(self, name: str, values: pa.Array) -> None:
-        """Put values of a known column that have no place in the record type into ``extra``."""
-        self.aside[name] = values
-
     def extra(self) -> pa.MapArray | None:
-        """The values of columns that the kind does not know; None where there are none."""
+        """Return the values of unknown columns as maps; None without any."""
         columns = {name: self.texts(name) for name in self.extra_names} | self.aside
         return text_map(columns) if columns else None
 
     def take(self, rows: NDArray[np.int64]) -> Chunk:
-        """Some of the rows, as a chunk of their own, with no faults yet."""
+        """Return some of the rows as a new chunk, without faults."""
         block = attrs.evolve(
             self.block,
             starts=self.block.starts[rows],
@@ -113,7 +109,7 @@ class Chunk:
     def rows(
         self, cls: type[Record], columns: Mapping[str, pa.Array], ctx: ReadContext
     ) -> pa.Table:
-        """The rows without faults, with ``position`` and ``extra``; the others are rejected."""
+        """Return the rows without faults, with ``position`` and ``extra``; reject the others."""
         table = self.complete(columns)
         if self.faults:
             table = table.filter(pa.array(self.good()))
@@ -121,7 +117,7 @@ class Chunk:
         return table
 
     def complete(self, columns: Mapping[str, pa.Array]) -> pa.Table:
-        """All rows, good and bad, with ``position`` and ``extra`` added to ``columns``."""
+        """Return all rows, also faulty ones, with ``position`` and ``extra``."""
         every: dict[str, Any] = {**columns, "position": pa.array(self.block.numbers)}
         extra = self.extra()
         if extra is not None:
@@ -132,16 +128,17 @@ class Chunk:
 def chunks(
     partition: Partition, ctx: ReadContext, cls: type[Record], *, count: bool = True
 ) -> Iterator[Chunk]:
-    """The rows of a CSV, in blocks, as texts.
+    """Yield the rows of a CSV, in blocks, as texts.
 
     Records that are not rows (cut off, a wrong number of fields, not UTF-8) are rejected here.
-    count: whether each record counts as a unit read; False where the caller counts other units
-        (rejects are counted in any case).
+    count: whether each record counts as a unit read; False if the caller counts other units
+        (rejects are always counted).
 
-    A file without the columns that its kind needs gives no rows and one reject; one without a
-    header whose lines are in a known order is read, with a note.
+    A file without the required columns yields no rows and one reject; a file without a header
+    whose lines have a known order is read, with a note.
     """
     kind = CSV_KINDS[partition.options["kind"]]
+    known = kind.known
     order = _order(partition.path, kind)
     header = order.names if order else None
     if order:
@@ -159,7 +156,7 @@ def chunks(
             _account(block, ctx, cls, count)
             records += len(block) + len(block.damages)
             if header and len(block):
-                extra_names = [name for name in header if name and name not in kind.known]
+                extra_names = [name for name in header if name and name not in known]
                 yield Chunk(table, block, extra_names)
     if header is None:
         ctx.note(f"{partition.path.name} is empty")
@@ -168,19 +165,14 @@ def chunks(
 
 
 def _order(path: Path, kind: CsvKind) -> Fit | None:
-    """The known order that the lines of a file fit; None where it has a header, or fits none."""
+    """Find the known order of a file's lines; None if it has a header, or if none fits."""
     if set(kind.required) <= set(parse_header(header_line(path))):
         return None
-    return fitting(path, of_kind(kind.name))
+    return fitting(path, kind.orders)
 
 
 def _check_header(
-    line: bytes,
-    names: list[str],
-    path: Path,
-    kind: CsvKind,
-    ctx: ReadContext,
-    cls: type[Record],
+    line: bytes, names: list[str], path: Path, kind: CsvKind, ctx: ReadContext, cls: type[Record]
 ) -> bool:
     missing = [name for name in kind.required if name not in names]
     if not missing:
@@ -190,7 +182,7 @@ def _check_header(
     ctx.reject(
         line,
         f"the header lacks {', '.join(missing)} of a {kind.name}.csv (found: "
-        f"{excerpt(found, SHOWN)}){misfit(path, of_kind(kind.name))}; the file was not read",
+        f"{excerpt(found, SHOWN)}){misfit(path, kind.orders)}; the file was not read",
         record_type=record_type(cls).name,
     )
     return False
@@ -203,8 +195,5 @@ def _account(block: Block, ctx: ReadContext, cls: type[Record], count: bool) -> 
         if damage.reason == CUT:
             ctx.note("the file has no final newline: its last record may be cut off")
         ctx.reject(
-            damage.raw,
-            damage.reason,
-            position=damage.number,
-            record_type=record_type(cls).name,
+            damage.raw, damage.reason, position=damage.number, record_type=record_type(cls).name
         )

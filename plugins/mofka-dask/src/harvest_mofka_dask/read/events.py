@@ -1,4 +1,4 @@
-"""State transitions of tasks, and the coming and going of workers and clients."""
+"""Readers of state transitions of tasks, and of workers and clients that came or went."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .csv_tables import Chunk, chunks
 
 
 def scheduler_transitions(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
-    """``scheduler_transition.csv``."""
+    """Read ``scheduler_transition.csv``."""
     for chunk in chunks(partition, ctx, TaskTransition):
         stimulus_id = chunk.texts("stimulus_id")
         columns = {
@@ -42,7 +42,7 @@ def scheduler_transitions(partition: Partition, ctx: ReadContext, _: Any) -> Ite
 
 
 def worker_transitions(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
-    """``worker_transition.csv``."""
+    """Read ``worker_transition.csv``."""
     for chunk in chunks(partition, ctx, WorkerTransition):
         columns = {
             "time": times(chunk, "time", required=True),
@@ -55,7 +55,7 @@ def worker_transitions(partition: Partition, ctx: ReadContext, _: Any) -> Iterat
 
 
 def workers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
-    """``worker.csv``; a worker that ends reports only a time, without its address."""
+    """Read ``worker.csv``; a worker that ends reports only a time, without its address."""
     for chunk in chunks(partition, ctx, WorkerEvent):
         columns = {
             "time": times(chunk, "time"),
@@ -67,7 +67,7 @@ def workers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
 
 
 def clients(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
-    """``client.csv``."""
+    """Read ``client.csv``."""
     for chunk in chunks(partition, ctx, ClientEvent):
         columns = {
             "time": times(chunk, "time"),
@@ -78,6 +78,6 @@ def clients(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
 
 
 def _actions(chunk: Chunk) -> pa.Array:
-    """``add`` or ``remove``; newer couplers write ``add_worker``, ``remove_client``."""
+    """Convert actions to ``add`` or ``remove``; newer couplers write ``add_worker``."""
     words = pc.utf8_lower(chunk.texts("action"))
     return pc.replace_substring_regex(words, r"^(add|remove)_(worker|client)$", r"\1")

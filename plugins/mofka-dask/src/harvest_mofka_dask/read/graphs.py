@@ -1,7 +1,7 @@
-"""Graphs that clients sent: one row per task.
+"""Reader of graphs that clients sent: one row per task.
 
-A row of ``graph.csv`` prints a whole graph, as a set of the keys asked for and a dict from each
-key to the set of keys it needs; either may be megabytes long.
+A row of ``graph.csv`` is a whole graph, printed as the set of requested keys and a dict from each
+key to the set of keys that it needs; either may have megabytes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def graph_tasks(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
-    """``graph.csv``; ``position`` numbers the tasks of the file, ``graph`` its records."""
+    """Read ``graph.csv``; ``position`` numbers the tasks of the file, ``graph`` its records."""
     position = 1
     for chunk in chunks(partition, ctx, GraphTask, count=False):
         moments = times(chunk, "time")
@@ -50,7 +50,7 @@ def graph_tasks(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]
 
 
 def _tasks(chunk: Chunk) -> pl.DataFrame:
-    """The tasks of the chunk's graphs without a fault: row, key, needs, requested."""
+    """Parse the tasks of the chunk's graphs without faults: row, key, needs, requested."""
     graphs = pl.Series(chunk.require("dependencies"))
     asked = pl.Series(chunk.texts("keys"))
     left = np.flatnonzero(graphs.is_not_null().to_numpy())
@@ -63,7 +63,7 @@ def _tasks(chunk: Chunk) -> pl.DataFrame:
             part = _usual_graphs(
                 these.filter(usual), those.filter(usual), left[usual.to_numpy()], pattern
             )
-        except LiteralFault:  # some key of these; below they are read one by one
+        except LiteralFault:  # one key is not a literal; below, graphs are parsed one by one
             break
         parts.append(part)
         left = left[odd.to_numpy()]
@@ -91,7 +91,7 @@ def _graph_of(pattern: str) -> str:
 def _usual_graphs(
     graphs: pl.Series, asked: pl.Series, rows: NDArray[np.int64], pattern: str
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Tasks, and keys asked for, of graphs that a regular expression describes in full."""
+    """Parse tasks and requested keys of graphs that match the pattern completely."""
     entries = graphs.str.extract_all(_needs_of(pattern))
     per_graph = entries.list.len().to_numpy().astype(np.int64)
     # the first key of an entry is the task, the others are what it needs
@@ -117,7 +117,7 @@ def _usual_graphs(
 def _odd_graphs(
     chunk: Chunk, graphs: pl.Series, asked: pl.Series, odd: NDArray[np.int64]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The same of graphs with odd keys, item by item; faults go to the chunk."""
+    """Parse graphs with odd keys, item by item; faults go to the chunk."""
     tasks: list[tuple[int, str, list[str]]] = []
     requests: list[tuple[int, str]] = []
     for row in odd.tolist():
@@ -135,10 +135,7 @@ def _odd_graphs(
             continue
         tasks += [(row, key, items) for key, items in own]
         requests += [(row, key) for key in wanted]
-    return (
-        pl.DataFrame(tasks, TASKS, orient="row"),
-        pl.DataFrame(requests, ASKED, orient="row"),
-    )
+    return (pl.DataFrame(tasks, TASKS, orient="row"), pl.DataFrame(requests, ASKED, orient="row"))
 
 
 def _table(chunk: Chunk, tasks: pl.DataFrame, moments: pa.Array) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Hosts by role, and the directives of a batch script."""
+"""Readers of hosts by role, and of the directives of a batch script."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from harvest_toolkit.lines import numbered
 
 BLANK: Final = "blank or comment line"
 LINE_LIMIT: Final = 16 * 1024 * 1024
-"""Bytes that are read of a line of a job's small files."""
+"""Maximum bytes of a line in a job's small files."""
 LONGEST: Final = 64 * 1024
-"""Characters of a directive; splitting one into words takes a time that grows with its square."""
+"""Maximum characters of a directive: splitting it into words takes quadratic time."""
 
 _HOST: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.\[\],:-]*[A-Za-z0-9_\]])?")
 _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -36,13 +36,13 @@ _SLURM_LONG_SWITCHES: Final = frozenset(
 
 
 def role_of(name: str) -> str:
-    """The role that a node file's name says: ``MofkaServerNode`` -> ``mofka_server``."""
+    """Derive the role from a node file's name: ``MofkaServerNode`` -> ``mofka_server``."""
     stem = re.sub(r"_?Nodes?$", "", name)
     return _WORD_START.sub("_", stem).lower() or "node"
 
 
 def nodes(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunNode]:
-    """``SchedulerNode``, ``WorkerNodes``, ...: one host a line; repeats are merged."""
+    """Read ``SchedulerNode``, ``WorkerNodes``, ...: one host per line; repeats are merged."""
     role = role_of(partition.path.name)
     seen: dict[str, RunNode] = {}
     copies: dict[str, int] = {}
@@ -75,10 +75,10 @@ def nodes(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunNode]:
 
 
 def directives(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunDirective]:
-    """The ``#PBS`` or ``#SBATCH`` lines of a job script, one row per option.
+    """Read the ``#PBS`` or ``#SBATCH`` lines of a job script, one row per option.
 
     ``position`` numbers the options of the file; ``extra`` has the line.  A unit is an option on
-    a directive line, and any other line.  Directives behind the first command count as filtered:
+    a directive line, or any other line.  Directives after the first command count as filtered:
     the batch system ignores them.
     """
     commands, position = False, 0
@@ -121,7 +121,7 @@ def directives(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunDi
 
 
 def _words(text: str | None) -> list[str]:
-    """The words of a directive up to a comment, with quotes as the shell reads them."""
+    """Split a directive into words as the shell does, up to a comment."""
     if len(text or "") > LONGEST:
         raise ValueError(f"the directive is longer than {LONGEST} characters")
     try:
@@ -135,7 +135,7 @@ def _words(text: str | None) -> list[str]:
 
 
 def _pbs(words: list[str]) -> list[tuple[str, str | None]]:
-    """Options of PBS: ``-q run_next``; ``-l walltime=4:00:00,select=2`` gives a row each."""
+    """Parse options of PBS: ``-q run_next``; ``-l walltime=4:00:00,select=2`` is two options."""
     options: list[tuple[str, str | None]] = []
     rest = iter(words)
     for word in rest:
@@ -154,7 +154,7 @@ def _pbs(words: list[str]) -> list[tuple[str, str | None]]:
 
 
 def _resources(text: str) -> list[tuple[str, str | None]]:
-    """``walltime=4:00:00,select=4:system=polaris`` by name; a bare word is a switch."""
+    """Split ``walltime=4:00:00,select=4:system=polaris`` by name; a bare word is a switch."""
     pairs = []
     for part in _RESOURCE.split(text):
         name, equals, value = part.partition("=")
@@ -163,7 +163,7 @@ def _resources(text: str) -> list[tuple[str, str | None]]:
 
 
 def _slurm(words: list[str]) -> list[tuple[str, str | None]]:
-    """Options of Slurm: ``--nodes=4``, ``--nodes 4``, ``-N 4``, ``-N4``, ``--exclusive``."""
+    """Parse options of Slurm: ``--nodes=4``, ``--nodes 4``, ``-N 4``, ``-N4``, ``--exclusive``."""
     options: list[tuple[str, str | None]] = []
     rest = iter(words)
     for word in rest:

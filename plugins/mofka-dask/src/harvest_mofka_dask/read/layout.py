@@ -1,9 +1,8 @@
-"""Which files of a run directory are read, and as what.
+"""Recognition of the files of a run directory, and their kinds.
 
-A CSV is known by the columns of its header, or by its lines where it has none but they are in a
-known order, whatever its name; the other files by their names and,
-where a name says too little (a shell script, a job's output), by a look at their first lines.
-A directory is a *run* when it holds a file that only a Dask run leaves.
+A CSV of any name is recognized by the columns of its header, or without a header by its lines, if
+they have a known order.  Other files are recognized by their names, and scripts also by their first
+lines.  A directory is a *run* if it contains a file that only a Dask run leaves.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ import attrs
 
 from harvest.toolkit.files import folders_of, list_files, out_of_files, walk_files
 from harvest_toolkit.csv_header import column_names, header_line
-from harvest_toolkit.headless import Fit, fitting
+from harvest_toolkit.headless import Fit, Order, fitting
 
 from .orders import ORDERS
 
 HEAD_BYTES: Final = 64 * 1024
-"""How much of a file is looked at to see what it is."""
+"""Maximum bytes of a file that are read to recognize it."""
 
 DEPTH: Final = 4
-"""Levels of directories below the location that are searched for runs."""
+"""Number of directory levels below the location to search for runs."""
 
 UNREADABLE: Final = "unreadable"
-"""The kind of a CSV that cannot be opened, and whose name says nothing."""
+"""Kind of a CSV that cannot be opened, and that its name does not identify."""
 
 LOOKED_FOR: Final = (
     "a CSV with the header of scheduler_transition, worker_transition, worker_transfer, worker, "
@@ -39,72 +38,42 @@ LOOKED_FOR: Final = (
 
 @attrs.frozen
 class CsvKind:
-    """One kind of CSV: the columns it must have and may have.
+    """A kind of CSV; ``orders`` has all its columns.
 
-    distinctive: columns of which one at least must be there before a file of any name is taken for
-        this kind; a file that bears the kind's name needs only ``required``.
+    required: columns that every file has.
+    distinctive: columns of which a file needs at least one to be recognized as this kind; a file
+        with the kind's name needs only ``required``.
+    alone: whether an unknown column rules the kind out, since its own columns are common.
     """
 
     name: str
     required: tuple[str, ...]
-    optional: tuple[str, ...] = ()
-    distinctive: tuple[str, ...] = ()
+    distinctive: tuple[str, ...]
     alone: bool = False
-    """Whether an unknown column rules the kind out, since its own columns are so common."""
 
     @property
-    def known(self) -> tuple[str, ...]:
-        """All columns that have a place in the record type."""
-        return self.required + self.optional
+    def orders(self) -> list[Order]:
+        """The known orders of its columns."""
+        return [order for order in ORDERS if order.name == self.name]
+
+    @property
+    def known(self) -> frozenset[str]:
+        """All columns that the reader converts."""
+        return frozenset(name for order in self.orders for name in order.columns if name)
 
 
+_TRANSITION: Final = ("key", "start", "finish", "time")
 CSV_KINDS: Final[dict[str, CsvKind]] = {
     kind.name: kind
     for kind in (
+        CsvKind("scheduler_transition", _TRANSITION, ("stimulus_id", "prefix", "group", "begins")),
+        CsvKind("worker_transition", _TRANSITION, ("called_from",)),
         CsvKind(
-            "scheduler_transition",
-            required=("key", "start", "finish", "time"),
-            optional=(
-                *("thread", "worker", "prefix", "group", "stimulus_id", "called_from"),
-                *("begins", "ends", "duration", "size"),
-            ),
-            distinctive=("stimulus_id", "prefix", "group", "begins"),
+            "worker_transfer", ("start", "stop", "keys", "type"), ("called_from", "who", "total")
         ),
-        CsvKind(
-            "worker_transition",
-            required=("key", "start", "finish", "time"),
-            optional=("called_from",),
-            distinctive=("called_from",),
-        ),
-        CsvKind(
-            "worker_transfer",
-            required=("start", "stop", "keys", "type"),
-            optional=(
-                *("middle", "duration", "total", "bandwidth", "who", "called_from", "time"),
-                "compressed",
-            ),
-            distinctive=("called_from", "who", "total"),
-        ),
-        CsvKind(
-            "graph",
-            required=("keys", "dependencies"),
-            optional=("client", "time"),
-            distinctive=("client", "time"),
-        ),
-        CsvKind(
-            "worker",
-            required=("worker", "time"),
-            optional=("action", "stimulus_id"),
-            distinctive=("worker",),
-            alone=True,
-        ),
-        CsvKind(
-            "client",
-            required=("client", "time"),
-            optional=("action",),
-            distinctive=("client",),
-            alone=True,
-        ),
+        CsvKind("graph", ("keys", "dependencies"), ("client", "time")),
+        CsvKind("worker", ("worker", "time"), ("worker",), alone=True),
+        CsvKind("client", ("client", "time"), ("client",), alone=True),
     )
 }
 
@@ -124,18 +93,18 @@ _NAMES: Final[dict[str, str]] = {
     "darshan_config": r"(?ai:config\.txt|darshan[\w.-]*\.(?:txt|conf|cfg))",
     "yaml_config": r"(?i:.*\.ya?ml)",
 }
-"""Names of the other files by their kind, of which the first that fits is taken."""
+"""Patterns of the names of other files by kind; the first that matches counts."""
 _DIRECTIVE: Final = re.compile(rb"^#(?:PBS|SBATCH)[ \t]", re.MULTILINE)
 
 EVIDENCE: Final = frozenset({*CSV_KINDS, "scheduler_log", "worker_log", "consumer_log", "nodes"})
-"""Kinds of files that make a directory a run; scripts and settings lie anywhere."""
+"""Kinds of files that make a directory a run; scripts and settings may be anywhere."""
 
 
 @attrs.frozen
 class RunFile:
-    """A file that is read: its path and kind (a CSV kind, or ``nodes``, ``worker_log``, ...).
+    """A file to read: its path and kind (a CSV kind, or ``nodes``, ``worker_log``, ...).
 
-    order: the known order of columns that the lines of a CSV without a header fit.
+    order: the known order of columns in a CSV without a header.
     """
 
     path: Path
@@ -145,9 +114,9 @@ class RunFile:
 
 
 def parse_header(line: bytes) -> list[str]:
-    """Names of the columns in a CSV's header line; none where it is not a text.
+    """Return the names of the columns in a CSV's header line; none if it is not text.
 
-    A name that repeats gets a number, as pandas does: ``action``, ``action.1``.
+    Repeated names get numbers, as in pandas: ``action``, ``action.1``.
     """
     names: list[str] = []
     for word in column_names(line):
@@ -159,7 +128,7 @@ def parse_header(line: bytes) -> list[str]:
 
 
 def csv_kind_of_header(names: list[str]) -> str | None:
-    """The kind of CSV that has these columns; None when it is none of ours."""
+    """Return the kind of CSV with these columns; None if there is none."""
     found = set(names)
     for kind in CSV_KINDS.values():
         if not found.issuperset(kind.required) or found.isdisjoint(kind.distinctive):
@@ -171,10 +140,10 @@ def csv_kind_of_header(names: list[str]) -> str | None:
 
 
 def kind_of(path: Path) -> RunFile | None:
-    """What a file is read as; None when it is not ours.
+    """Recognize a file; None if it is not a file of a run.
 
-    A file that cannot be opened is classified by its name, and is ``UNREADABLE`` if that says
-    nothing: reading it then costs only that file.
+    A CSV that cannot be opened is recognized by its name, else it is ``UNREADABLE``: then only
+    this file fails.
     """
     name = path.name
     if name.endswith(".csv"):
@@ -194,7 +163,7 @@ def kind_of(path: Path) -> RunFile | None:
 
 
 def _may_hold_directives(path: Path) -> bool:
-    """Whether a script begins with some, as far as it can be opened."""
+    """Return whether a script begins with directives; True if it cannot be opened."""
     try:
         with path.open("rb") as file:
             return _DIRECTIVE.search(file.read(HEAD_BYTES)) is not None
@@ -205,7 +174,7 @@ def _may_hold_directives(path: Path) -> bool:
 
 
 def kind_by_itself(path: Path) -> RunFile | None:
-    """As ``kind_of``, of a file that is named: what has no ending, as from a pipe, may be a CSV."""
+    """Recognize a file that the user named: without a suffix, as from a pipe, it may be a CSV."""
     return kind_of(path) or (_by_content(path) if not path.suffix else None)
 
 
@@ -218,7 +187,7 @@ def _by_content(path: Path) -> RunFile | None:
 
 
 def files_of(directory: Path) -> list[RunFile]:
-    """The files directly in ``directory`` that are read, sorted by name."""
+    """Return the files to read directly in a directory, sorted by name."""
     return _known(list_files(directory))
 
 
@@ -227,20 +196,20 @@ def _known(paths: list[Path]) -> list[RunFile]:
 
 
 def is_run(files: list[RunFile]) -> bool:
-    """Whether a directory with these files is a run."""
+    """Return whether a directory with these files is a run."""
     return any(file.kind in EVIDENCE for file in files)
 
 
 def walk(location: Path, depth: int = DEPTH) -> Iterator[tuple[Path, list[RunFile]]]:
-    """The runs at and below ``location``: each directory with the files to read there.
+    """Yield the runs at and below a location: each directory with the files to read there.
 
-    Hidden directories and links to directories are not entered.
+    Hidden directories and links to directories are skipped.
     """
     return _runs(walk_files(location, depth=depth, hidden=False))
 
 
 def runs_of(location: Path, paths: Iterable[Path]) -> Iterator[tuple[Path, list[RunFile]]]:
-    """The runs below ``location`` that some files, also gone ones, lie directly in; as ``walk``."""
+    """Yield the runs below a location that directly contain some files, also deleted ones."""
     folders = folders_of(location, paths, depth=DEPTH, hidden=False)
     return _runs((folder, list_files(folder)) for folder in folders)
 

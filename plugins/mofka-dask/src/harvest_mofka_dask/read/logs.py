@@ -1,8 +1,8 @@
-"""Logs of Dask's scheduler and workers, and what the consumer could not parse.
+"""Readers of the logs of Dask's scheduler and workers, and of the consumer's failures.
 
-Dask logs ``2024-04-19 19:01:36,147 - distributed.scheduler - INFO - Register worker ...``, by the
-local clock of the machine; before 2022 without the time, and Coiled without the first dash.  Lines
-in another form (tracebacks, warnings) belong to the event before them.
+Dask logs ``2024-04-19 19:01:36,147 - distributed.scheduler - INFO - Register worker ...``, in the
+local time of the machine; before 2022 without the time, and Coiled without the first dash.  Lines
+of another form (tracebacks, warnings) belong to the event before them.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _TOTAL: Final = "Total time taken"
 CONTINUED: Final = "continuation line"
 EVENT_LINES: Final = 20_000
 EVENT_BYTES: Final = 8 * 1024 * 1024
-"""Lines and bytes that are kept as one event; what goes on longer becomes an event of its own."""
+"""Maximum lines and bytes of an event; the rest becomes a new event."""
 
 
 def dask_log(partition: Partition, ctx: ReadContext, config: Any) -> Iterator[Any]:
-    """``scheduler.e`` or ``worker.e``; ``position`` is the number of an event's first line."""
+    """Read ``scheduler.e`` or ``worker.e``; ``position``: number of an event's first line."""
     source, zone = partition.options["kind"].removesuffix("_log"), config.timezone
     undecided, begun = 0, 0
     decided: pl.DataFrame | None = None
@@ -66,7 +66,7 @@ def dask_log(partition: Partition, ctx: ReadContext, config: Any) -> Iterator[An
 
 
 def _stamped(partition: Partition, ctx: ReadContext) -> Iterator[pl.DataFrame]:
-    """The events of a log with the parts of their first lines; ``local`` is the time of stamps."""
+    """Yield the events of a log with the parts of their first lines; ``local``: their time."""
     stamp = pl.col("stamp").str.replace(",", ".", literal=True)
     for events in log_events(partition, ctx, pl.col("line").str.contains(_BEGINS)):
         yield (
@@ -77,7 +77,7 @@ def _stamped(partition: Partition, ctx: ReadContext) -> Iterator[pl.DataFrame]:
 
 
 def _by_all_lines(partition: Partition, ctx: ReadContext, zone: str) -> pl.DataFrame:
-    """The times of all events, decided by the order of the log, which is read again for that."""
+    """Decide the times of all events by the order of the log, which is read again for this."""
     again = ReadContext(ctx.origin, ctx.scratch)
     local = pl.concat([events["local"] for events in _stamped(partition, again)])
     decided = decide_in_order(Shown.of(local, zone))
@@ -103,7 +103,7 @@ def _dask_table(parsed: pl.DataFrame, source: str) -> pa.Table:
 
 
 def consumer_log(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
-    """``consumer.o``: an event for each message that the consumer could not parse."""
+    """Read ``consumer.o``: an event for each message that the consumer could not parse."""
     failures = 0
     line = pl.col("line")
     begins = line.str.starts_with(_FAILURE) | line.str.starts_with(_TOTAL)
@@ -127,7 +127,7 @@ def consumer_log(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any
 
 
 def _with_fields(frame: pl.DataFrame) -> pa.Table:
-    """The frame as a table, its columns ``field_*`` gathered into the map ``fields``."""
+    """Convert a frame to a table; combine its columns ``field_*`` into the map ``fields``."""
     names = [name for name in frame.columns if name.startswith("field_")]
     fields = text_map({name.removeprefix("field_"): frame[name].to_arrow() for name in names})
     table = frame.drop(names).to_arrow()
@@ -135,21 +135,21 @@ def _with_fields(frame: pl.DataFrame) -> pa.Table:
 
 
 def log_events(partition: Partition, ctx: ReadContext, begins: pl.Expr) -> Iterator[pl.DataFrame]:
-    """The events of a log, a block at a time.
+    """Yield the events of a log, block by block.
 
-    begins: whether a text in column ``line`` begins an event.  Lines before the first that does
-        are an event, too.
+    begins: whether a text in column ``line`` begins an event.  Lines before the first event are an
+        event, too.
 
     Columns: ``position`` of the first line, ``line`` (its text), ``rest`` (the other lines, each
-    after a newline; without trailing blanks).  Every line is counted as read, those in ``rest``
-    as merged, and blank ones before the first event as filtered.  Programs print any bytes: those
-    that are not UTF-8 are shown as ``\\xNN``.
+    after a newline; without trailing blanks).  All lines count as read, those in ``rest`` as
+    merged, and blank ones before the first event as filtered.  Bytes that are not UTF-8 become
+    ``\\xNN``.
     """
     held = pl.DataFrame(schema={"position": pl.Int64, "line": pl.String})
     for lines in _lines(partition, ctx):
         lines = pl.concat([held, lines]).with_columns(begins=begins.fill_null(value=False))
         marks = lines["begins"].arg_true()
-        # the last event may go on in the next block
+        # the last event may continue in the next block
         keep = int(marks[-1]) if len(marks) else 0
         held = lines.slice(keep).select("position", "line")
         if held.height > EVENT_LINES or held["line"].str.len_bytes().sum() > EVENT_BYTES:
@@ -160,7 +160,7 @@ def log_events(partition: Partition, ctx: ReadContext, begins: pl.Expr) -> Itera
 
 
 def _lines(partition: Partition, ctx: ReadContext) -> Iterator[pl.DataFrame]:
-    """The lines of a log as texts, with their numbers; those that are too long are rejected."""
+    """Yield the lines of a log as texts, with their numbers; reject lines that are too long."""
     number, ended = 1, True
     with partition.path.open("rb") as stream:
         for block in blocks(stream, line_limit=BLOCK_BYTES):
@@ -175,7 +175,7 @@ def _lines(partition: Partition, ctx: ReadContext) -> Iterator[pl.DataFrame]:
                     block = block.decode("utf-8", "backslashreplace").encode()
                 lines = decode(block, number)
                 count = lines.count
-                # polars' own split would set aside sixteen bytes for each byte of the text
+                # polars' own split would allocate sixteen bytes for each byte of the text
                 texts = pl.Series(lines.texts, dtype=pl.String).str.strip_chars_end("\r")
                 yield pl.DataFrame({"position": pl.Series(lines.numbers, dtype=pl.Int64),
                                     "line": texts})  # fmt: skip
@@ -188,7 +188,7 @@ def _lines(partition: Partition, ctx: ReadContext) -> Iterator[pl.DataFrame]:
 
 
 def _events(lines: pl.DataFrame, ctx: ReadContext) -> Iterator[pl.DataFrame]:
-    """The events of some lines, the first of which begins one or is a stray continuation."""
+    """Combine lines to events; the first line begins an event or is a stray continuation."""
     lines = lines.with_columns(event=pl.col("begins").cast(pl.UInt32).cum_sum())
     stray = (pl.col("event") == 0) & (pl.col("line").str.strip_chars() == "")
     blank = lines.filter(stray)

@@ -1,4 +1,4 @@
-"""The orders in which couplers write the columns of a run's CSVs, for those without a header."""
+"""Known orders of columns in a run's CSVs, by coupler, for those without a header."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _SHAPES: Final = {
     "action": r"(?i:(?:add|remove)(?:_worker|_client)?|)",
     "type": r"(?:incoming|outgoing)_transfer",
 }
-"""What may stand in a column; the texts of the first say nothing."""
+"""Pattern of each column's texts; empty where any text is possible."""
 
 
 def _order(kind: str, columns: str, *, shown_by: tuple[str, ...] = (), **own: str) -> Order:
-    """An order behind the index that pandas writes; own: other shapes of some of its columns."""
+    """Declare an order after the index that pandas writes; own: other patterns of some columns."""
     shapes = {name: (_SHAPES | own)[name] for name in columns.split()}
     return Order({"": r"\d+", **shapes}, shown_by, kind)
 
@@ -57,8 +57,3 @@ ORDERS: Final = (
     _order("worker", "worker action stimulus_id time", shown_by=("worker",)),
     _order("client", "client action time"),
 )
-
-
-def of_kind(kind: str) -> list[Order]:
-    """The known orders of a kind of CSV."""
-    return [order for order in ORDERS if order.name == kind]

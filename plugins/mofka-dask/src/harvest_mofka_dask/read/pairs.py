@@ -1,4 +1,4 @@
-"""Mappings of JSON and YAML with all their pairs; the usual readers keep the last of a key."""
+"""Mappings of JSON and YAML with all pairs; other parsers keep only the last value of a key."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _TAG: Final = "tag:yaml.org,2002:"
 
 
 class Pairs(list[tuple[Any, Any]]):
-    """A mapping as its pairs, repeated keys too, in the order of the file."""
+    """The pairs of a mapping in the order of the file, also of repeated keys."""
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
-    """Only plain values: no tag makes it call anything."""
+    """A loader of plain values only: tags never call code."""
 
     most: int
     left: int
-    """Pairs that all merge keys may bring, and those that they may still bring."""
+    """Maximum pairs from merge keys, and how many of them are left."""
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Put the pairs that a mapping merges in before its own, which stand above them."""
+        """Put merged pairs before a mapping's own pairs, which override them."""
         own: list[tuple[Any, Any]] = []
         merged: dict[tuple[str, str], tuple[Any, Any]] = {}
         for key, value in node.value:
@@ -48,7 +48,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
             yield from source.value
 
     def pairs(self, node: yaml.MappingNode) -> Iterator[Pairs]:
-        """A mapping; first empty, so that it may refer to itself."""
+        """Construct a mapping; it is empty at first, so that it can contain itself."""
         found = Pairs()
         yield found
         if not isinstance(node, yaml.MappingNode):
@@ -64,15 +64,15 @@ for _kind in ("map", "set"):
 
 
 def pairs_loader(most: int) -> type[yaml.SafeLoader]:
-    """PyYAML's safe loader, which gives mappings and sets as :class:`Pairs`.
+    """Create a safe loader of PyYAML that constructs mappings and sets as :class:`Pairs`.
 
-    most: pairs that all merge keys (``<<``) together may bring; they multiply, so that some lines
-        can stand for billions.  Beyond it, and for a key that is not a scalar, it raises
+    most: maximum pairs from all merge keys (``<<``) together; they multiply, so that a few lines
+        can have billions.  Beyond it, and for a key that is not a scalar, the loader raises
         ``yaml.YAMLError``.
     """
 
     class Loader(_Loader):
-        """With its limit."""
+        """A loader with its own limit."""
 
     Loader.most = Loader.left = most
     return Loader

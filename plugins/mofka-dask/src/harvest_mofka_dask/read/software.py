@@ -1,4 +1,4 @@
-"""Software that a job's output lists: by Spack, by environment modules, or by pip."""
+"""Reader of software in a job's output: lists by Spack, environment modules, or pip."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .jobfiles import LINE_LIMIT
 
 OTHER: Final = "other output of the job"
 LONGEST: Final = 16 * 1024
-"""Bytes of a line that may list packages."""
+"""Maximum bytes of a line with packages."""
 BLANK: Final = "blank line"
 
 _ANSI: Final = re.compile(r"\x1b\[[0-9;]*m")
@@ -36,10 +36,10 @@ _FREEZE: Final = re.compile(r"([A-Za-z0-9][\w.-]*)==([A-Za-z0-9][\w.!+-]*)")
 
 
 def packages(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunSoftware]:
-    """The packages that a job's output lists, one row each.
+    """Read the packages that a job's output lists, one row each.
 
     ``position`` numbers the packages of the file; ``extra`` has the line and the list's kind.  A
-    unit is a package on a line of a list, and any other line.
+    unit is a package on a line of a list, or any other line.
     """
     reader, position = _Lists(), 0
     for number, raw, size, ended in numbered(partition.path, LINE_LIMIT):
@@ -65,7 +65,7 @@ class _Lists:
         self.compiler: str | None = None
 
     def packages(self, line: str) -> list[RunSoftware]:
-        """The packages that a line lists; none where it is not a line of a list."""
+        """Return the packages on a line; none if it is not a line of a list."""
         if self._heading(line):
             return []
         frozen = _FREEZE.fullmatch(line)
@@ -102,7 +102,7 @@ class _Lists:
         return self.inside == "pip" and _PIP_RULE.fullmatch(line) is not None
 
     def _spack(self, line: str) -> list[RunSoftware]:
-        """``spack find`` prints one package a line, or several in columns, or with hashes."""
+        """Parse a line of ``spack find``: one package, several in columns, or with hashes."""
         found: list[RunSoftware] = []
         hashed: str | None = None
         for word in line.split():
@@ -135,7 +135,7 @@ class _Lists:
         return found
 
     def _compiler(self, named: str | None) -> str | None:
-        """The compiler with its version: the group's heading has it, the package's spec may not."""
+        """Return the compiler, with its version if it is in the group's heading."""
         if named is None or (self.compiler or "").partition("@")[0] == named:
             return self.compiler if self.compiler != "no compilers" else None
         return named

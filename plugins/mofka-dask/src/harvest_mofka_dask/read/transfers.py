@@ -1,9 +1,9 @@
-"""Transfers between workers, each given once however often the file repeats it.
+"""Reader of transfers between workers, which merges repeated rows.
 
-The coupler logs the last entry of a worker's transfer log again whenever a new one comes, so that
-many rows repeat an earlier one in all but ``time``.  A repeat may stand anywhere behind the first,
-so the file is read twice over: the rows of each block, its own repeats merged, go to a spool with
-a hash of 128 bits; when all hashes are known, the first of each row is given with its count.
+The coupler logs the last entry of a worker's transfer log again with each new one, so many rows
+repeat an earlier one in all columns except ``time``.  A repeat may be anywhere later in the file,
+so reading has two passes: the rows of each block, without its own repeats, go to a spool with a
+hash of 128 bits; when all hashes are known, the first of equal rows is kept, with their number.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -32,15 +31,15 @@ MERGED = "repeated transfer"
 
 
 def transfers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
-    """``worker_transfer.csv``: one row per transfer and side, with its number of ``copies``."""
+    """Read ``worker_transfer.csv``: one row per transfer and side, with number of ``copies``."""
     spool = _Spool(ctx.scratch / "transfers.arrow")
     hashes: list[NDArray[np.uint64]] = []
     copies: list[NDArray[np.int64]] = []
     for chunk in chunks(partition, ctx, Transfer):
-        rows = _distinct_rows(chunk, ctx)
-        spool.add(rows.table)
-        hashes.append(rows.hashes)
-        copies.append(rows.copies)
+        table, marks, counts = _distinct_rows(chunk, ctx)
+        spool.add(table)
+        hashes.append(marks)
+        copies.append(counts)
     if not hashes:
         return
     logged = np.concatenate(copies)
@@ -60,17 +59,13 @@ def transfers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
         start = stop
 
 
-@attrs.frozen
-class _Distinct:
-    """The distinct good rows of a chunk, a hash of each in two words, and how often it is there."""
+def _distinct_rows(
+    chunk: Chunk, ctx: ReadContext
+) -> tuple[pa.Table, NDArray[np.uint64], NDArray[np.int64]]:
+    """Merge repeated rows of a chunk: return each once, with its hash (two words) and count.
 
-    table: pa.Table
-    hashes: NDArray[np.uint64]
-    copies: NDArray[np.int64]
-
-
-def _distinct_rows(chunk: Chunk, ctx: ReadContext) -> _Distinct:
-    """The rows of a chunk without its own repeats; faults are rejected."""
+    Faulty rows are rejected.
+    """
     moments = times(chunk, "time")
     words = _hashes(chunk)
     good = np.flatnonzero(chunk.good())
@@ -88,7 +83,7 @@ def _distinct_rows(chunk: Chunk, ctx: ReadContext) -> _Distinct:
     columns["time"] = moments.take(pa.array(first))
     table = distinct.complete(columns)
     if distinct.faults:
-        # what is wrong with a row is wrong with its repeats
+        # repeats of a faulty row have the same fault
         reasons = {
             (int(words[first[row], 0]), int(words[first[row], 1])): reason
             for row, reason in distinct.faults.items()
@@ -100,11 +95,11 @@ def _distinct_rows(chunk: Chunk, ctx: ReadContext) -> _Distinct:
         keep = distinct.good()
         table, first, copies = table.filter(pa.array(keep)), first[keep], copies[keep]
     chunk.reject_faults(ctx, Transfer)
-    return _Distinct(table, words[first], copies)
+    return table, words[first], copies
 
 
 def _hashes(chunk: Chunk) -> NDArray[np.uint64]:
-    """A hash of 128 bits of each row's texts, its time left out, as two columns."""
+    """Hash each row's texts except its time with 128 bits, as two columns."""
     names = [name for name in chunk.table.column_names if name != "time"]
     frame = pl.DataFrame({name: pl.Series(chunk.texts(name)) for name in names})
     backwards = frame.select(reversed(names))
@@ -116,7 +111,7 @@ def _hashes(chunk: Chunk) -> NDArray[np.uint64]:
 def _first_of_each(
     words: NDArray[np.uint64], copies: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which rows are the first of their hash, and at those how often the hash is there in all."""
+    """Mark the first row of each hash, and count the rows with that hash."""
     order = np.lexsort((words[:, 1], words[:, 0]))  # stable: equal rows keep their order
     ordered = words[order]
     new = np.ones(len(order), bool)
@@ -140,7 +135,7 @@ def _columns(chunk: Chunk) -> dict[str, pa.Array]:
     nobody = pa.nulls(len(chunk), pa.string())
     neither = pc.invert(pc.or_(incoming, outgoing))
     if pc.any(neither).as_py():
-        chunk.set_aside("who", pc.if_else(neither, who, nobody))
+        chunk.aside["who"] = pc.if_else(neither, who, nobody)
     return {
         "start_time": times(chunk, "start"),
         "end_time": times(chunk, "stop"),
@@ -158,7 +153,7 @@ def _columns(chunk: Chunk) -> dict[str, pa.Array]:
 
 
 class _Spool:
-    """Tables kept for a second pass: one in memory, more in a file."""
+    """Tables for a second pass: a single one in memory, several in a file."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -177,7 +172,7 @@ class _Spool:
         self.writer.write_table(table)
 
     def tables(self) -> Iterator[pa.Table]:
-        """The tables, one after another, as record batches were written."""
+        """Yield the tables, one per record batch."""
         if self.only is not None:
             yield self.only
         if self.writer is not None:

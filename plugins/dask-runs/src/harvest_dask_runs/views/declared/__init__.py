@@ -1,1 +1,1 @@
-"""What each view is called and takes, with what its columns mean directly above it."""
+"""Declarations of the views: name, settings, and meaning of each column."""

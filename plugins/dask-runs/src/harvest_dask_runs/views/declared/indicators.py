@@ -23,8 +23,13 @@ _ALL_OBSERVED: Final = "null where not all workers were observed"
 _REGISTERED: Final = "null where no registration is recorded"
 _FEW: Final = f"{_ENDED}, or the threads of executions are unknown"
 _WORKER_LOGS: Final = "null without a log of workers"
+_NO_PATH: Final = "by dask.critical_path; null where no execution was seen to end"
+_NO_MOVES: Final = ", or no transition is recorded"
+_NO_LOW: Final = "null where serial_s is, or 0"
 
-_THREADS: Final = (
+INDICATOR_COLUMNS: Final = (
+    RUN,
+    # threads and time
     share("used_share", "observed_busy_s / thread_s: the part of their thread-seconds that "
           "observed workers used; null where one of the two is unknown."),
     count("threads", "Threads of all workers; null where it is not recorded of each."),
@@ -69,30 +74,7 @@ _THREADS: Final = (
     named("endless_process", "The first of them, the scheduler before others; null without any."),
     time("endless_since", "The latest time in its record; null with it."),
     count("runs", "Number of runs in the view."),
-)  # fmt: skip
-
-_WORKERS: Final = (
-    named("busiest_worker", "Worker with the most time of executions per thread; null where "
-          "busiest_s is."),
-    seconds("busiest_s", f"Its time of executions per thread; {_OWN}."),
-    seconds("mean_worker_s", "Mean of that over the observed workers, idle ones included; "
-            f"{_OWN}."),
-    count("idle_workers", f"Observed workers that executed nothing; {_OBSERVED}."),
-    count("registered_workers", f"Workers that registered; {_REGISTERED}."),
-    count("silent_workers", f"Workers that registered and recorded nothing; {_REGISTERED}."),
-    named("silent_worker", "The first of them by address; null without any."),
-    count("silent_executed", "Executions on silent workers, by the scheduler's record; null where "
-          "it is missing, or does not name the worker of each execution."),
-    count("lost_workers", "Workers that died before the last execution ended: by the logs, or by "
-          "captures without an end if these are more; null where neither is recorded."),
-    named("lost_worker", "The first of them by address that a capture names; null without any."),
-)  # fmt: skip
-
-_NO_PATH: Final = "by dask.critical_path; null where no execution was seen to end"
-_NO_MOVES: Final = ", or no transition is recorded"
-_NO_LOW: Final = "null where serial_s is, or 0"
-
-_CAUSES: Final = (
+    # where the time went
     *(
         seconds(f"path_{part}_s", f"Part of span_s that {what}, {_NO_PATH}{unless}.")
         for part, what, unless in (
@@ -108,10 +90,8 @@ _CAUSES: Final = (
     text("path_prefix", f"The kind of task with most of path_computing_s, {_NO_PATH}."),
     seconds("path_prefix_s", f"Its part of path_computing_s, {_NO_PATH}."),
     texts("few_prefixes", f"The three kinds of task with the most time in serial_s; {_NO_LOW}."),
-    Column(
-        "few_shares",
-        doc=f"Their shares of the time of all executions in serial_s; {_NO_LOW}.",
-    ),
+    Column("few_shares", doc="Their shares of the time of all executions in serial_s; "
+           f"{_NO_LOW}."),
     named("few_key", f"The task that ran longest in serial_s; {_NO_LOW}."),
     text("few_prefix", f"Its kind; {_NO_LOW}."),
     seconds("few_key_s", f"How long it ran then; {_NO_LOW}."),
@@ -122,9 +102,7 @@ _CAUSES: Final = (
          "null where gap_prefix is."),
     text("gap_link", "What let it begin, as in dask.critical_path; null for the first task, or "
          "where gap_prefix is."),
-)  # fmt: skip
-
-_TASKS: Final = (
+    # kinds of tasks, failures and repeats
     UNENDED,
     seconds("median_s", f"Median duration of an execution; {_ENDED}."),
     text("commonest_prefix", f"The kind of task with the most executions; {_KINDS}."),
@@ -142,9 +120,22 @@ _TASKS: Final = (
         for kind, name in ((text, what), (count, f"{what}_failed"))
     ),
     *REPEATS,
-)
-
-_TRANSFER: Final = (
+    # workers
+    named("busiest_worker", "Worker with the most time of executions per thread; null where "
+          "busiest_s is."),
+    seconds("busiest_s", f"Its time of executions per thread; {_OWN}."),
+    seconds("mean_worker_s", "Mean of that over the observed workers, idle ones included; "
+            f"{_OWN}."),
+    count("idle_workers", f"Observed workers that executed nothing; {_OBSERVED}."),
+    count("registered_workers", f"Workers that registered; {_REGISTERED}."),
+    count("silent_workers", f"Workers that registered and recorded nothing; {_REGISTERED}."),
+    named("silent_worker", "The first of them by address; null without any."),
+    count("silent_executed", "Executions on silent workers, by the scheduler's record; null where "
+          "it is missing, or does not name the worker of each execution."),
+    count("lost_workers", "Workers that died before the last execution ended: by the logs, or by "
+          "captures without an end if these are more; null where neither is recorded."),
+    named("lost_worker", "The first of them by address that a capture names; null without any."),
+    # transfers
     size("moved_bytes", f"Bytes moved between workers and to clients; {_TRANSFERS} with their "
          "bytes."),
     count("movements", "Movements of data, each once: per pair the larger count of its two "
@@ -152,9 +143,7 @@ _TRANSFER: Final = (
     named("largest_source", f"Sender of the pair that moved most; {_TRANSFERS}."),
     named("largest_target", f"Receiver of the pair that moved most; {_TRANSFERS}."),
     size("largest_bytes", f"What that pair moved; {_TRANSFERS} with their bytes."),
-)  # fmt: skip
-
-_MEMORY: Final = (
+    # memory, and warnings in logs
     count("sampled_workers", f"Workers whose memory and limit are known; {_SAMPLES}."),
     share("memory_peak_share", "Memory of the worker that came closest to its limit, as a share of "
           "the limit; null where workers were not sampled (captures do), or have no limit."),
@@ -172,9 +161,7 @@ _MEMORY: Final = (
     count("loop_warnings", f"Times that an event loop did not respond, by logs; {_LOGS}."),
     seconds("loop_s", f"Their total length; {_LOGS}."),
     seconds("loop_worst_s", "Length of the longest; null without any."),
-)  # fmt: skip
-
-_FILES: Final = (
+    # files
     size("counted_bytes", "Bytes that all processes read and wrote, by Darshan's counters; "
          f"{_COUNTED}."),
     size("traced_bytes", f"Bytes that their traced operations asked for; {_COUNTED}."),
@@ -194,17 +181,6 @@ _FILES: Final = (
             "where io_prefix is, or none was seen to end."),
     share("io_prefix_share", "io_prefix_s / io_prefix_busy_s; null where one is unknown."),
 )  # fmt: skip
-
-INDICATOR_COLUMNS: Final = (
-    RUN,
-    *_THREADS,
-    *_CAUSES,
-    *_TASKS,
-    *_WORKERS,
-    *_TRANSFER,
-    *_MEMORY,
-    *_FILES,
-)
 
 INDICATORS: Final = View(
     name="dask.indicators",

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-import attrs
-
 from harvest import Column, View
 from harvest.columns import count, named, number, path, seconds, share, size, text, time
 
 from ...record_names import COUNTED, RECORDED, SEGMENT
-from .common import KEY, LOG, RECORD_ID, RUN, RUN_SETTING, WORKER
+from .common import LOG, RECORD_ID, RUN, RUN_SETTING, WORKER
 
 _HOST: Final = text("host", "Host of the process, as Darshan names it; null where it has none.")
 _PID: Final = number("pid", "Process id, by Darshan's log; null where it has none.")
 
 TASK_IO_COLUMNS: Final = (
     RUN,
-    attrs.evolve(
-        KEY,
-        doc="The task. Null for traced operations on a worker thread between tasks. Null for "
-        "counted I/O unless only one task ran in the process from the first operation on the file "
-        "to the last.",
-    ),
-    attrs.evolve(
-        WORKER,
-        doc="The worker that is the process; null for counted I/O of a process with several "
-        "workers.",
-    ),
+    named("key", "The task. Null for traced operations on a worker thread between tasks. Null for "
+          "counted I/O unless only one task ran in the process from the first operation on the "
+          "file to the last."),
+    named("worker", "The worker that is the process; null for counted I/O of a process with "
+          "several workers."),
     number("thread", "Thread of the operations (pthread id); null for counted I/O."),
     _PID,
     _HOST,
@@ -69,9 +61,7 @@ TASK_IO: Final = View(
 )
 
 COVERAGE_COLUMNS: Final = (
-    attrs.evolve(
-        WORKER, doc="The worker that is the process, several joined by commas; null for none."
-    ),
+    named("worker", "The worker that is the process, several joined by commas; null for none."),
     RUN,
     share("share", "window_segments / task_segments: the part that is matched to a task; null "
           "without task_segments."),
@@ -111,11 +101,10 @@ PROCESS_COLUMNS: Final = (
          "process has the worker's threads. best of several: several have threads with the same "
          f"ids; {_UNTIED}."),
     count("candidates", f"Processes with a thread id that the worker used; {_UNTIED}."),
-    attrs.evolve(LOG, doc=f"Darshan's log of the process; {_UNTIED}."),
+    path("log", f"Darshan's log of the process; {_UNTIED}."),
     text("address_host", "Host in the worker's address; null where it has only a name."),
-    Column(
-        "threads", doc=f"Its threads (pthread ids) that ran tasks and did traced I/O; {_UNTIED}."
-    ),
+    Column("threads", doc=f"Its threads (pthread ids) that ran tasks and did traced I/O; "
+           f"{_UNTIED}."),
 )  # fmt: skip
 
 WORKERS_PROCESSES: Final = View(
@@ -130,6 +119,7 @@ WORKERS_PROCESSES: Final = View(
 _NAMING: Final = "null of events that name tracks"
 
 TRACE_COLUMNS: Final = (
+    RUN,
     text("name", "The kind of a task; read or write of an operation; send to or receive from of "
          "a transfer; of events that name tracks, what they set."),
     text("cat", "task: an execution; io: a traced operation; transfer: a report of a transfer, and "
@@ -140,10 +130,9 @@ TRACE_COLUMNS: Final = (
     count("dur", "Duration of a slice; null of other events.", "us"),
     number("pid", "Number of the track's process in the trace, not the system's."),
     number("tid", "Number of the track in the trace; null where a whole process is named."),
-    text("args", "Further values of the event, as a JSON object; null of arrows."),
-    RUN,
     number("id", "Number of an arrow, which its two ends share; null of other events."),
     text("bp", "e at the end of an arrow, which binds it to its slice; else null."),
+    text("args", "Further values of the event, as a JSON object; null of arrows."),
 )  # fmt: skip
 
 TRACE: Final = View(
@@ -154,4 +143,5 @@ TRACE: Final = View(
     requires=(*RECORDED, SEGMENT),
     settings=RUN_SETTING,
     columns=TRACE_COLUMNS,
+    first=("name", "cat", "ph", "ts", "dur", "pid", "tid", "args"),
 )

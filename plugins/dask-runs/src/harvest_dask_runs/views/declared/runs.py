@@ -62,10 +62,8 @@ SUMMARY_COLUMNS: Final = (
           f"{_NOT_CAPTURED}."),
     texts("blind_spells", "Times in which a captured process could not record, each with the "
           f"process; {_NOT_CAPTURED}."),
-    Column(
-        "nodes",
-        doc="Hosts by role, from the job's files or captures; null where none names them.",
-    ),
+    Column("nodes", doc="Hosts by role, from the job's files or captures; null where none names "
+           "them."),
     Column("directives", doc="Directives of the batch script; null where there is none."),
 )  # fmt: skip
 
@@ -118,11 +116,8 @@ WORKER_COLUMNS: Final = (
     flag("lost", f"Whether the record of its process has no end; {_CAPTURED}."),
     seconds("clock_offset_s", "Add it to its times to have the scheduler's clock, as measured "
             "last; null where it was not captured or measured."),
-    Column(
-        "threads",
-        doc="Threads (pthread ids) that ran its executions, by its own record or the scheduler's; "
-        "null where it may have executed tasks and neither names a thread.",
-    ),
+    Column("threads", doc="Threads (pthread ids) that ran its executions, by its own record or the "
+           "scheduler's; null where it may have executed tasks and neither names a thread."),
 )  # fmt: skip
 
 WORKERS: Final = View(

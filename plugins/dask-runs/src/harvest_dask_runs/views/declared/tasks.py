@@ -58,19 +58,13 @@ TASK_COLUMNS: Final = (
     count("dependents", f"How many tasks need it; {_NO_GRAPH}."),
     texts("workers", "Workers that its events name, in order of appearance."),
     Column("threads", doc="Threads (pthread ids) that its events name, in order of appearance."),
-    Column(
-        "scheduler_states",
-        doc="Time in each state at the scheduler, in order of first entry: from entering it to the "
-        "next transition. The last state counts nothing; null where no state was left.",
-    ),
-    Column(
-        "worker_states",
-        doc="The same for states at workers, by worker; null where no state was left.",
-    ),
-    Column(
-        "events",
-        doc="All records of the task, in order of time: graphs, transitions, transfers.",
-    ),
+    Column("scheduler_states", doc="Time in each state at the scheduler, in order of first entry: "
+           "from entering it to the next transition. The last state counts nothing; null where no "
+           "state was left."),
+    Column("worker_states", doc="The same for states at workers, by worker; null where no state "
+           "was left."),
+    Column("events", doc="All records of the task, in order of time: graphs, transitions, "
+           "transfers."),
 )  # fmt: skip
 
 TASKS: Final = View(
@@ -151,19 +145,19 @@ _LINK: Final = (
 )
 
 PATH_COLUMNS: Final = (
+    RUN,
     count("step", "Number of the task on the path, from 1: in order of time."),
     text("part", _PART),
-    seconds("seconds", "end - start."),
-    PREFIX,
-    KEY,
-    text("link", _LINK),
-    named("after", "Key of the task before; null for the first."),
-    named("worker", "Worker that executed it; null where it is not recorded."),
     time("start", "When the part began, in the times of executions."),
     time("end", "When it ended, at most when the next part began."),
+    seconds("seconds", "end - start."),
+    KEY,
+    PREFIX,
+    named("worker", "Worker that executed it; null where it is not recorded."),
     count("thread", "Thread that executed it (pthread id); null where not recorded."),
-    RUN,
-)  # fmt: skip
+    text("link", _LINK),
+    named("after", "Key of the task before; null for the first."),
+)
 
 CRITICAL_PATH: Final = View(
     name="dask.critical_path",
@@ -174,4 +168,8 @@ CRITICAL_PATH: Final = View(
     requires=EXECUTED,
     settings=RUN_SETTING,
     columns=PATH_COLUMNS,
+    first=(
+        *("step", "part", "seconds", "prefix", "key", "link", "after", "worker", "start", "end"),
+        "thread",
+    ),
 )

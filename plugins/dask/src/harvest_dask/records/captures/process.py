@@ -17,11 +17,13 @@ from .batches import TEXT, TIME, Batch, as_text
 VERSION: Final = 1
 """The version of the format that this reader knows."""
 
+_SAME: Final = (
+    *("role", "address", "name", "host", "pid", "python", "scheduler", "capture", "nthreads"),
+    *("resources", "local_directory", "clock_offset_s", "version"),
+)
 _COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "start": {
-        **{name: name for name in ("role", "address", "name", "host", "pid", "python")},
-        **{name: name for name in ("scheduler", "capture", "nthreads", "resources")},
-        **{name: name for name in ("local_directory", "clock_offset_s", "version")},
+        **{name: name for name in _SAME},
         "time": "start_time",
         "id": "process",
         "memory_limit": "memory_limit_bytes",

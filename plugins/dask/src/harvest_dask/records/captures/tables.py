@@ -12,20 +12,10 @@ import pyarrow.compute as pc
 
 from harvest import Record
 
+from .. import types
 from ..arrays import text_map
 from ..log_kinds import FIELDS, KIND, WORKER
 from ..stimuli import stimulus_kinds
-from ..types import (
-    ClientEvent,
-    Event,
-    Execution,
-    LogEvent,
-    TaskTransition,
-    Transfer,
-    WorkerEvent,
-    WorkerSample,
-    WorkerTransition,
-)
 from .batches import FLOAT, TEXT, TIME, Batch, as_text
 from .dump import pickled_class
 from .process import ProcessFacts
@@ -35,7 +25,7 @@ Columns: TypeAlias = dict[str, pa.Array]
 
 def record_class(kind: str) -> type[Record]:
     """Return the record class for a kind of rows; ``Event`` for an unknown kind."""
-    return TABLES[kind].cls if kind in TABLES else Event
+    return TABLES[kind].cls if kind in TABLES else types.Event
 
 
 def columns_of(batch: Batch, facts: ProcessFacts) -> Columns:
@@ -62,6 +52,10 @@ def _constant(batch: Batch, value: str | None) -> pa.Array:
     return pa.repeat(pa.scalar(value, pa.string()), batch.size)
 
 
+def _address(batch: Batch, facts: ProcessFacts) -> pa.Array:
+    return _constant(batch, facts.text("address"))
+
+
 def _lasted(batch: Batch) -> pa.Array:
     begins, ends = batch.column("begins", FLOAT), batch.column("ends", FLOAT)
     return pc.subtract(ends, begins)
@@ -73,24 +67,19 @@ def _stimulus(batch: Batch) -> Columns:
 
 
 def _scheduler_transitions(batch: Batch, facts: ProcessFacts) -> Columns:
-    scheduler = _constant(batch, facts.text("address"))
     # a task that Dask gave up has only the pickled exception
     pickled = batch.values("exception_pickle")
     named = [pickled_class(each) if isinstance(each, bytes) else None for each in pickled]
     return {
         "duration_s": _lasted(batch),
-        "scheduler": scheduler,
+        "scheduler": _address(batch, facts),
         "exception": pc.coalesce(batch.column("exception", TEXT), pa.array(named, TEXT)),
         **_stimulus(batch),
     }
 
 
-def _worker_transitions(batch: Batch, facts: ProcessFacts) -> Columns:
-    return {"worker": _constant(batch, facts.text("address")), **_stimulus(batch)}
-
-
 def _transfers(batch: Batch, facts: ProcessFacts) -> Columns:
-    peer, reporter = batch.column("peer", TEXT), _constant(batch, facts.text("address"))
+    peer, reporter = batch.column("peer", TEXT), _address(batch, facts)
     direction = pc.utf8_lower(batch.column("direction", TEXT, required=True))
     incoming, outgoing = pc.equal(direction, "incoming"), pc.equal(direction, "outgoing")
     nobody = pa.nulls(batch.size, pa.string())
@@ -103,10 +92,6 @@ def _transfers(batch: Batch, facts: ProcessFacts) -> Columns:
         "worker": reporter,
         "copies": pa.repeat(pa.scalar(1, pa.int64()), batch.size),
     }
-
-
-def _worker_events(batch: Batch, _: ProcessFacts) -> Columns:
-    return {"resources": as_text(batch.values("resources"))}
 
 
 def _log_events(batch: Batch, facts: ProcessFacts) -> Columns:
@@ -140,10 +125,6 @@ def _log_events(batch: Batch, facts: ProcessFacts) -> Columns:
     }
 
 
-def _executions(batch: Batch, facts: ProcessFacts) -> Columns:
-    return {"duration_s": _lasted(batch), "worker": _constant(batch, facts.text("address"))}
-
-
 def _events(batch: Batch, facts: ProcessFacts) -> Columns:
     return {"message": as_text(batch.values("message")), **_recorder(batch, facts)}
 
@@ -169,26 +150,35 @@ def _unknown(batch: Batch, facts: ProcessFacts) -> Columns:
 
 
 def _recorder(batch: Batch, facts: ProcessFacts) -> Columns:
-    return {
-        "role": _constant(batch, facts.text("role")),
-        "address": _constant(batch, facts.text("address")),
-    }
+    return {"role": _constant(batch, facts.text("role")), "address": _address(batch, facts)}
 
 
 TABLES: Final[Mapping[str, _Table]] = {
-    "scheduler_transition": _Table(TaskTransition, _scheduler_transitions, {"result_type": "type"}),
-    "worker_transition": _Table(WorkerTransition, _worker_transitions),
-    "transfer": _Table(Transfer, _transfers),
-    "worker_event": _Table(WorkerEvent, _worker_events, {"memory_limit_bytes": "memory_limit"}),
-    "client_event": _Table(ClientEvent, lambda *_: {}),
-    "log": _Table(LogEvent, _log_events),
-    "execution": _Table(Execution, _executions),
+    "scheduler_transition": _Table(
+        types.TaskTransition, _scheduler_transitions, {"result_type": "type"}
+    ),
+    "worker_transition": _Table(
+        types.WorkerTransition,
+        lambda batch, facts: {"worker": _address(batch, facts), **_stimulus(batch)},
+    ),
+    "transfer": _Table(types.Transfer, _transfers),
+    "worker_event": _Table(
+        types.WorkerEvent,
+        lambda batch, _: {"resources": as_text(batch.values("resources"))},
+        {"memory_limit_bytes": "memory_limit"},
+    ),
+    "client_event": _Table(types.ClientEvent, lambda *_: {}),
+    "log": _Table(types.LogEvent, _log_events),
+    "execution": _Table(
+        types.Execution,
+        lambda batch, facts: {"duration_s": _lasted(batch), "worker": _address(batch, facts)},
+    ),
     "sample": _Table(
-        WorkerSample,
+        types.WorkerSample,
         _recorder,
         {"disk_read_bytes": "read_bytes_disk", "disk_write_bytes": "write_bytes_disk"},
     ),
-    "event": _Table(Event, _events),
-    "span": _Table(Event, _spans, {"time": "start"}),
+    "event": _Table(types.Event, _events),
+    "span": _Table(types.Event, _spans, {"time": "start"}),
 }
 """Kinds of rows that have columns of their own; others become events, with all values as text."""
