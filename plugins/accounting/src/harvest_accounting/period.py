@@ -18,6 +18,7 @@ import attrs
 import polars as pl
 
 from harvest import UsageError
+from harvest_toolkit.kept import kept
 
 from .calendar import NAMES, Period, Zone, period_of, zone_of
 from .frame import ended, rows_of, runs_of
@@ -26,6 +27,10 @@ from .possible import ran_until
 
 COUNTS_AT: Final = ("end_time", "start_time", "submit_time")
 """The times of a run in order of preference: the first known one is the moment at which it counts.
+"""
+
+KEPT_RUNS: Final = 1_000_000
+"""Runs that are kept in memory, about 400 bytes each: a report and its rules ask for them 8 times.
 """
 
 _STEP: Final = {"month": "1mo", "day": "1d"}
@@ -103,7 +108,8 @@ class Selection:
         all_known = run.is_not_null().all().over(job)
         again = pl.when(all_known).then(run < run.max().over(job))
         several = (pl.len().over(job) > 1).alias("several")
-        chosen = runs_of(data.data, runs).with_columns(several, at=pl.coalesce(at), again=again)
+        found = runs_of(data.data, runs) if self.only or self.is_bounded else _all_runs(data, runs)
+        chosen = found.with_columns(several, at=pl.coalesce(at), again=again)
         listed = pl.col("several").any().over("cluster") | (pl.col("restarts") == 0)
         chosen = chosen.with_columns(
             pl.when(listed).then("again").alias("run_again"),
@@ -185,6 +191,14 @@ def selection_of(
             remedy=f"it has jobs of {', '.join(known)}",
         )
     return selection.checked(data, at)
+
+
+def _all_runs(data: Jobs, runs: JobRuns) -> pl.LazyFrame:
+    """Return all runs of a scheduler; up to KEPT_RUNS are computed once for a dataset."""
+    if data.data[runs.record_type].select(pl.len()).collect().item() > KEPT_RUNS:
+        return runs_of(data.data, runs)
+    key = ("job runs", runs.scheduler)
+    return kept(data.data, key, lambda: runs_of(data.data, runs).collect()).lazy()
 
 
 def within(period: Period) -> pl.Expr:
