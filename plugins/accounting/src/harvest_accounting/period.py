@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import attrs
 import polars as pl
 
-from harvest import UsageError
+from harvest import DatasetReader, UsageError
 from harvest_toolkit.kept import kept
 
 from .calendar import NAMES, Period, Zone, period_of, zone_of
@@ -108,8 +108,8 @@ class Selection:
         all_known = run.is_not_null().all().over(job)
         again = pl.when(all_known).then(run < run.max().over(job))
         several = (pl.len().over(job) > 1).alias("several")
-        found = runs_of(data.data, runs) if self.only or self.is_bounded else _all_runs(data, runs)
-        chosen = found.with_columns(several, at=pl.coalesce(at), again=again)
+        every = _all_runs(data.data, runs)
+        chosen = every.with_columns(several, at=pl.coalesce(at), again=again)
         listed = pl.col("several").any().over("cluster") | (pl.col("restarts") == 0)
         chosen = chosen.with_columns(
             pl.when(listed).then("again").alias("run_again"),
@@ -193,12 +193,12 @@ def selection_of(
     return selection.checked(data, at)
 
 
-def _all_runs(data: Jobs, runs: JobRuns) -> pl.LazyFrame:
+def _all_runs(dataset: DatasetReader, runs: JobRuns) -> pl.LazyFrame:
     """Return all runs of a scheduler; up to KEPT_RUNS are computed once for a dataset."""
-    if data.data[runs.record_type].select(pl.len()).collect().item() > KEPT_RUNS:
-        return runs_of(data.data, runs)
-    key = ("job runs", runs.scheduler)
-    return kept(data.data, key, lambda: runs_of(data.data, runs).collect()).lazy()
+    every = runs_of(dataset, runs)
+    if dataset[runs.record_type].select(pl.len()).collect().item() > KEPT_RUNS:
+        return every
+    return kept(dataset, ("job runs", runs.scheduler), every.collect).lazy()
 
 
 def within(period: Period) -> pl.Expr:
