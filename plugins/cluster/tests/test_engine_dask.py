@@ -318,6 +318,17 @@ def children(pid: int) -> list[int]:
     return found + [deeper for child in found for deeper in children(child)]
 
 
+def writers_of(pid: int, path: Path) -> list[int]:
+    """Processes below one that have a file of a directory open."""
+    found = []
+    for child in children(pid):
+        with contextlib.suppress(OSError):
+            opened = [str(fd.readlink()) for fd in Path(f"/proc/{child}/fd").iterdir()]
+            if any(name.startswith(str(path)) for name in opened):
+                found.append(child)
+    return found
+
+
 def test_a_worker_of_our_own_that_cannot_start_is_reported(capfd):
     with (
         pytest.raises(HarvestError, match="could not start: it ended with exit code 1"),
@@ -326,6 +337,25 @@ def test_a_worker_of_our_own_that_cannot_start_is_reported(capfd):
         pytest.fail("it did start")
 
     assert "unknown" in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_killed_worker_leaves_the_dataset_of_a_local_run(anywhere, folder, tmp_path):
+    out = tmp_path / "out"
+    running = anywhere.start(
+        "run", "-s", f"paced:{folder}", "-k", f"jsonl:{out}", "--engine", "dask", "--workers", "2"
+    )
+    (attempt,) = eventually(lambda: in_work(out, "f2"), "it is in work")
+    (victim,) = eventually(lambda: writers_of(running.pid, attempt), "it is being written")
+
+    os.kill(victim, signal.SIGKILL)
+
+    eventually(lambda: len(in_work(out, "f2")) == 2, "another worker has begun it again")
+    (tmp_path / "go").touch()
+    anywhere.end(running, code=3)
+    assert rows_files(out) == local_rows(anywhere, folder)
+    assert len(rows_files(out)) == 6
+    assert not list((out / "_harvest" / "staging").iterdir())
 
 
 def threads_open_to(number, pid):

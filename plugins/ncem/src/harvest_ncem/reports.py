@@ -245,25 +245,10 @@ def _overview(table: pl.DataFrame) -> Plot:
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        tops = dict.fromkeys(sizes, 0.0)
         for number, method in enumerate(METHODS):
-            bars = shown.filter(pl.col("method") == method).select("size", "mean_s", "std_s").rows()
-            for size, mean, std in bars:
-                tops[size] = max(tops[size], mean + (std or 0.0))
-            axes.bar(
-                [sizes.index(size) + (number - 0.5) * 0.36 for size, _, _ in bars],
-                [mean for _, mean, _ in bars],
-                width=0.34,
-                color=f"C{1 - number}",
-                label=LABELS[method],
-                # a single value has no deviation, so no whisker is drawn; one below zero would
-                # mean a negative time
-                yerr=[
-                    [math.nan if std is None else min(std, mean) for _, mean, std in bars],
-                    [math.nan if std is None else std for _, _, std in bars],
-                ],
-                error_kw={"elinewidth": 1, "capsize": 3, "ecolor": INK},
-            )
+            _bars(axes, number, sizes, shown.filter(pl.col("method") == method))
+        top = (pl.col("mean_s") + pl.col("std_s").fill_null(0.0)).max()
+        tops = dict(shown.group_by("size").agg(top).iter_rows())
         for size, factor in factors.items():
             axes.annotate(
                 f"{factor:.2f}×",
@@ -289,6 +274,23 @@ def _overview(table: pl.DataFrame) -> Plot:
         "Bars: mean duration per scan by size and method, without outliers; whiskers: one "
         "standard deviation. Speed-up of streaming: " + (said or "no size has both methods") + ".",
         size=(7.5, 3.8),
+    )
+
+
+def _bars(axes: Any, number: int, sizes: list[str], rows: pl.DataFrame) -> None:
+    """Draw the mean of a method at each size, with a whisker of one standard deviation."""
+    means = rows["mean_s"].to_list()
+    # a single value has no deviation, so no whisker is drawn
+    spread = rows["std_s"].fill_null(math.nan).to_list()
+    axes.bar(
+        [sizes.index(size) + (number - 0.5) * 0.36 for size in rows["size"]],
+        means,
+        width=0.34,
+        color=f"C{1 - number}",
+        label=LABELS[METHODS[number]],
+        # a whisker below zero would mean a negative time
+        yerr=[[min(s, m) for m, s in zip(means, spread, strict=True)], spread],
+        error_kw={"elinewidth": 1, "capsize": 3, "ecolor": INK},
     )
 
 
