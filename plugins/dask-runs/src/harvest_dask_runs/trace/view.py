@@ -120,8 +120,9 @@ def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
     segments = dataset[SEGMENT].with_columns(pl.col("origin").cast(pl.String))
     if len(runs_of(dataset)) == 1:
         return segments
-    mine = _logs(dataset).filter(pl.col("run") == run).select("origin")
-    return segments.join(mine.lazy(), on="origin", how="semi")
+    mine = _logs(dataset).filter(pl.col("run") == run)["origin"]
+    # unlike a join, a filter keeps the order: the same dataset gives the same trace
+    return segments.filter(pl.col("origin").is_in(mine.implode()))
 
 
 def _logs(dataset: DatasetReader) -> pl.DataFrame:
@@ -185,24 +186,16 @@ def _category_counts(batch: pl.DataFrame) -> dict[str, int]:
     return dict(counted.iter_rows())
 
 
-FIELDS = {
-    "X": ("name", "cat", "ph", "ts", "dur", "pid", "tid"),
-    "s": ("name", "cat", "ph", "ts", "pid", "tid", "id"),
-    "f": ("name", "cat", "ph", "ts", "pid", "tid", "id", "bp"),
-    "M": ("name", "ph", "pid", "tid"),
-}
-"""The fields that the format requires of each kind of event."""
-
-
 def _lines(batch: pl.DataFrame) -> list[str]:
+    """Encode each event as a JSON object of the fields that its kind has."""
     lines: list[str] = []
-    for (kind, has_tid, has_args), events in batch.group_by(
+    for (*_, has_args), events in batch.group_by(
         "ph",
         pl.col("tid").is_not_null().alias("t"),
         pl.col("args").is_not_null().alias("a"),
         maintain_order=True,
     ):
-        names = [name for name in FIELDS[str(kind)] if name != "tid" or has_tid]
+        names = [name for name in EVENT if name not in ("run", "args") and events[name].count()]
         text = pl.struct(names).struct.json_encode()
         if has_args:
             text = pl.concat_str(text.str.head(-1), pl.lit(',"args":'), pl.col("args"), pl.lit("}"))
