@@ -11,8 +11,8 @@ import attrs
 
 from harvest import SourceError
 
-from ..states import STATES
 from ..values.ids import PATTERN
+from ..values.scalars import STATES
 from .form import HEAD_BYTES, LONGEST_HEADER, Layout
 from .orders import COMMON, fits, fixed, like, marks, named
 
