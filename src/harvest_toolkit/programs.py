@@ -1,4 +1,12 @@
-"""Programs whose output a source reads, run without a shell."""
+"""Programs whose output a source reads, run without a shell::
+
+    output = run_program(["qstat", "-f"], ctx, where="pbs:live", env={**os.environ, "TZ": "UTC"},
+                         missing="install PBS", failed="check that the server answers: qstat -B")
+    with output.open("rb") as stream:
+        yield from read(stream)
+
+Messages of the program become notes of the run.
+"""
 
 from __future__ import annotations
 

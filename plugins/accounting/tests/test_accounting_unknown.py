@@ -20,7 +20,7 @@ from harvest.plugins.registry import manager
 from harvest_accounting.states import ENDED
 from harvest_slurm.job.find import find, of_group
 from harvest_slurm.records import Job, Step
-from harvest_slurm.states import STATES
+from harvest_slurm.values.scalars import STATES
 
 usage_report = REPORTS["slurm.usage"]
 summary = REPORTS["slurm.summary"]

@@ -21,7 +21,7 @@ from harvest_accounting.states import ENDED, ENDS
 from harvest_accounting.views.declared.common import RESOURCES
 from harvest_accounting.views.measures import amounts, how_they_ended, use, waits
 from harvest_report import Table
-from harvest_slurm.states import STATES
+from harvest_slurm.values.scalars import STATES
 
 usage_report = REPORTS["slurm.usage"]
 

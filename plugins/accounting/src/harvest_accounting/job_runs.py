@@ -169,7 +169,7 @@ def _loaded(points: list[EntryPoint]) -> tuple[JobRuns, ...]:
 class Jobs:
     """The jobs of a dataset that a view or report reads.
 
-    schedulers: the schedulers with jobs in the dataset; all of them if there are no jobs.
+    schedulers: the schedulers with jobs in the dataset; all of them if it has none.
     """
 
     data: DatasetReader

@@ -10,7 +10,7 @@ from harvest.toolkit.settings import at_least, matches, one_of, setting, time_zo
 from harvest_accounting.calendar import moment
 
 from .read.presets import PRESETS
-from .states import STATES
+from .values.scalars import STATES
 
 
 def _moment(value: str) -> None:

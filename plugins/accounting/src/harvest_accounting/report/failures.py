@@ -110,7 +110,7 @@ def _in_words(
     data: Jobs, runs: pl.DataFrame, whole: pl.DataFrame, names: Sequence[str]
 ) -> Iterable[str]:
     """Say why there is nothing to see, else the nodes on which most runs failed for one reason."""
-    ended = runs["state"].is_in(ENDED).sum()
+    ended = int(runs["state"].is_in(ENDED).sum())
     if not runs.height:
         return ["The dataset has no such jobs that ended in this period."]
     if not ended:
@@ -123,7 +123,7 @@ def _in_words(
 
 
 def _tiles(runs: pl.DataFrame, whole: pl.DataFrame) -> Iterator[Tile]:
-    ended, failed = runs["state"].is_in(ENDED).sum(), int(whole["jobs"].sum())
+    ended, failed = int(runs["state"].is_in(ENDED).sum()), int(whole["jobs"].sum())
     if not ended or not failed:
         return
     share = f"{share_in_words(failed / ended)} of {count_in_words(ended, 'ended run')}"

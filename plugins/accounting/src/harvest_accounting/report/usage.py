@@ -254,7 +254,7 @@ def chosen_in_words(selection: Selection) -> str:
 
 
 def without_jobs(groups: pl.DataFrame) -> Iterator[str]:
-    """Say why there are no jobs, or none that count."""
+    """Explain a report without jobs, or without jobs that count."""
     if not groups.height:
         yield "The dataset has no such jobs."
     elif not groups["jobs"].sum():

@@ -40,7 +40,7 @@ def queue_time(data: Jobs, by: Sequence[str] = (), top: int = 10, **choice: str 
     worst = data.view("worst_days", top=top, **choice).collect()
     return Report(
         f"How long jobs{chosen_in_words(selection)} waited"
-        f"{days_in_words(waits['date'].min(), waits['date'].max())}",
+        f"{days_in_words(*waits.select(first=pl.min('date'), last=pl.max('date')).row(0))}",
         intro=()
         if waits.height
         else [f"{data.words.record} does not record how long such jobs waited."],

@@ -309,7 +309,9 @@ def rules_of(jobs: JobRuns) -> tuple[Rule, ...]:
 def _of_scheduler(whose: Whose, rule: Rule, said: dict[str, str]) -> Rule:
     """Return a rule in a scheduler's names and words; said: words for its ``judge`` function."""
     own = whose.words.rules.get(rule.name, {})
-    texts = {name: own.get(name, getattr(rule, name)) for name in _TEXTS}
+    texts: dict[str, Any] = {
+        name: whose.fill(own.get(name, getattr(rule, name))) for name in _TEXTS
+    }
     judge: Any = rule.judge
     return attrs.evolve(
         rule,
@@ -317,5 +319,5 @@ def _of_scheduler(whose: Whose, rule: Rule, said: dict[str, str]) -> Rule:
         judge=partial(judge, **said),
         view=whose.name(rule.view),
         reports=tuple(map(whose.name, rule.reports)),
-        **{name: whose.fill(text) for name, text in texts.items()},
+        **texts,
     )

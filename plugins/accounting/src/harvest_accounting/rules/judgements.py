@@ -33,7 +33,7 @@ def wasted(
     worst = rows.sort(column, "user", descending=[True, False]).row(0, named=True)
     users = rows["user"].n_unique()
     who = shorten(worst["user"], 24, "id") if users == 1 else count_in_words(users, "user")
-    amount = f"{hours_in_words(rows[column].sum())} {unit}"
+    amount = f"{hours_in_words(float(rows[column].sum()))} {unit}"
     yield Finding(
         severities[0] if part >= much else severities[1],
         f"{who} left {amount} unused" if name == "timelimit" else f"{who} wasted {amount}",
@@ -71,7 +71,7 @@ def ended_badly(
     if hidden_without_repeats and rows["run_again"].null_count() == rows.height:
         certainty.append("lower_bound")
     yield Finding(
-        "high" if part is not None and part >= much and known >= hours else "medium",
+        "high" if part is not None and part >= much and (known or 0) >= hours else "medium",
         f"{runs:,} of {count_in_words(ended, 'run')} {words} ({share_in_words(runs / ended)})",
         f"{took}. {whose}.{code}",
         certainty=tuple(certainty),
@@ -157,7 +157,7 @@ def idle_arrays(
         f"hours ({share_in_words(worst['cpu_eff'])} used)",
         f"{_owner(worst, record)} {rows.height:,} of {count_in_words(total, 'array')} used less "
         f"than {share_in_words(share)} of their CPUs and wasted "
-        f"{hours_in_words(rows['cpu_wasted_hours'].sum())} CPU hours.",
+        f"{hours_in_words(float(rows['cpu_wasted_hours'].sum()))} CPU hours.",
         certainty=("part",) if rows["cpu_unknown_jobs"].sum() else (),
     )
 

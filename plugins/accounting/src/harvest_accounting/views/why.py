@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -84,7 +84,7 @@ def each_node(rows: pl.LazyFrame, nodes: str, name: str = "node") -> pl.LazyFram
 
     def hosts(texts: pl.Series) -> pl.Series:
         known = {text: expand(text) for text in texts.unique().drop_nulls()}
-        schema = {"text": pl.String, "hosts": pl.List(pl.String)}
+        schema: dict[str, Any] = {"text": pl.String, "hosts": pl.List(pl.String)}
         table = pl.DataFrame({"text": list(known), "hosts": list(known.values())}, schema)
         given = texts.rename("text").to_frame()
         return given.join(table, on="text", how="left", maintain_order="left")["hosts"]

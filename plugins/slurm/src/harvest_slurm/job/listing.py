@@ -11,7 +11,7 @@ import polars as pl
 from harvest import DatasetReader, UsageError
 from harvest.toolkit.texts import printable_line
 
-from ..states import STATES
+from ..values.scalars import STATES
 from .words import clock
 
 _HEAD: Final = (

@@ -9,6 +9,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.layout import table_lines
 from harvest_accounting.calendar import Zone
 from harvest_accounting.states import FAILED
 
@@ -181,9 +182,7 @@ def _steps(steps: list[dict[str, Any]]) -> Iterator[str]:
         for s in steps[:_SHOWN]
     ]  # fmt: skip
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = zip(row, widths, strict=True)
-        yield ("  " + "  ".join(cell.ljust(width) for cell, width in cells)).rstrip()
+    yield from (f"  {line}" for line in table_lines(rows, widths, [False] * len(widths)))
     if len(steps) > _SHOWN:
         yield f"  and {len(steps) - _SHOWN:,} more (--json lists all)"
 

@@ -48,7 +48,7 @@ def after_last(data: Any, mark: bytes, end: int) -> int:
         begin = max(PAD, end - size)
         found = data[begin:end].tobytes().rfind(mark)
         if found >= 0:
-            return begin + found + len(mark)
+            return int(begin + found + len(mark))
         if begin == PAD:
             break
         size *= 4

@@ -131,30 +131,29 @@ class CsvReader(BlockReader):
             broken.append((row.number - 1, row.text, row.actual_columns))
             return "skip"
 
-        batch = self._parse(block, note)
-        count = batch.num_rows + len(broken)
+        table = self._parse(block, note)
+        count = table.num_rows + len(broken)
         # positions of the parsed records, without damaged ones
         every = np.setdiff1d(np.arange(count + len(damaged)), damaged)
         places = np.delete(every, [place for place, _, _ in broken])
         # Arrow reads an empty line as a row of empty fields
-        filled = np.zeros(batch.num_rows, bool)
-        for column in batch.columns:
+        filled = np.zeros(table.num_rows, bool)
+        for column in table.columns:
             filled |= pc.binary_length(column).to_numpy() > 0
-        self.ctx.read(int((~filled).sum()))
-        self.ctx.folded(int((~filled).sum()), "blank line")
-        if not filled.all():
-            batch, places = batch.filter(pa.array(filled)), places[filled]
-        due = len(self.layout.columns)
+        table, places = table.filter(pa.array(filled)), places[filled]
+        blank = int((~filled).sum())
+        self.ctx.read(blank)
+        self.ctx.folded(blank, "blank line")
         for place, text, fields in broken:
             position = line + int(every[place])
             if kind_of(text.encode()):
                 self.said.add(text.encode(), position)
                 continue
             self.ctx.read(1)
-            reason = f"{fields} fields instead of {due}"
+            reason = f"{fields} fields instead of {len(self.layout.columns)}"
             self.ctx.reject(text, reason, position=position)
-        rows = RawRows(self.layout.columns, [*map(Column, batch.columns)], places + line)
-        return rows, count + len(damaged), rest
+        columns = [Column(column.combine_chunks()) for column in table.columns]
+        return RawRows(self.layout.columns, columns, places + line), count + len(damaged), rest
 
     def _mend(self, block: bytes, line: int, at_end: bool) -> tuple[bytes, list[int], bytes]:
         """Keep the records of a block with valid quotes.
@@ -183,11 +182,11 @@ class CsvReader(BlockReader):
             place += len(text) + 1
         return b"".join(good), damaged, block[place:]
 
-    def _parse(self, block: bytes, note: Any) -> pa.RecordBatch:
+    def _parse(self, block: bytes, note: Any) -> pa.Table:
         types = dict.fromkeys(self.layout.columns, pa.string())
         if not block:
-            return pa.RecordBatch.from_pylist([], schema=pa.schema(types))
-        table = pacsv.read_csv(
+            return pa.schema(types).empty_table()
+        return pacsv.read_csv(
             pa.BufferReader(block),
             read_options=pacsv.ReadOptions(
                 use_threads=False, column_names=list(types), block_size=len(block) + 1
@@ -200,8 +199,6 @@ class CsvReader(BlockReader):
             ),
             convert_options=pacsv.ConvertOptions(column_types=types, strings_can_be_null=False),
         )
-        batches = table.combine_chunks().to_batches()
-        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
 def first_misplaced(data: Any, mark: int) -> int:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Final
 
 import attrs
 
 from harvest import SourceError
 
-from ..states import STATES
 from ..values.ids import PATTERN
+from ..values.scalars import STATES
 from .form import HEAD_BYTES, LONGEST_HEADER, Layout
 from .orders import COMMON, fits, fixed, like, marks, named
 
@@ -83,17 +84,12 @@ def _undecided(texts: Sequence[str], known: Sequence[Layout]) -> str:
     """Say why no known column order was chosen, and what the fields of lines look like."""
     if known:
         return f", and its lines fit {' as well as '.join(each.order for each in known)}"
-    places: list[tuple[str, int, int]] = []
-    for place, what in enumerate(_division(texts)[1], start=1):
-        if what and places and places[-1][0] == what and places[-1][2] == place - 1:
-            places[-1] = (what, places[-1][1], place)
-        elif what:
-            places.append((what, place, place))
-    said = ", ".join(
-        f"{first} like {what}" if first == last else f"{first}-{last} like {what}"
-        for what, first, last in places
-    )
-    return f", and no known order of columns fits (fields {said})" if said else ""
+    said, place = [], 1
+    for what, run in groupby(_division(texts)[1]):
+        first, place = place, place + len(list(run))
+        if what:
+            said.append(f"{first}{f'-{place - 1}' if place - 1 > first else ''} like {what}")
+    return f", and no known order of columns fits (fields {', '.join(said)})" if said else ""
 
 
 def _divided(texts: Sequence[str]) -> str:

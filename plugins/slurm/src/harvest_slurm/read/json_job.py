@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -74,15 +75,9 @@ def _array(data: Mapping[str, Any]) -> dict[str, Any]:
 def _tasks(text: str, limit: int | None) -> str:
     """Return the indices of pending tasks as sacct prints them: ``0x7FE`` is bits 1 to 10."""
     if text.startswith("0x"):
-        bits = int(text, 16)
-        indices = [index for index in range(bits.bit_length()) if bits >> index & 1]
-        runs: list[list[int]] = []
-        for index in indices:
-            if runs and runs[-1][-1] == index - 1:
-                runs[-1][1:] = [index]
-            else:
-                runs.append([index])
-        text = ",".join("-".join(map(str, run)) for run in runs)
+        lowest_first = f"{int(text, 16):b}"[::-1]
+        runs = [(run.start(), run.end() - 1) for run in re.finditer("1+", lowest_first)]
+        text = ",".join(f"{a}-{z}" if z > a else f"{a}" for a, z in runs)
     return f"{text}%{limit}" if limit and "%" not in text else text
 
 

@@ -34,7 +34,7 @@ SHARE: Final = 0.9
 WHOLE: Final = 0.5
 """The share of lines that must have the right number of fields: a name may hold a delimiter or a
 line break."""
-TELLING: Final = 2
+CERTAIN: Final = 2
 """The number of columns, besides the job id, whose contents few other columns have."""
 
 _NONE: Final = f"INVALID|{NOTHING}|"
@@ -187,16 +187,10 @@ def _kinds(columns: Sequence[str]) -> list[str]:
 
 def _fit(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     kinds = _kinds(columns)
-    good, telling = 0, set()
-    for row in rows:
-        if all(map(_is, columns, kinds, row)):
-            good += 1
-            telling |= {
-                place
-                for place, kind in enumerate(kinds)
-                if row[place] and kind in ("time", "duration", "state", "exit", "tres")
-            }
-    return good >= SHARE * len(rows) and len(telling) >= TELLING
+    good = [row for row in rows if all(map(_is, columns, kinds, row))]
+    places = [at for at, kind in enumerate(kinds) if kind in _CERTAIN.values() and kind != "id"]
+    filled = sum(any(row[at] for row in good) for at in places)
+    return len(good) >= SHARE * len(rows) and filled >= CERTAIN
 
 
 def _is(name: str, kind: str, value: str) -> bool:

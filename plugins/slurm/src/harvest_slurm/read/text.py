@@ -79,7 +79,7 @@ def read_text(
 def _block(stream: IO[bytes], carry: bytes, size: int) -> tuple[Any, int]:
     """Return ``carry`` and up to ``size`` bytes more, with room around, and how many more."""
     begin = PAD + len(carry)
-    data = np.empty(begin + size + PAD + 1, np.uint8)
+    data: Any = np.empty(begin + size + PAD + 1, np.uint8)
     data[:begin] = np.frombuffer(bytes(PAD) + carry, np.uint8)
     got: int = stream.readinto(memoryview(data)[begin : begin + size])  # type: ignore[attr-defined]
     data[begin + got : begin + got + PAD + 1] = 0

@@ -60,7 +60,7 @@ class Columns:
 
     def _add(self, name: str, column: str | None, kind: str, field: Column) -> None:
         if field.blank:
-            if column in self.kinds and column not in self.ready:
+            if column and column in self.kinds and column not in self.ready:
                 self.ready[column] = pa.nulls(self.rows, self.kinds[column])
             return
         if column is None:

@@ -15,10 +15,16 @@ from fractions import Fraction
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from ..states import STATES
+STATES: Final = [
+    *("BOOT_FAIL", "CANCELLED", "COMPLETED", "CONFIGURING", "COMPLETING", "DEADLINE"),
+    *("EXPEDITING", "FAILED", "LAUNCH_FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PENDING"),
+    *("POWER_UP_NODE", "PREEMPTED", "RECONFIG_FAIL", "RECORD_EXPIRED", "REQUEUED", "REQUEUE_FED"),
+    *("REQUEUE_HOLD", "RESIZING", "RESV_DEL_HOLD", "REVOKED", "RUNNING", "SIGNALING"),
+    *("SPECIAL_EXIT", "STAGE_OUT", "STOPPED", "SUSPENDED", "TIMEOUT", "UPDATE_DB"),
+]
+"""The job states that sacct may print, in their long form."""
 
 INT64_MAX: Final = 2**63 - 1
-
 
 NOTHING: Final = ("Unknown", "None", "N/A", "(null)", "NaN", "nan", "NaT", "<NA>", "NA")
 """Words for no value, of Slurm, pandas and R."""

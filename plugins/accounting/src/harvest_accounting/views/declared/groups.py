@@ -36,8 +36,8 @@ def _of_resource(resource: Resource) -> tuple[Column, ...]:
     both = f"the {runs} with known allocation and use"
     return (
         hours(whole, f"{resource.title} allocated to the {runs}, as far as known: "
-              f"{resource.given}. They count in the period in which they were used; 0 only where "
-              "there are no such runs, null where all are unknown.", unit),
+              f"{resource.given}. They count in the period in which they were used; 0 only "
+              "without such runs, null where all are unknown.", unit),
         hours(resource.column("used"), f"{resource.title} that {both} used: {resource.used}; null "
               "without such runs.", unit),
         hours(resource.column("wasted"), f"Allocated minus used, for {both}; below 0 where more "
@@ -111,7 +111,7 @@ _USAGE_COLUMNS: Final = (
     count("not_ended", f"Runs in another state: they wait, run, or are suspended{_OR_NULL}."),
     count("state_unknown", "Runs with unknown state."),
     hours("failed_cpu_hours", "Known CPU hours allocated to the runs in failed, out_of_memory, "
-          "timeout and node_fail; 0 only where there are no such runs."),
+          "timeout and node_fail; 0 only without such runs."),
     hours("failed_gpu_hours", "The same for GPU hours; null where all are unknown."),
     count("ran_jobs", "Runs that ran in the period, or may have run: hours are of these runs. A "
           "run counts in each month in which it ran."),
@@ -130,7 +130,7 @@ _USAGE_COLUMNS: Final = (
         for name, of in _COSTS.items()
     ),
     hours("not_ended_cpu_hours", "Known CPU hours allocated until now to the runs in not_ended, a "
-          "part of cpu_unknown_hours; 0 only where there are no such runs."),
+          "part of cpu_unknown_hours; 0 only without such runs."),
     seconds("median_wait_s", "Median wait of the runs in waited_jobs; null without any."),
     seconds("max_wait_s", "Longest wait of the runs in waited_jobs; null without any."),
     seconds("total_wait_s", "Sum of the waits of the runs in waited_jobs; null without any."),
