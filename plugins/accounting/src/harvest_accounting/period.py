@@ -1,10 +1,10 @@
 """The jobs that a view counts: those of a period, a user, an account or a cluster.
 
 A job counts at one moment: its end, else its start, else its submission. So it counts in only one
-    month. Its hours are divided over the months in which it ran. Each part has a share of the run's
-    hours, in proportion to its share of the time from start to end, with suspensions. The shares of
-    a run add up to 1. A run with an unknown start or end is one part, at the moment at which it
-    counts.
+month. Its hours are divided over the months in which it ran. Each part has a share of the run's
+hours, in proportion to its share of the time from start to end, with suspensions. The shares of
+a run add up to 1. A run with an unknown start or end is one part, at the moment at which it
+counts.
 """
 
 from __future__ import annotations

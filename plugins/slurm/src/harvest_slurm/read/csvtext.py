@@ -1,8 +1,8 @@
 """Comma-separated values: finds dumps with CSV quotes, and reads them.
 
 sacct itself quotes nothing: ``sacct --parsable2 --delimiter=,`` writes the quotes of a name as they
-    are. Spreadsheets and pandas quote fields that need it: such a field begins and ends with a
-    quote, and each quote inside is doubled.
+are. Spreadsheets and pandas quote fields that need it: such a field begins and ends with a
+quote, and each quote inside is doubled.
 """
 
 from __future__ import annotations
