@@ -88,7 +88,7 @@ def _json_of(stream: IO[bytes], where: str) -> Iterator[bytes]:
 
 
 def _separator(mapping: bool | None, count: int) -> bytes:
-    """Return what stands in JSON behind ``count`` items of a node, before the next one."""
+    """Return the JSON text between ``count`` items of a node and the next item."""
     if mapping is None:
         return b"\n"
     if mapping and count % 2 == 1:
