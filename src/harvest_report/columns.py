@@ -103,11 +103,6 @@ def needed(widths: Sequence[int]) -> int:
     return sum(widths) + GAP * (len(widths) - 1)
 
 
-def narrowed(cells: Sequence[Cells], widths: Sequence[int]) -> list[Cells]:
-    """Shorten columns to their widths."""
-    return [c.narrowed(width) for c, width in zip(cells, widths, strict=True)]
-
-
 def parted(cells: Sequence[Cells], room: int) -> list[tuple[list[Cells], list[int]]]:
     """Split columns into tables that fit, each beginning with the columns that name a row.
 

@@ -116,34 +116,36 @@ def _plain(report: Report) -> str:
 
 BRIEF = 26
 """Longest texts of a column, in characters, that stay on one line."""
-
-
-def _kinds(table: Table, texts: Sequence[Sequence[str]]) -> list[str]:
-    """Return each column's style: ``number``, ``time``, ``brief`` (never broken) or ``""``."""
-    longest = [max(map(len, cells), default=0) for cells in zip(*texts, strict=True)]
-    longest = longest or [0] * len(table.columns)
-    timed = [kind.is_temporal() for kind in table.data.dtypes]
-    return [
-        "number" if right else "time" if time else "brief" if length <= BRIEF else ""
-        for right, time, length in zip(numeric(table), timed, longest, strict=True)
-    ]
-
-
 BROAD = 28.0
 """Width in em from which a table is wider than a small screen."""
 
 
-def _widths(
-    heads: Sequence[str], kinds: Sequence[str], texts: Sequence[Sequence[str]]
-) -> dict[str, Any]:
-    """Estimate the width of a table in em; digits are wide, and headings are bold."""
+def _laid_out(table: Table, heads: Sequence[str]) -> dict[str, Any]:
+    """Return the cells of a table with the styles of their columns, and its estimated width.
+
+    A style is ``number``, ``time``, ``brief`` (never broken) or ``""``.  Digits are wide, and
+    headings are bold.
+    """
+    texts = list(rows_of_text(table))
+    columns = list(zip(*texts, strict=True)) or [()] * len(heads)
+    styles: list[str] = []
     width = 0.0
-    for number, (head, kind) in enumerate(zip(heads, kinds, strict=True)):
-        longest = max((cell_len(row[number]) for row in texts), default=0)
-        words = max(map(cell_len, head.split()), default=0)
-        cells = longest * 0.65 if kind else min(longest * 0.65, 18.0)
-        width += 1.3 + max(words * 0.72, cells * (1.1 if number == 0 else 1.0))
-    return {"ems": f"{max(width, 1.0):.1f}", "broad": width > BROAD}
+    for head, cells, right, dtype in zip(
+        heads, columns, numeric(table), table.data.dtypes, strict=True
+    ):
+        brief = max(map(len, cells), default=0) <= BRIEF
+        style = "number" if right else "time" if dtype.is_temporal() else "brief" if brief else ""
+        longest = max(map(cell_len, cells), default=0) * 0.65
+        words = max(map(cell_len, head.split()), default=0) * 0.72
+        widest = (longest if style else min(longest, 18.0)) * (1.0 if styles else 1.1)
+        width += 1.3 + max(words, widest)
+        styles.append(style)
+    return {
+        "styles": styles,
+        "rows": [list(zip(row, styles, strict=True)) for row in texts],
+        "ems": f"{max(width, 1.0):.1f}",
+        "broad": width > BROAD,
+    }
 
 
 def _evidence(report: Report) -> list[dict[str, Any]]:
@@ -151,15 +153,12 @@ def _evidence(report: Report) -> list[dict[str, Any]]:
     shown = []
     for number, found in enumerate(report.verdict.found if report.verdict else ()):
         table = Table(f"finding-{number}", found.evidence.first)
-        texts = list(rows_of_text(table))
-        kinds = _kinds(table, texts)
         shown.append(
             {
                 "found": found,
                 "command": found.evidence.command(report.location),
-                "names": found.evidence.first.columns,
-                "rows": [list(zip(row, kinds, strict=True)) for row in texts],
-                **_widths(table.data.columns, kinds, texts),
+                "names": table.data.columns,
+                **_laid_out(table, table.data.columns),
             }
         )
     return shown
@@ -170,16 +169,12 @@ def _section(section: Section, report: Report, *, whole: bool, interactive: bool
     shown: dict[str, Any] = {"name": section.name, "title": section.title}
     if isinstance(section, Table):
         fitting = in_fitting_units(section)
-        texts, starts = list(rows_of_text(fitting)), group_starts(section)
-        kinds = _kinds(section, texts)
+        made = _laid_out(fitting, [column.heading for column in fitting.columns])
         return shown | {
+            **made,
             "kind": "table",
-            "columns": list(zip(fitting.columns, kinds, strict=True)),
-            "rows": [
-                (start, list(zip(row, kinds, strict=True)))
-                for start, row in zip(starts, texts, strict=True)
-            ],
-            **_widths([c.heading for c in fitting.columns], kinds, texts),
+            "columns": list(zip(fitting.columns, made["styles"], strict=True)),
+            "rows": list(zip(group_starts(section), made["rows"], strict=True)),
             "terms": [(c.label, c.doc) for c in section.columns if c.doc],
             "note": section.note,
             "file": f"{report.name}.{section.name}.csv",

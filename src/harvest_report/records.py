@@ -21,7 +21,7 @@ from harvest.commands.tables import how_many, print_columns, print_plain, width_
 from harvest.toolkit.layout import GAP, fold, shorten, table_lines
 from harvest.toolkit.texts import printable_line
 
-from .columns import LEAST, Cells, chosen, narrowed, needed, parted
+from .columns import LEAST, Cells, chosen, needed, parted
 from .values import exact, form_of, texts_of
 
 __all__ = ["Style", "print_records", "print_rows_as_json"]
@@ -152,7 +152,9 @@ def _print_narrow_table(cells: Sequence[Cells], room: int, style: Style) -> None
         print_plain(fold(text, room, "  "))
     several = [c for c in cells if c not in single]
     shown, widths = chosen(several, room, exactly=style.exact)
-    texts = shown if style.exact else narrowed(shown, widths)
+    texts = shown
+    if not style.exact:
+        texts = [c.narrowed(width) for c, width in zip(shown, widths, strict=True)]
     _print_table(texts, widths)
     left_out = [c.name for c in several if c not in shown]
     if left_out:

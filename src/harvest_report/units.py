@@ -32,13 +32,15 @@ def in_fitting_units(table: Table) -> Table:
     Columns share a unit where they can, so that their numbers can be compared.  A column with
     far smaller or larger values has a unit of its own.
     """
-    found = {column.name: _bytes(column) for column in table.columns}
+    found = {
+        column.name: sized
+        for column in table.columns
+        if (sized := _bytes(column)) and table.rows.schema[column.name].is_numeric()
+    }
     units: dict[str, str] = {}
     for per in ("", "/s"):
         amounts = {
-            name: _amounts(table, name, each[0])
-            for name, each in found.items()
-            if each is not None and each[1] == per and table.rows.schema[name].is_numeric()
+            name: _amounts(table, name, size) for name, (size, own) in found.items() if own == per
         }
         common = _best([size for sizes in amounts.values() for size in sizes])
         units |= {
@@ -46,7 +48,7 @@ def in_fitting_units(table: Table) -> Table:
             for name, sizes in amounts.items()
         }
     columns = [
-        _in(column, units[column.name], found[column.name]) if column.name in units else column
+        _in(column, units[column.name], *found[column.name]) if column.name in found else column
         for column in table.columns
     ]
     return attrs.evolve(table, columns=columns)
@@ -88,10 +90,7 @@ def _suits(unit: str, amounts: Sequence[float]) -> bool:
     return amounts[len(amounts) // 2] >= ZERO * size and amounts[-1] < LONGEST * size
 
 
-def _in(column: Column, unit: str, found: tuple[float, str] | None) -> Column:
-    assert found is not None
+def _in(column: Column, unit: str, size: float, per: str) -> Column:
     sign = "+" if (column.format or "").startswith("+") else ""
     places = ",.0f" if _SIZES[unit] == 1 else ",.2f"
-    return attrs.evolve(
-        column, unit=unit + found[1], format=sign + places, scale=_SIZES[unit] / found[0]
-    )
+    return attrs.evolve(column, unit=unit + per, format=sign + places, scale=_SIZES[unit] / size)

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from harvest import ReadContext
+from harvest.toolkit.texts import not_utf8
 
 from .delimited import CUT
 from .lines import BOM, InvalidLine, decode
@@ -95,7 +96,7 @@ def split(block: bytes, first: int, *, require_final_newline: bool = True) -> Li
         stops = np.append(stops, PAD + len(body))
     starts = np.concatenate([[PAD], stops[:-1] + 1])[: len(stops)]
     ends = stops - ((stops > starts) & (data[stops - 1] == _CR))
-    invalid = [] if _is_utf8(body) else decode(block, first).invalid
+    invalid = decode(block, first).invalid if not_utf8(body) else []
     last = first + len(stops) - 1
     if cut and require_final_newline and not (invalid and invalid[-1].number == last):
         invalid.append(InvalidLine(last, body[starts[-1] - PAD :], CUT))
@@ -107,14 +108,3 @@ def split(block: bytes, first: int, *, require_final_newline: bool = True) -> Li
     keep[[line.number - first for line in invalid]] = False
     spans = Spans(data, starts[keep], ends[keep])
     return Lines(spans, numbers[keep], invalid, len(keep) - int(keep.sum()) - len(invalid))
-
-
-def _is_utf8(data: bytes) -> bool:
-    text = pa.StringArray.from_buffers(
-        1, pa.py_buffer(np.array([0, len(data)], np.int32)), pa.py_buffer(data)
-    )
-    try:
-        text.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True

@@ -15,8 +15,6 @@ import re
 from collections.abc import Iterator
 from typing import IO, Any, Final
 
-import attrs
-
 from harvest import SourceError
 
 from .json_pieces import Unreadable
@@ -65,47 +63,37 @@ def _json_of(stream: IO[bytes], where: str) -> Iterator[bytes]:
             where=where,
             remedy="pip install 'hpc-harvest[yaml]', or bring it as JSON",
         ) from error
-    opened: list[_Open] = []
+    # of each open node: whether it is a mapping (None: the stream), and its keys and values so far
+    opened: list[tuple[bool | None, int]] = [(None, 0)]
     try:
         for event in yaml.parse(stream, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             if isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
-                yield b"}" if opened.pop().mapping else b"]"
+                yield b"}" if opened.pop()[0] else b"]"
             if not isinstance(event, yaml.NodeEvent):
                 continue
-            around = opened[-1] if opened else _Open()
-            yield around.before_next()
+            mapping, count = opened[-1]
+            opened[-1] = (mapping, count + 1)
+            yield _separator(mapping, count)
+            at_key = mapping and count % 2 == 0
             if isinstance(event, yaml.ScalarEvent):
-                yield _quoted(event.value) if around.at_key else _scalar(event)
-            elif isinstance(event, yaml.AliasEvent) or around.at_key:
-                what = "key that is not a text" if around.at_key else "alias"
+                yield _quoted(event.value) if at_key else _scalar(event)
+            elif isinstance(event, yaml.AliasEvent) or at_key:
+                what = "key that is not a text" if at_key else "alias"
                 raise Unreadable(f"YAML with an odd {what} in line {event.start_mark.line + 1}")
             else:
-                opened.append(_Open(isinstance(event, yaml.MappingStartEvent)))
-                yield b"{" if opened[-1].mapping else b"["
+                opened.append((isinstance(event, yaml.MappingStartEvent), 0))
+                yield b"{" if opened[-1][0] else b"["
     except (yaml.YAMLError, UnicodeError) as error:
         raise Unreadable(f"not YAML: {' '.join(str(error).split())}") from error
 
 
-@attrs.define
-class _Open:
-    """An open node: whether it is a mapping, and its count of keys and values so far."""
-
-    mapping: bool | None = None
-    count: int = 0
-
-    @property
-    def at_key(self) -> bool:
-        """Whether the last counted item is a key."""
-        return bool(self.mapping) and self.count % 2 == 1
-
-    def before_next(self) -> bytes:
-        """Count the next item, and return the JSON separator before it."""
-        self.count += 1
-        if self.mapping is None:
-            return b"\n"
-        if self.mapping and not self.at_key:
-            return b":"
-        return b"," if self.count > 1 else b""
+def _separator(mapping: bool | None, count: int) -> bytes:
+    """Return the JSON text between ``count`` items of a node and the next item."""
+    if mapping is None:
+        return b"\n"
+    if mapping and count % 2 == 1:
+        return b":"
+    return b"," if count else b""
 
 
 def _quoted(text: str) -> bytes:
