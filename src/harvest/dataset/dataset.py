@@ -33,7 +33,7 @@ from .description import Description, describe
 from .holdings import Holding, holdings, read_runs, settings_used, summary, to_html
 from .report import build_report
 from .sql import queries as run_queries
-from .verify import Problem, judge
+from .verify import Problem, problems_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -413,7 +413,7 @@ class Dataset:
         twice, to verify checksums and to count rows. Unfinished work of a run in progress is not
         checked.
         """
-        return judge(self).problems
+        return problems_of(self)[0]
 
     def replay(self, **which: Any) -> Any:
         """Read partitions with rejects again, as ``harvest rejects --replay`` does.

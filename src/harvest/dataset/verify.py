@@ -54,27 +54,22 @@ class Problem:
         return self.state is not None or self.record is not None
 
 
-@attrs.frozen(kw_only=True)
-class Verdict:
-    """The problems of a dataset, and the process that wrote to it during the check, if any."""
+def problems_of(dataset: Dataset) -> tuple[list[Problem], Holder | None]:
+    """Return a dataset's problems, and the process that wrote to it meanwhile, if any.
 
-    problems: list[Problem]
-    writer: Holder | None = None
-
-
-def judge(dataset: Dataset) -> Verdict:
-    """Check a dataset; if a writer is at work, ignore temporary states of its commit."""
+    If a writer is at work, temporary states of its commit are ignored.
+    """
     before: list[Problem] = []
     for _ in range(LOOKS):
         found = inspect(dataset)
         writer = holder(dataset.sink.state)
         if writer is not None:
-            return Verdict(problems=[each for each in found if not each.passing], writer=writer)
+            return [each for each in found if not each.passing], writer
         # if a writer has ended since, its temporary states are gone: check again
         if found == before or not any(each.passing for each in found):
             break
         before = found
-    return Verdict(problems=found)
+    return found, None
 
 
 def inspect(dataset: Dataset) -> list[Problem]:

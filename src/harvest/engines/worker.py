@@ -32,7 +32,12 @@ def main(descriptor: int) -> None:
     connection = Connection(descriptor)
     messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, messages), daemon=True).start()
-    send = _Sender(connection)
+    lock = threading.Lock()
+
+    def send(message: str, content: Any) -> None:
+        with lock:  # reports may come from any thread
+            connection.send((message, content))
+
     try:
         function, group = _load(messages.get())
         fault.strike_group(group)
@@ -40,7 +45,7 @@ def main(descriptor: int) -> None:
         while data := messages.get():
             send("done", function(_load(data), lambda report: send("report", report)))
     except BaseException as error:  # noqa: BLE001 - raised again in the parent process
-        send.failure(error)
+        send("failed", _picklable(error))
         messages.get()
 
 
@@ -65,24 +70,13 @@ def _load(data: bytes) -> Any:
         ) from error
 
 
-class _Sender:
-    """Sender of whole messages, from any thread."""
-
-    def __init__(self, connection: Connection):
-        self._connection = connection
-        self._lock = threading.Lock()
-
-    def __call__(self, message: str, content: Any) -> None:
-        with self._lock:
-            self._connection.send((message, content))
-
-    def failure(self, error: BaseException) -> None:
-        """Send an exception; if it cannot be pickled or is not an Exception, send its text."""
-        lines = "".join(traceback.format_exception(error))
-        try:
-            if not isinstance(error, Exception):
-                raise TypeError
-            pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
-        except Exception:  # noqa: BLE001 - a class of a plugin may raise anything
-            error = RuntimeError(f"{type(error).__name__}: {error}")
-        self("failed", (error, lines))
+def _picklable(error: BaseException) -> tuple[BaseException, str]:
+    """Return an exception and its traceback; only its text if it is no plain, picklable one."""
+    lines = "".join(traceback.format_exception(error))
+    try:
+        if not isinstance(error, Exception):
+            raise TypeError
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
+    except Exception:  # noqa: BLE001 - a class of a plugin may raise anything
+        error = RuntimeError(f"{type(error).__name__}: {error}")
+    return error, lines

@@ -7,6 +7,8 @@ parts of a workflow's run.
 
 from __future__ import annotations
 
+import types
+import typing
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import attrs
@@ -47,3 +49,15 @@ class RecordTypeError(TypeError):
 
 class BatchError(ValueError):
     """A batch does not fit the record type for which it was yielded."""
+
+
+def without_none(hint: Any) -> tuple[Any, bool]:
+    """Return an annotation without its ``| None``, and whether it had that."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        members = [m for m in typing.get_args(hint) if m is not type(None)]
+        if len(members) != 1:
+            raise RecordTypeError(
+                f"a column has one type, with or without None; {hint!r} has several"
+            )
+        return members[0], True
+    return hint, False

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import types
 import typing
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -23,7 +22,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, dat
 
 import attrs
 
-from .column import LAYERS, LEVELS, ROLES, TAIL, Column, Layer, Level, RecordTypeError, Role
+from .column import (
+    LAYERS,
+    LEVELS,
+    ROLES,
+    TAIL,
+    Column,
+    Layer,
+    Level,
+    RecordTypeError,
+    Role,
+    without_none,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -152,18 +162,6 @@ def _columns(cls: type[Record]) -> tuple[Column, ...]:
             )
         )
     return tuple(columns)
-
-
-def without_none(hint: Any) -> tuple[Any, bool]:
-    """Return an annotation without its ``| None``, and whether it had that."""
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        members = [m for m in typing.get_args(hint) if m is not type(None)]
-        if len(members) != 1:
-            raise RecordTypeError(
-                f"a column has one type, with or without None; {hint!r} has several"
-            )
-        return members[0], True
-    return hint, False
 
 
 def record(

@@ -5,27 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
-import attrs
-
 from harvest.api.sink import Sink
 from harvest.storage.staging import STAGING, Staged, parts_in
 
 from .bundle import Bundle, Result
-from .task import Progress, identify
-
-
-@attrs.frozen
-class Missing:
-    """A partition that is not staged yet: its input, and its place in staging for each sink."""
-
-    origin: str
-    size_bytes: int
-    places: tuple[tuple[Path, str], ...]
-
-    @property
-    def place(self) -> Path:
-        state, stem = self.places[0]
-        return state / STAGING / stem
+from .task import Progress, Task, identify
 
 
 class Awaited:
@@ -36,7 +20,7 @@ class Awaited:
 
     def __init__(self, sinks: Iterable[Sink], on_progress: Callable[[Progress], None] | None):
         self._on_progress = on_progress
-        self._waiting: dict[int, list[Missing]] = {}
+        self._waiting: dict[int, list[Task]] = {}
         self._states = {sink.state for sink in sinks}
         self._seen = {directory for state in self._states for directory in _staged_in(state)}
         self._staged: dict[tuple[Path, str], Staged] = {}
@@ -46,21 +30,16 @@ class Awaited:
         """Numbers of the bundles that are not completely staged."""
         return self._waiting.keys()
 
-    def missing(self, number: int) -> Missing:
-        """Return the first partition of a bundle that is not staged."""
-        return self._waiting[number][0]
+    def missing(self, number: int) -> tuple[str, Path]:
+        """Return origin and place of the first partition of a bundle that is not staged."""
+        task = self._waiting[number][0]
+        sink, part = task.targets[0]
+        return task.partition.origin, sink.state / STAGING / part.stem
 
     def expect(self, number: int, bundle: Bundle) -> Bundle:
         """Wait for a bundle; return it with fingerprints, by which its results are matched."""
         tasks = tuple(map(identify, bundle._tasks))
-        self._waiting[number] = [
-            Missing(
-                task.partition.origin,
-                task.partition.size_bytes,
-                tuple((sink.state, part.stem) for sink, part in task.targets),
-            )
-            for task in tasks
-        ]
+        self._waiting[number] = list(tasks)
         return Bundle(tasks, bundle.terms)
 
     def found(self) -> Iterator[Result]:
@@ -69,13 +48,15 @@ class Awaited:
             return
         for number in list(self._waiting):
             left = []
-            for missing in self._waiting[number]:
-                if not all(place in self._staged for place in missing.places):
-                    left.append(missing)
+            for task in self._waiting[number]:
+                places = [(sink.state, part.stem) for sink, part in task.targets]
+                if not all(place in self._staged for place in places):
+                    left.append(task)
                     continue
-                whole = tuple(self._staged.pop(place) for place in missing.places)
+                whole = tuple(map(self._staged.pop, places))
                 if self._on_progress is not None:
-                    self._on_progress(Progress(whole[0].part.written, missing.size_bytes))
+                    size = task.partition.size_bytes
+                    self._on_progress(Progress(whole[0].part.written, size))
                 yield Result((whole,))
             if left:
                 self._waiting[number] = left

@@ -65,39 +65,35 @@ def _option(
     *,
     kind: Any = str,
     default: Any = None,
-    check: Any = None,
     recorded: bool = True,
     **more: Any,
 ) -> Any:
-    """Declare an option of a run; recorded: whether the run's record contains it."""
+    """Declare an option of a run.
+
+    recorded: whether the run's record contains it; more: limits for ``_check``.
+    """
     said = {"kind": kind, "doc": doc, "metavar": metavar, "recorded": recorded, **more}
-    return attrs.field(default=default, validator=check, metadata=said)
+    return attrs.field(default=default, validator=_check, metadata=said)
 
 
 def _word(doc: str, *words: str) -> Any:
     """Declare an option of a run that takes one of these words; the first is the default."""
-
-    def check(_: Recipe, field: attrs.Attribute[Any], value: Any) -> None:
-        if value not in words:
-            raise ConfigError(
-                f"{field.name.replace('_', '-')} {value!r} is unknown",
-                remedy=f"use {', '.join(words[:-1])} or {words[-1]}",
-            )
-
-    return _option(doc, "|".join(words), default=words[0], check=check, words=words)
+    return _option(doc, "|".join(words), default=words[0], words=words)
 
 
 def _number(doc: str, *, metavar: str = "N", least: int, recorded: bool = True) -> Any:
     """Declare an option of a run that is a whole number of at least ``least``, or None."""
+    return _option(doc, metavar, kind=int, least=least, recorded=recorded)
 
-    def check(_: Recipe, field: attrs.Attribute[Any], value: Any) -> None:
-        if value is None:
-            return
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            option = field.name.replace("_", "-")
-            raise ConfigError(f"{option} {value!r} is not a whole number of at least {least}")
 
-    return _option(doc, metavar, kind=int, check=check, least=least, recorded=recorded)
+def _check(_: Recipe, field: attrs.Attribute[Any], value: Any) -> None:
+    words, least = map(field.metadata.get, ("words", "least"))
+    option = f"{field.name.replace('_', '-')} {value!r}"
+    if words and value not in words:
+        remedy = f"use {', '.join(words[:-1])} or {words[-1]}"
+        raise ConfigError(f"{option} is unknown", remedy=remedy)
+    if least is not None and value is not None and (type(value) is not int or value < least):
+        raise ConfigError(f"{option} is not a whole number of at least {least}")
 
 
 @attrs.frozen(kw_only=True)

@@ -10,7 +10,7 @@ from harvest.commands.asking import answer
 from harvest.commands.tables import print_json, print_lines
 from harvest.dataset import open as open_dataset
 from harvest.dataset.repair import Repair, problem_of_manifest
-from harvest.dataset.verify import Problem, Verdict, judge
+from harvest.dataset.verify import Problem, problems_of
 from harvest.toolkit.amounts import count_in_words
 
 _FORGETS: Final = "forgets what is lost"
@@ -18,11 +18,10 @@ _FORGETS: Final = "forgets what is lost"
 
 def print_problems(dataset: Path, *, json: bool) -> int:
     """Print the problems of a dataset; return exit code 1 if there are any."""
-    problem = problem_of_manifest(dataset)
-    found = Verdict(problems=[Problem(problem)]) if problem else answer(dataset, judge)
-    problems = found.problems
+    damage = problem_of_manifest(dataset)
+    problems, holder = ([Problem(damage)], None) if damage else answer(dataset, problems_of)
     texts = [problem.text for problem in problems]
-    writer = None if found.writer is None else str(found.writer)
+    writer = None if holder is None else str(holder)
     if json:
         print_json({"dataset": str(dataset), "problems": texts, "writer": writer})
         return 1 if problems else 0

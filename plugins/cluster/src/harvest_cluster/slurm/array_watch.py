@@ -93,18 +93,18 @@ class ArrayWatch:
         return bool(gone)
 
     def _lost(self, command: CommandStatus) -> HarvestError:
-        missing = self.awaited.missing(command.number)
+        origin, place = self.awaited.missing(command.number)
         log = printable(str(self.batch.directory / STAGE / "log"))
         if command.state == "done":
             return HarvestError(
                 "an array task succeeded, but its staged files are missing here",
-                where=str(missing.place),
+                where=str(place),
                 remedy=f"check that all nodes see the dataset's directory; logs are in {log}",
             )
         return HarvestError(
             f"array task {command.number} was lost {self.lost[command.number]} times, "
             f"the last time so: {command.reason}",
-            where=printable(missing.origin),
+            where=printable(origin),
             remedy=f"see the logs in {log}; give more memory or time, and run again: finished "
             "partitions are kept",
         )
