@@ -10,7 +10,8 @@ from harvest import DatasetReader
 from harvest_report import Column, Notes, Plot, Section, Table, legend
 from harvest_toolkit.frames import first_text, known_sum, possible, sum_or_none
 
-from ..views.files import BINS, counter_rows, traced_files
+from ..counters import SIZES
+from ..views.files import counter_rows, traced_files
 from ..views.layers import sum_of
 
 LABELS: Final = (
@@ -28,7 +29,7 @@ def sizes_sections(dataset: DatasetReader) -> list[Section]:
     counted = counter_rows(dataset, traced.clear()).filter(pl.col("module") != "STDIO")
     rows = counted if counted.height else traced
     # a number beyond 64 bits is unknown
-    sums = [sum_or_none(name).cast(pl.Int64, strict=False).alias(name) for name in BINS]
+    sums = [sum_or_none(name).cast(pl.Int64, strict=False).alias(name) for name in SIZES]
     counts = {op: rows.filter(op=op[:-1]).select(sums).row(0) for op in OPS}
     table = pl.DataFrame({"size": LABELS, **counts}, schema_overrides=dict.fromkeys(OPS, pl.Int64))
     totals = {op: int(table[op].sum()) for op in OPS}

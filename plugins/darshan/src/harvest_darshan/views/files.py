@@ -11,6 +11,7 @@ from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum, possible, safe_sum, sum_or_none
 
+from ..counters import SIZES
 from .declared.files import FILE_COLUMNS
 from .grouping import named_run, once, unfinished
 from .layers import (
@@ -25,12 +26,6 @@ from .layers import (
     spent_ns,
     traced_once,
 )
-
-BINS = (
-    *("0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M"),
-    *("1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS"),
-)
-"""Darshan's names of the size bins."""
 
 _LIMITS = (
     *(-1, 100, 2**10, 10 * 2**10, 100 * 2**10, 2**20),
@@ -90,7 +85,7 @@ def _figures() -> dict[str, pl.Expr]:
         "operations": sum_or_none("count"),
         "sequential": safe_sum("sequential"),
         "ordered": safe_sum(pl.col("count").filter(pl.col("sequential").is_not_null())),
-        "sized": pl.col(BINS[0]).is_not_null().any(),
+        "sized": pl.col(SIZES[0]).is_not_null().any(),
         "part": pl.col("part").any(),
     }
     # buffered I/O is never counted by size
@@ -104,7 +99,7 @@ def _figures() -> dict[str, pl.Expr]:
             f"{op}_bytes": sum_or_none(pl.col("bytes").filter(mine)),
             f"{op}s": sum_or_none(pl.col("count").filter(mine)),
             f"{op}_s": sum_or_none(pl.col("nanoseconds").filter(mine)) / 1e9,
-            **{f"{op[0]}_{name}": sum_or_none(pl.col(name).filter(sized & mine)) for name in BINS},
+            **{f"{op[0]}_{name}": sum_or_none(pl.col(name).filter(sized & mine)) for name in SIZES},
         }
     return figures
 
@@ -119,7 +114,7 @@ def _above_daos(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
 def _histogram() -> pl.Expr:
     return pl.concat_list(
         pl.struct(size=pl.lit(name), reads=pl.col(f"r_{name}"), writes=pl.col(f"w_{name}"))
-        for name in BINS
+        for name in SIZES
     )
 
 
@@ -137,7 +132,7 @@ def traced_files(dataset: DatasetReader) -> pl.DataFrame:
     )
     sizes = {
         name: size.is_between(least, most, closed="right")
-        for name, (least, most) in zip(BINS, pairwise(_LIMITS), strict=True)
+        for name, (least, most) in zip(SIZES, pairwise(_LIMITS), strict=True)
     }
     trace = dataset[SEGMENTS].select(
         *("origin", "record_id", "rank", "module", "op", "path", "length"),
@@ -236,7 +231,7 @@ def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
     known = (layer.requests(op), layer.moved(op), layer.spent(op))
     return frame.select(
         *("origin", "record_id", "rank", "path"),
-        *[size(name) for name in BINS],
+        *[size(name) for name in SIZES],
         module=pl.lit(layer.module),
         op=pl.lit(op),
         count=known[0],

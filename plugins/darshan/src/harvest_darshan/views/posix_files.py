@@ -7,15 +7,15 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_toolkit.frames import complete_sum, fraction, known_sum, possible, sum_or_none
 
+from ..counters import SIZES
 from .declared.jobs import POSIX_FILE_COLUMNS
-from .files import BINS
 from .grouping import KEY, certainty, exe_of_job, joined, program_of, view_of_jobs
 from .layers import nanoseconds, seconds, sum_of
 
 OPS = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
 """Each operation, with the two words for it in the names of Darshan's counters."""
 
-SMALL = BINS[:5]
+SMALL = SIZES[:5]
 """The size bins of requests of at most 1 MiB."""
 
 MIB = 2**20
