@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -51,10 +52,6 @@ def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | N
     places = pieces.join(shown.select(*one, "line"), on=one)
     grids = {op: _grid(places.filter(pl.col("op") == op), shown.height, extent) for op in OPS}
     labels = shown["label"].to_list()
-
-    def draw(figure: Any) -> None:
-        _draw(figure, grids, labels, extent)
-
     left_out = part_of_logs(pieces, logs)
     if shown.height < lines.height:
         share = share_in_words(int(shown["bytes"].sum()) / total)
@@ -65,7 +62,7 @@ def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | N
     )
     return Plot(
         "heat-map",
-        draw,
+        partial(_draw, grids=grids, labels=labels, extent=extent),
         f"{TITLE}{which}",
         f"{sums}, {said}. Above, all processes together; below, a line for each of "
         f"{count_in_words(shown.height, 'process', 'processes')} with I/O.{left_out}",
