@@ -62,7 +62,12 @@ def _files(dataset: DatasetReader) -> pl.DataFrame:
     return (
         sums.with_columns(
             sequential_share=fraction("sequential", "ordered"),
-            sizes=pl.when("sized").then(_histogram()),
+            sizes=pl.when("sized").then(
+                pl.concat_list(
+                    pl.struct(pl.lit(name).alias("size"), reads=f"r_{name}", writes=f"w_{name}")
+                    for name in SIZES
+                )
+            ),
         )
         .join(_count_untraced(dataset, traced), on=one, how="left")
         .join(metadata_seconds(dataset), on=one, how="left")
@@ -109,13 +114,6 @@ def _above_daos(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
     on_daos = of_daos(dataset).collect()["origin"].to_list()
     upper = (pl.col("module") == "DXT_MPIIO") & ORIGIN.is_in(on_daos)
     return traced.filter(~upper)
-
-
-def _histogram() -> pl.Expr:
-    return pl.concat_list(
-        pl.struct(size=pl.lit(name), reads=pl.col(f"r_{name}"), writes=pl.col(f"w_{name}"))
-        for name in SIZES
-    )
 
 
 def traced_files(dataset: DatasetReader) -> pl.DataFrame:

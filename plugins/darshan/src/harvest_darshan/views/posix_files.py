@@ -70,7 +70,7 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
         .select(
             *(*KEY, "origin", "rank", "record_id", "path", "shared"),
             *(column for names in OPS for column in _of_op(*names)),
-            *(column for what in ("MEM", "FILE") for column in _alignment(what)),
+            *(*_alignment("MEM", "memory"), *_alignment("FILE", "file")),
             meta_s=nanoseconds("POSIX_F_META_TIME"),
             **_longest_meta(),
             **_imbalances(),
@@ -134,10 +134,9 @@ def _of_op(op: str, verb: str, done: str) -> list[pl.Expr]:
 
 
 ALIGNMENTS = ("misaligned_memory", "watched_memory", "misaligned_file", "watched_file")
-_WORDS = {"MEM": "memory", "FILE": "file"}
 
 
-def _alignment(what: str) -> list[pl.Expr]:
+def _alignment(what: str, word: str) -> list[pl.Expr]:
     """Return the misaligned operations of a record, and the operations that Darshan checked.
 
     Both are null if Darshan does not know the alignment (-1 or 0), and so did not check.
@@ -147,7 +146,7 @@ def _alignment(what: str) -> list[pl.Expr]:
     watched = (missed > 0) | ((missed == 0) & (pl.col(f"POSIX_{what}_ALIGNMENT") > 0))
     none = requests == 0
     return [
-        pl.when(none).then(0).when(watched).then(count).alias(f"{name}_{_WORDS[what]}")
+        pl.when(none).then(0).when(watched).then(count).alias(f"{name}_{word}")
         for name, count in (("misaligned", missed), ("watched", requests))
     ]
 
