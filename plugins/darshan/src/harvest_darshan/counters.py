@@ -50,7 +50,6 @@ def _common(word: str) -> list[str]:
 
 
 def _accesses() -> list[str]:
-    """Name the counters of the four most common accesses, with up to five dimensions."""
     shapes = [f"{kind}_D{d}" for kind in ("LENGTH", "STRIDE") for d in range(1, 6)]
     values = [f"ACCESS{i}_{word}" for i in range(1, 5) for word in ("ACCESS", *shapes)]
     return values + [f"ACCESS{i}_COUNT" for i in range(1, 5)]

@@ -79,7 +79,6 @@ def _plot(name: str, title: str, trace: pl.LazyFrame, logs: pl.DataFrame) -> Plo
 
 
 def _marks(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> Marks:
-    """Return a mark per operation, with its process, op, bytes and time."""
     rows = (
         trace.join(lines.lazy().select(*ONE, "line", "label"), on=ONE, nulls_equal=True)
         .select(

@@ -83,7 +83,6 @@ def _files(dataset: DatasetReader) -> pl.DataFrame:
 
 
 def _figures() -> dict[str, pl.Expr]:
-    """Return sums over the rows of a file, separately for reads and writes."""
     figures = {
         "file": pl.col("path").max(),
         "basis": pl.col("module").unique().sort(),
@@ -216,8 +215,6 @@ def counter_rows(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
-    """Return a row per record of a layer, for reads or for writes."""
-
     def size(name: str) -> pl.Expr:
         if layer.sizes is None:
             return pl.lit(None, dtype=pl.Int128).alias(name)
