@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,29 +12,16 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from darshan_logs import LogWriter
+from darshan_logs import dataset_of
 
-import harvest
 from harvest import collect
 from harvest_darshan.source import DarshanSource
 
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Any:
-    """A dataset of logs, each given by its name below the run and what the writer takes."""
-
-    def build(*logs: tuple[str, dict[str, Any]]) -> Any:
-        for name, given in logs:
-            path = tmp_path / "runs" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(
-                LogWriter(**{"names": [(7, "/scratch/x"), (9, "/scratch/y")], **given}).build()
-            )
-        out = tmp_path / "out"
-        harvest.run(f"darshan:{tmp_path / 'runs'}", f"parquet:{out}", workers=1)
-        return harvest.open(out)
-
-    return build
+    """Builds a dataset of logs, as ``dataset_of`` takes them."""
+    return partial(dataset_of, tmp_path)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 import polars as pl
 
+import harvest
 from harvest import UsageError, record_type
 from harvest.model.frames import polars_schema
 from harvest_darshan.counters import COUNTERS, TIMERS
@@ -163,6 +164,17 @@ def log(name: str, job_id: int, start: int, end: int, **more: Any) -> tuple[str,
     """A log whose name ends like Darshan's: with the process id ``name`` has, and times."""
     times = {"start": (1_700_000_000 + start, 0), "end": (1_700_000_000 + end, 0)}
     return f"{name}_1-1-1-1_1.darshan", {"job_id": job_id, "modules": {}, **times, **more}
+
+
+def dataset_of(place: Path, *logs: tuple[str, Mapping[str, Any]]) -> Any:
+    """A dataset of logs, each given by its name below the run and what the writer takes."""
+    for name, given in logs:
+        path = place / "runs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        names = {"names": [(7, "/scratch/x"), (9, "/scratch/y")]}
+        path.write_bytes(LogWriter(**names | given).build())
+    harvest.run(f"darshan:{place / 'runs'}", f"parquet:{place / 'out'}", workers=1)
+    return harvest.open(place / "out")
 
 
 TYPES = {kind.name: kind for kind in map(record_type, ALL)}

@@ -166,18 +166,16 @@ def test_without_a_log_s_end_its_shares_are_not_known(dataset):
 # ---- what comes first ----------------------------------------------------------------------------
 
 
-def test_files_with_most_bytes_come_first_in_their_run(dataset):
-    by_run: defaultdict[str, list[int]] = defaultdict(list)
-    for row in rows(dataset, "io.files"):
-        by_run[row["run"]].append(row["read_bytes"] + row["write_bytes"])
-    assert list(by_run) == sorted(by_run)
-    assert all(moved == sorted(moved, reverse=True) for moved in by_run.values())
-
-
-def test_files_with_most_time_come_first_in_their_job(dataset):
-    by_job: defaultdict[tuple[Any, ...], list[float]] = defaultdict(list)
-    for row in rows(dataset, "io.posix_files"):
-        spent = row["read_s"] + row["write_s"] + row["meta_s"]
-        by_job[row["run"], row["began"], row["job"]].append(spent)
-    assert list(by_job) == sorted(by_job)
-    assert all(spent == sorted(spent, reverse=True) for spent in by_job.values())
+@pytest.mark.parametrize(
+    ("view", "group", "most"),
+    [
+        ("io.files", ("run",), ("read_bytes", "write_bytes")),
+        ("io.posix_files", ("run", "began", "job"), ("read_s", "write_s", "meta_s")),
+    ],
+)
+def test_files_with_most_bytes_or_time_come_first_in_their_group(dataset, view, group, most):
+    grouped: defaultdict[tuple[Any, ...], list[float]] = defaultdict(list)
+    for row in rows(dataset, view):
+        grouped[tuple(row[name] for name in group)].append(sum(row[name] for name in most))
+    assert list(grouped) == sorted(grouped)
+    assert all(values == sorted(values, reverse=True) for values in grouped.values())

@@ -36,8 +36,7 @@ from harvest.toolkit.frames import condition
 from harvest_darshan.rules import RULES
 from harvest_darshan.views.grouping import OfLogs
 from harvest_darshan.views.jobs import jobs
-from harvest_darshan.views.posix_files import posix_files
-from harvest_darshan.views.requests import requests
+from harvest_darshan.views.posix_files import posix_files, requests
 
 LOGS = [log for log in darshan_logs.LOGS if log.is_relative_to(SAMPLES / "darshan")]
 DIES = {

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from darshan_logs import VERSIONS, LogWriter, counter_record, dxt_record, modules
+from darshan_logs import VERSIONS, counter_record, dataset_of, dxt_record, modules
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from night import NIGHT
 from reporting import page_of
 
-import harvest
 from harvest.toolkit.amounts import bytes_in_words
 
 READS = {"MPI-IO": "INDEP_READS", "DAOS": "KV_GETS", "PNETCDF_VAR": "COLL_READS"}
@@ -292,16 +291,13 @@ LOG = st.tuples(st.lists(RECORD, min_size=1, max_size=3), st.lists(RECORD, max_s
 @given(logs=st.lists(LOG, min_size=10, max_size=10))
 def test_views_have_what_python_reckons(tmp_path_factory, logs):
     # given logs of POSIX and STDIO, each in a directory of its own
-    place = tmp_path_factory.mktemp("random")
+    written = []
     for number, (posix, stdio) in enumerate(logs):
         held = [("POSIX", 7 + at, rec) for at, rec in enumerate(posix)]
         held += [("STDIO", 7 + at, rec) for at, rec in enumerate(stdio)]
-        (place / "in" / str(number)).mkdir(parents=True)
-        (place / "in" / str(number) / "a.darshan").write_bytes(
-            LogWriter(modules=modules(*held), nprocs=2, job_id=number + 1).build()
-        )
-    harvest.run(f"darshan:{place / 'in'}", f"parquet:{place / 'out'}", workers=1)
-    data = harvest.open(place / "out")
+        given = {"modules": modules(*held), "nprocs": 2, "job_id": number + 1}
+        written.append((f"{number}/a.darshan", given))
+    data = dataset_of(tmp_path_factory.mktemp("random"), *written)
 
     jobs = {Path(row["run"]).name: row for row in rows(data, "io.jobs")}
     layers = {(Path(row["run"]).name, row["layer"]): row for row in rows(data, "io.bandwidth")}

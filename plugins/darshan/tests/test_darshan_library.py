@@ -57,10 +57,6 @@ def wrong_in_library(name: str, version: int, data: bytes, ours: float) -> float
     return None
 
 
-def opened(library: Any, path: Path) -> Any:
-    return library.log_open(str(path))
-
-
 def test_the_names_of_counters_are_those_of_the_library(library):
     for module in COUNTERS:
         known = {"BG/Q": "BGQ", "LUSTRE": "LUSTRE_COMP"}.get(module, module)
@@ -111,7 +107,7 @@ def check_variant(found: Any, log: Path) -> None:
 @sample
 @each_log
 def test_job_names_and_mounts_equal_the_librarys(log, library):
-    handle = opened(library, log)
+    handle = library.log_open(str(log))
     if handle["handle"] == library.ffi.NULL:
         assert harvested(log).rejects
         return
@@ -142,7 +138,7 @@ def test_job_names_and_mounts_equal_the_librarys(log, library):
 @sample
 @each_log
 def test_counters_equal_the_librarys(log, library):
-    handle = opened(library, log)
+    handle = library.log_open(str(log))
     if handle["handle"] == library.ffi.NULL:
         return
     found = harvested(log)
@@ -184,7 +180,7 @@ def test_lustre_heat_maps_and_stock_dxt_equal_the_librarys(log, library):
     if found.rejects:
         return
     layout = found.rows("darshan.job")[0]["dxt_layout"]
-    handle = opened(library, log)
+    handle = library.log_open(str(log))
     modules = library.log_get_modules(handle)
     if "LUSTRE" in modules:
         theirs = []
@@ -227,7 +223,7 @@ def test_lustre_heat_maps_and_stock_dxt_equal_the_librarys(log, library):
 def test_autoperf_equals_the_library(library):
     # the library can read one AutoPerf log per process: it counts headers in a static variable
     (log,) = (log for log in LOGS if "apmpi" in log.name)
-    handle = opened(library, log)
+    handle = library.log_open(str(log))
     from darshan.backend.apmpi import log_get_apmpi_record
 
     log_get_apmpi_record(handle, "APMPI", "HEADER")
@@ -245,13 +241,15 @@ def test_autoperf_equals_the_library(library):
 @pytest.mark.slow
 def test_bandwidths_are_those_that_darshan_estimates(library, tmp_path):
     """Given all real logs, then each layer has the bytes, time and rate that the library has."""
+    from darshan import DarshanReport
+
     harvest.run(f"darshan:{SAMPLES / 'darshan'}", f"parquet:{tmp_path / 'out'}", workers=1)
     rows = harvest.open(tmp_path / "out").view("io.bandwidth", per="log").collect().to_dicts()
     compared = 0
     for row in rows:
         if row["layer"] not in ("POSIX", "MPI-IO", "STDIO") or not row["slowest_s"]:
             continue
-        report = darshan_report(row["log"])
+        report = DarshanReport(row["log"], read_all=True)
         records = report.records[row["layer"]].to_df()
         known = library.accumulate_records(
             records, row["layer"], report.metadata["job"]["nprocs"]
@@ -263,9 +261,3 @@ def test_bandwidths_are_those_that_darshan_estimates(library, tmp_path):
         assert row["bytes_per_s"] == pytest.approx(rate, rel=1e-4)
         compared += 1
     assert compared > 100
-
-
-def darshan_report(log: str) -> Any:
-    import darshan
-
-    return darshan.DarshanReport(log, read_all=True)

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import harvest
-from harvest_darshan.views.posix_files import posix_files
-from harvest_darshan.views.requests import requests
+from harvest_darshan.views.posix_files import posix_files, requests
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
 

@@ -83,15 +83,6 @@ def test_detection(tmp_path):
     assert [d and d.confidence for d in sure] == [1.0, None, 0.5]
 
 
-def test_the_pid_is_that_of_rank_0_only(harvest_bytes):
-    records = dxt_record("<", 7, [(0, 1, 0.0, 1.0)]) + dxt_record(
-        "<", 7, [(0, 1, 0.0, 1.0)], rank=1
-    )
-    found = harvest_bytes(LogWriter(nprocs=2, modules={"DXT_POSIX": (1, records)}).build())
-
-    assert [r["pid"] for r in found.rows("darshan.dxt_segment")] == [815, None]
-
-
 def test_hosts_of_dxt_serve_other_modules_of_the_same_rank(harvest_bytes):
     dxt = dxt_record("<", 7, [(0, 1, 0.0, 1.0)], host="nodeA")
     other = struct.pack("<Qq14q15d", 7, 1, *[1] * 14, *[0.0] * 15)

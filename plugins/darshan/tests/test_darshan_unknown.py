@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from darshan_logs import LogWriter, counter_record, dxt_record
+from darshan_logs import dataset_of, dxt_record, modules
 from night import NIGHT
 
-import harvest
 from harvest.plugins.registry import manager
 from harvest_darshan.plugin import VIEWS
 from harvest_testing import faults_of_unknown, without_column
@@ -54,37 +53,28 @@ def dataset(tmp_path_factory) -> Any:
     times = {"F_READ_TIME": 8.0, "F_META_TIME": 100.0, "MAX_BYTE_READ": 99}
     late = {"F_SLOWEST_RANK_TIME": 40.0, "F_FASTEST_RANK_TIME": 30.0, "SLOWEST_RANK": 1}
     late |= {"SLOWEST_RANK_BYTES": 300, "FASTEST_RANK_BYTES": 100}
-    posix = counter_record("POSIX", X, -1, **small, **times, **late)
     alone = {"F_READ_TIME": 1.0, "F_META_TIME": 2.0, "READS": 1, "SIZE_READ_0_100": 1}
-    posix += b"".join(
-        counter_record("POSIX", Y, rank, BYTES_READ=size, **alone)
-        for rank, size in ((0, 90), (1, 10))
-    )
     mpiio = {"INDEP_READS": 3000, "F_READ_TIME": 60.0, "F_META_TIME": 1.0, "BYTES_READ": 1000}
     stdio = {"WRITES": 4000, "BYTES_WRITTEN": 10**9, "F_WRITE_TIME": 3.0, "F_META_TIME": 1.0}
     dfs = {"WRITES": 5, "BYTES_WRITTEN": 500, "F_WRITE_TIME": 1.0, "SIZE_WRITE_100_1K": 5}
+    counted = modules(
+        ("POSIX", X, {"rank": -1, **small, **times, **late}),
+        *(("POSIX", Y, {"rank": n, "BYTES_READ": size, **alone}) for n, size in ((0, 90), (1, 10))),
+        ("MPI-IO", X, {"rank": -1, **mpiio}),
+        ("STDIO", Z, stdio),
+    )
     trace = b"".join(
         dxt_record("<", X, reads=[(0, 50, 1.0, end), (50, 50, 2.0, 3.0)], rank=rank)
         for rank, end in enumerate((2.0, 2.0, 11.0))
     )
-    modules = {
-        "POSIX": (4, posix),
-        "MPI-IO": (3, counter_record("MPI-IO", X, -1, **mpiio)),
-        "STDIO": (2, counter_record("STDIO", Z, 0, **stdio)),
-        "DXT_POSIX": (1, trace),
-    }
-    place = tmp_path_factory.mktemp("unknown")
+    mpi = {"modules": counted | {"DXT_POSIX": (1, trace)}, "nprocs": 3, "job_id": 50}
+    daos = {"modules": modules(("DFS", D, dfs)), "job_id": 51}
     names = [(X, "/scratch/x"), (Y, "/scratch/y"), (Z, "/scratch/z"), (D, "/daos/d")]
-    logs = {
-        "50-1": {"modules": modules, "nprocs": 3, "job_id": 50, "end": (1_700_000_060, 0)},
-        "51-2": {"modules": {"DFS": (1, counter_record("DFS", D, **dfs))}, "job_id": 51},
-    }
-    (place / "runs").mkdir()
-    for name, given in logs.items():
-        path = place / f"runs/u_a_id{name}_1-1-1-1_1.darshan"
-        path.write_bytes(LogWriter(names=names, **given).build())
-    harvest.run(f"darshan:{place / 'runs'}", f"parquet:{place / 'out'}", workers=1)
-    return harvest.open(place / "out")
+    return dataset_of(
+        tmp_path_factory.mktemp("unknown"),
+        ("u_a_id50-1_1-1-1-1_1.darshan", {**mpi, "names": names, "end": (1_700_000_060, 0)}),
+        ("u_a_id51-2_1-1-1-1_1.darshan", {**daos, "names": names}),
+    )
 
 
 def nullable() -> list[tuple[str, str]]:

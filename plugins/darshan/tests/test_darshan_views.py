@@ -240,7 +240,7 @@ def test_bytes_are_spread_over_the_time_of_an_operation():
         seg(1, 0, 7, start_s=1.0, end_s=1.0),
         seg(0, 0, 4, start_s=1.0, end_s=2.0, op="write"),
     )
-    rows = timeline(data, bin="1").collect()
+    rows = timeline(data, bin=1).collect()
     assert list(rows.select("host", "op", "time", "bytes", "operations").iter_rows()) == [
         ("node1", "read", T0, 2, 1),
         ("node1", "read", T0 + timedelta(seconds=1), 5 + 7, 1),
@@ -269,7 +269,7 @@ def test_operations_without_a_time_stay_visible():
     ]
 
 
-@pytest.mark.parametrize("width", ["", "none", "0", "-1", "nan", "inf", 1e-9])
+@pytest.mark.parametrize("width", [0.0, -1.0, math.nan, math.inf, 1e-9])
 def test_a_wrong_interval_is_refused(width):
     with pytest.raises(UsageError, match="bin must be a number of seconds"):
         timeline(dataset(seg(0, 0, 1)), bin=width)
@@ -319,7 +319,7 @@ def test_spread_bytes_add_up_and_lie_where_the_operations_are(operations, width)
 def test_too_many_intervals_are_refused():
     data = dataset(seg(0, 0, 1), seg(1, 0, 1, start_s=4e6, end_s=4e6))
     with pytest.raises(UsageError, match="cuts 4e\\+06 s into too many intervals"):
-        timeline(data, bin="0.001")
+        timeline(data, bin=0.001)
 
 
 def test_an_operation_of_hours_loses_no_byte():

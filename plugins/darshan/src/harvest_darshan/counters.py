@@ -28,7 +28,9 @@ def words(*lines: str) -> tuple[str, ...]:
     return tuple(" ".join(lines).split())
 
 
-_SIZES: Final = words("0_100 100_1K 1K_10K 10K_100K 100K_1M 1M_4M 4M_10M 10M_100M 100M_1G 1G_PLUS")
+SIZES: Final = words("0_100 100_1K 1K_10K 10K_100K 100K_1M 1M_4M 4M_10M 10M_100M 100M_1G 1G_PLUS")
+"""Darshan's names of the size bins of reads and writes."""
+
 _RANKS: Final = "FASTEST_RANK FASTEST_RANK_BYTES SLOWEST_RANK SLOWEST_RANK_BYTES"
 _EVENTS: Final = "OPEN READ WRITE CLOSE"
 
@@ -39,7 +41,7 @@ def _with_prefix(prefix: str, *parts: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _sizes(infix: str = "") -> list[str]:
-    return [f"SIZE_{way}_{infix}{size}" for way in ("READ", "WRITE") for size in _SIZES]
+    return [f"SIZE_{way}_{infix}{size}" for way in ("READ", "WRITE") for size in SIZES]
 
 
 def _common(word: str) -> list[str]:
@@ -48,7 +50,6 @@ def _common(word: str) -> list[str]:
 
 
 def _accesses() -> list[str]:
-    """Name the counters of the four most common accesses, with up to five dimensions."""
     shapes = [f"{kind}_D{d}" for kind in ("LENGTH", "STRIDE") for d in range(1, 6)]
     values = [f"ACCESS{i}_{word}" for i in range(1, 5) for word in ("ACCESS", *shapes)]
     return values + [f"ACCESS{i}_COUNT" for i in range(1, 5)]

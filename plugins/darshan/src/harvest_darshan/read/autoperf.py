@@ -168,7 +168,6 @@ class ApxcRecords(_AutoPerf):
 
 
 def _maps(names: list[str], values: NDArray[Any]) -> pa.Array:
-    """Build a map per record, from the names to the values in its column."""
     rows = values.shape[1]
     keys = pa.array(names, pa.string()).take(pa.array(np.tile(np.arange(len(names)), rows)))
     offsets = pa.array(np.arange(rows + 1, dtype=np.int32) * len(names))

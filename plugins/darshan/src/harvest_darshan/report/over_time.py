@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -51,10 +52,6 @@ def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | N
     places = pieces.join(shown.select(*one, "line"), on=one)
     grids = {op: _grid(places.filter(pl.col("op") == op), shown.height, extent) for op in OPS}
     labels = shown["label"].to_list()
-
-    def draw(figure: Any) -> None:
-        _draw(figure, grids, labels, extent)
-
     left_out = part_of_logs(pieces, logs)
     if shown.height < lines.height:
         share = share_in_words(int(shown["bytes"].sum()) / total)
@@ -65,7 +62,7 @@ def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | N
     )
     return Plot(
         "heat-map",
-        draw,
+        partial(_draw, grids=grids, labels=labels, extent=extent),
         f"{TITLE}{which}",
         f"{sums}, {said}. Above, all processes together; below, a line for each of "
         f"{count_in_words(shown.height, 'process', 'processes')} with I/O.{left_out}",
@@ -100,22 +97,19 @@ def _from_heat_maps(dataset: DatasetReader) -> _Bytes | None:
         # intervals without a length have no time
         .filter(pl.col("width") > 0, pl.col("width") * pl.col("read").list.len() < LONGEST_S * 1e6)
     )
-    pieces = pl.concat(
-        maps.select(
-            *("origin", "rank", "pid", "at", "width"),
-            op=pl.lit(op),
-            bytes=op,
-            number=pl.int_ranges(pl.col(op).list.len()),
-        )
-        .explode("bytes", "number")
+    interval = ("origin", "rank", "pid", "at", "width", "number")
+    pieces = (
+        maps.with_columns(number=pl.int_ranges(pl.col("read").list.len()))
+        .explode(*OPS, "number")
+        .unpivot(OPS, index=interval, variable_name="op", value_name="bytes")
         .filter(pl.col("bytes") > 0)
         .select(
             *("origin", "rank", "pid", "op", pl.col("bytes").cast(pl.Int128)),
             start=(pl.col("at") + pl.col("number") * pl.col("width")).cast(pl.Int64),
             end=(pl.col("at") + (pl.col("number") + 1) * pl.col("width")).cast(pl.Int64),
         )
-        for op in OPS
-    ).collect(engine="streaming")
+        .collect(engine="streaming")
+    )
     modules = kept["path"].str.strip_prefix("heatmap:").replace("MPIIO", "MPI-IO")
     said = f"from the heat maps of {' and '.join(sorted(modules.unique()))}"
     return (pieces, said) if pieces.height else None

@@ -18,6 +18,7 @@ from ..views.jobs import jobs as jobs_of
 from .over_time import heat_map
 from .requests import order_table, sizes_sections, use_table
 from .tables import (
+    READING_NOTES,
     bandwidth_table,
     files_table,
     gains_table,
@@ -25,7 +26,6 @@ from .tables import (
     jobs_table,
     layers_table,
     logs_table,
-    reading_notes,
 )
 from .traced import traced_plots
 
@@ -82,7 +82,7 @@ def io_report(
         LazySection("traced", lambda: traced_plots(narrow, of_job, which)),
         *([logs_table(per_log, top)] if per_log.height > 1 else []),
         gaps_notes(per_log, int(logs["copies"].sum())),
-        reading_notes(),
+        READING_NOTES,
     ]
     return Report(
         f"I/O of {f'{jobs.height:,} jobs' if several else name}",

@@ -10,8 +10,9 @@ from harvest import DatasetReader
 from harvest_report import Column, Notes, Plot, Section, Table, legend
 from harvest_toolkit.frames import first_text, known_sum, possible, sum_or_none
 
-from ..views.files import BINS, counter_rows, traced_files
-from ..views.layers import sum_of
+from ..counters import SIZES
+from ..views.files import counter_rows, traced_files
+from ..views.layers import LAYERS, Layer, sum_of
 
 LABELS: Final = (
     *("to 100 B", "to 1 KiB", "to 10 KiB", "to 100 KiB", "to 1 MiB"),
@@ -28,7 +29,7 @@ def sizes_sections(dataset: DatasetReader) -> list[Section]:
     counted = counter_rows(dataset, traced.clear()).filter(pl.col("module") != "STDIO")
     rows = counted if counted.height else traced
     # a number beyond 64 bits is unknown
-    sums = [sum_or_none(name).cast(pl.Int64, strict=False).alias(name) for name in BINS]
+    sums = [sum_or_none(name).cast(pl.Int64, strict=False).alias(name) for name in SIZES]
     counts = {op: rows.filter(op=op[:-1]).select(sums).row(0) for op in OPS}
     table = pl.DataFrame({"size": LABELS, **counts}, schema_overrides=dict.fromkeys(OPS, pl.Int64))
     totals = {op: int(table[op].sum()) for op in OPS}
@@ -88,7 +89,7 @@ def _plot(table: pl.DataFrame, said: str) -> Plot:
 UNKNOWN: Final = "unknown"
 """Kind of files whose reads or writes are not recorded."""
 
-LAYERS: Final = ("POSIX", "MPI-IO", "STDIO", "DFS")
+USED: Final = ("posix", "mpiio", "stdio", "dfs")
 COUNTERS: Final = {
     "opens": ("OPENS", "INDEP_OPENS", "COLL_OPENS", "FDOPENS", "GLOBAL_OPENS"),
     "stats": ("STATS",),
@@ -141,8 +142,8 @@ def use_table(files: pl.DataFrame) -> Table:
 
 def order_table(dataset: DatasetReader) -> Table:
     """Show the number of reads and writes in order, and of other operations."""
-    layers = {layer: _counts(dataset, layer) for layer in LAYERS}
-    used = {layer: counts for layer, counts in layers.items() if counts is not None}
+    found = {LAYERS[name].module: _counts(dataset, LAYERS[name]) for name in USED}
+    used = {module: counts for module, counts in found.items() if counts is not None}
     rows = pl.DataFrame(
         {"operation": list(COUNTERS), **used},
         schema={"operation": pl.String, **dict.fromkeys(used, pl.Int64)},
@@ -150,23 +151,22 @@ def order_table(dataset: DatasetReader) -> Table:
     return Table(
         "operations",
         rows,
-        ("operation", *(Column(layer) for layer in used)),
+        ("operation", *map(Column, used)),
         title="Operations and their order",
         note="Sequential: at a higher offset than the last one of the same process and file. "
         "Adjacent: exactly where it ended. No value: not recorded.",
     )
 
 
-def _counts(dataset: DatasetReader, layer: str) -> list[int | None] | None:
+def _counts(dataset: DatasetReader, layer: Layer) -> list[int | None] | None:
     """Sum a layer's counters, in the order of COUNTERS; None if it has no record."""
-    prefix = layer.replace("-", "")
-    frame = dataset[f"darshan.{prefix.lower()}"]
+    frame = dataset[layer.record_type]
     known = frame.collect_schema()
 
     def total(names: tuple[str, ...]) -> pl.Expr:
-        columns = [f"{prefix}_{name}" for name in names if f"{prefix}_{name}" in known]
+        columns = [f"{layer.prefix}_{name}" for name in names]
         # Darshan sets a counter to -1 if it did not record it
-        watched = [known_sum(possible(column)) for column in columns]
+        watched = [known_sum(possible(column)) for column in columns if column in known]
         if not watched:
             return pl.lit(None, pl.Int64)
         some = pl.any_horizontal(value.is_not_null() for value in watched)

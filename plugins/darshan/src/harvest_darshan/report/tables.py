@@ -241,22 +241,21 @@ def gaps_notes(logs: pl.DataFrame, copies: int) -> Notes:
     )
 
 
-def reading_notes() -> Notes:
-    """Define the terms of the report."""
-    return Notes(
-        "notes",
-        [
-            "A job is the logs of one directory, user and job id. Without a job id, it is the logs "
-            "of one directory and user whose times overlap, for example of a Dask run.",
-            "Process time is the run time of all processes together. Times in I/O are sums over "
-            "processes and threads, so they may exceed it.",
-            "The numbers of a file come from its trace if it has one, else from POSIX counters. "
-            "Only the layers show what MPI-IO takes beyond POSIX, for example to wait for ranks.",
-            "A finding is high from 20 % of process time, medium from 5 %, else low, also where "
-            "the time is unknown.",
-        ],
-        title="Definitions",
-    )
+READING_NOTES: Final = Notes(
+    "notes",
+    [
+        "A job is the logs of one directory, user and job id. Without a job id, it is the logs "
+        "of one directory and user whose times overlap, for example of a Dask run.",
+        "Process time is the run time of all processes together. Times in I/O are sums over "
+        "processes and threads, so they may exceed it.",
+        "The numbers of a file come from its trace if it has one, else from POSIX counters. "
+        "Only the layers show what MPI-IO takes beyond POSIX, for example to wait for ranks.",
+        "A finding is high from 20 % of process time, medium from 5 %, else low, also where "
+        "the time is unknown.",
+    ],
+    title="Definitions",
+)
+"""Definitions of the terms of the report."""
 
 
 def some(number: int, top: int, word: str) -> str:

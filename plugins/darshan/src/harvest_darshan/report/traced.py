@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -58,10 +59,6 @@ def _plot(name: str, title: str, trace: pl.LazyFrame, logs: pl.DataFrame) -> Plo
     cells = _cells(trace, shown.select(*ONE, "line"), extent)
     picture = _picture(cells, shown.height, extent)
     labels = shown["label"].to_list()
-
-    def draw(figure: Any) -> None:
-        _draw(figure, picture, labels, extent)
-
     operations = int(totals["operations"].sum())
     limited = (
         f" Shown: the longest {shown.height} of {totals.height:,} lines, with "
@@ -71,7 +68,7 @@ def _plot(name: str, title: str, trace: pl.LazyFrame, logs: pl.DataFrame) -> Plo
     )
     return Plot(
         name,
-        draw,
+        partial(_draw, picture=picture, labels=labels, extent=extent),
         title,
         f"{count_in_words(operations, 'operation')} on {count_in_words(totals.height, 'line')}, "
         "one for each process or recorded thread. A cell has the colour of its longest kind of "
@@ -82,7 +79,6 @@ def _plot(name: str, title: str, trace: pl.LazyFrame, logs: pl.DataFrame) -> Plo
 
 
 def _marks(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> Marks:
-    """Return a mark per operation, with its process, op, bytes and time."""
     rows = (
         trace.join(lines.lazy().select(*ONE, "line", "label"), on=ONE, nulls_equal=True)
         .select(

@@ -10,16 +10,12 @@ from harvest import Rule, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
 from harvest.toolkit.layout import shorten
 
-from .words import DRISHTI, NO_POSIX, REPORTS, NamesWorst, Row, is_mpi, part
+from .words import DRISHTI, NO_POSIX, REPORTS, NamesWorst, Row, is_mpi, part, ratio
 
 _rule = partial(Rule, view="io.jobs", reports=REPORTS)
 _of_stdio = partial(NamesWorst, takes="they take", share="stdio_share")
 _of_posix = partial(NamesWorst, takes="POSIX takes", share="posix_share")
 _informs = partial(NamesWorst, severity=lambda row: "low")
-
-
-def _share(row: Row, some: str, whole: str) -> str:
-    return share_in_words(row[some] / row[whole])
 
 
 def _larger_buffers(rows: Sequence[Row]) -> str:
@@ -125,7 +121,7 @@ JOB_RULES: Final = (
         columns=(*_OF_JOB, "bytes", *_STDIO, "largest_log"),
         judge=_of_stdio(
             "stdio_bytes",
-            lambda row: f"{_share(row, 'stdio_bytes', 'bytes')} of bytes go through STDIO",
+            lambda row: f"{ratio(row, 'stdio_bytes', 'bytes')} of bytes go through STDIO",
             lambda row: (
                 f"{bytes_in_words(row['stdio_bytes'])} of {bytes_in_words(row['bytes'])} use "
                 "C's buffered streams"
@@ -146,7 +142,7 @@ JOB_RULES: Final = (
         columns=(*_OF_JOB, "requests", *_STDIO),
         judge=_of_stdio(
             "stdio_requests",
-            lambda row: f"{_share(row, 'stdio_requests', 'requests')} of requests use STDIO",
+            lambda row: f"{ratio(row, 'stdio_requests', 'requests')} of requests use STDIO",
             lambda row: (
                 f"{part(row['stdio_requests'], row['requests'], 'request')} move "
                 f"{bytes_in_words(row['stdio_bytes'] / row['stdio_requests'])} each on average"
@@ -194,7 +190,7 @@ JOB_RULES: Final = (
         judge=_of_posix(
             "misaligned_file",
             lambda row: (
-                f"{_share(row, 'misaligned_file', 'watched_file')} of requests start inside a block"
+                f"{ratio(row, 'misaligned_file', 'watched_file')} of requests start inside a block"
             ),
             lambda row: (
                 f"{part(row['misaligned_file'], row['watched_file'], 'POSIX request')} do not "
@@ -219,7 +215,7 @@ JOB_RULES: Final = (
         judge=_of_posix(
             "misaligned_memory",
             lambda row: (
-                f"{_share(row, 'misaligned_memory', 'watched_memory')} of buffers are misaligned"
+                f"{ratio(row, 'misaligned_memory', 'watched_memory')} of buffers are misaligned"
             ),
             lambda row: (
                 f"{part(row['misaligned_memory'], row['watched_memory'], 'POSIX request')} use a "
@@ -243,7 +239,7 @@ JOB_RULES: Final = (
         columns=(*_OF_JOB, "meta_s", "io_s", "files", "meta_share", "time_share", "certainty"),
         judge=NamesWorst(
             "meta_s",
-            lambda row: f"{_share(row, 'meta_s', 'io_s')} of I/O time is metadata",
+            lambda row: f"{ratio(row, 'meta_s', 'io_s')} of I/O time is metadata",
             _metadata,
             "this is",
             share="meta_share",

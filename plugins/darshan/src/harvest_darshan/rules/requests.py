@@ -7,10 +7,10 @@ from functools import partial
 from typing import Final
 
 from harvest import Rule, Threshold
-from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
+from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest.toolkit.layout import shorten
 
-from .words import DRISHTI, NO_POSIX, REPORTS, NamesWorst, Row, is_mpi, part
+from .words import DRISHTI, NO_POSIX, REPORTS, NamesWorst, Row, is_mpi, part, ratio
 
 _rule = partial(Rule, view="io.requests", reports=REPORTS)
 _of_posix = partial(NamesWorst, takes="{op}s take", each=("op",))
@@ -18,10 +18,6 @@ _of_mpiio = partial(_of_posix, share="mpiio_share")
 
 PATH: Final = 60
 """Maximum characters of a path in a detail; the evidence contains the full path."""
-
-
-def _share(row: Row, some: str, whole: str = "requests") -> str:
-    return share_in_words(row[some] / row[whole])
 
 
 def _file(row: Row, column: str) -> str:
@@ -87,7 +83,7 @@ REQUEST_RULES: Final = (
         ),
         judge=_of_posix(
             "small",
-            lambda row: f"{_share(row, 'small')} of {row['op']}s are below 1 MiB",
+            lambda row: f"{ratio(row, 'small')} of {row['op']}s are below 1 MiB",
             _small,
             advice=_fewer_requests,
         ),
@@ -108,7 +104,7 @@ REQUEST_RULES: Final = (
         judge=_of_posix(
             "shared_small",
             lambda row: (
-                f"{_share(row, 'shared_small', 'shared')} of shared-file {row['op']}s are small"
+                f"{ratio(row, 'shared_small', 'shared')} of shared-file {row['op']}s are small"
             ),
             lambda row: (
                 f"{part(row['shared_small'], row['shared'], row['op'])} to files that all ranks "
@@ -130,7 +126,7 @@ REQUEST_RULES: Final = (
         where="random > {requests} and random > {share} * requests",
         columns=(*_OF_JOB, "random", "requests", "random_file", *_COST),
         judge=_of_posix(
-            "random", lambda row: f"{_share(row, 'random')} of {row['op']}s are random", _random
+            "random", lambda row: f"{ratio(row, 'random')} of {row['op']}s are random", _random
         ),
         advice="Sort requests by offset, or store the data in the order of their use.",
         reference=f"{DRISHTI}: P11, P13, without the first request of each process to a file",
@@ -149,7 +145,7 @@ REQUEST_RULES: Final = (
         judge=_of_posix(
             "redundant_bytes",
             lambda row: (
-                f"{_share(row, 'redundant_bytes', 'bytes')} of bytes {_done(row)} are repeats"
+                f"{ratio(row, 'redundant_bytes', 'bytes')} of bytes {_done(row)} are repeats"
             ),
             _redundant,
             advice=_once,

@@ -63,6 +63,11 @@ def part(some: float, whole: float, word: str) -> str:
     return f"{some:,} of {count_in_words(int(whole), word)}"
 
 
+def ratio(row: Row, some: str, whole: str = "requests") -> str:
+    """Format the share of one column of a row in another."""
+    return share_in_words(row[some] / row[whole])
+
+
 def taken(what: str, share: float | None) -> str:
     """Format ``reads take 12 % of process time``; above 100 % if threads wait at the same time."""
     if share is None:

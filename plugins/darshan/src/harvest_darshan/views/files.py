@@ -11,6 +11,7 @@ from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum, possible, safe_sum, sum_or_none
 
+from ..counters import SIZES
 from .declared.files import FILE_COLUMNS
 from .grouping import named_run, once, unfinished
 from .layers import (
@@ -25,12 +26,6 @@ from .layers import (
     spent_ns,
     traced_once,
 )
-
-BINS = (
-    *("0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M"),
-    *("1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS"),
-)
-"""Darshan's names of the size bins."""
 
 _LIMITS = (
     *(-1, 100, 2**10, 10 * 2**10, 100 * 2**10, 2**20),
@@ -67,7 +62,12 @@ def _files(dataset: DatasetReader) -> pl.DataFrame:
     return (
         sums.with_columns(
             sequential_share=fraction("sequential", "ordered"),
-            sizes=pl.when("sized").then(_histogram()),
+            sizes=pl.when("sized").then(
+                pl.concat_list(
+                    pl.struct(pl.lit(name).alias("size"), reads=f"r_{name}", writes=f"w_{name}")
+                    for name in SIZES
+                )
+            ),
         )
         .join(_count_untraced(dataset, traced), on=one, how="left")
         .join(metadata_seconds(dataset), on=one, how="left")
@@ -83,14 +83,13 @@ def _files(dataset: DatasetReader) -> pl.DataFrame:
 
 
 def _figures() -> dict[str, pl.Expr]:
-    """Return sums over the rows of a file, separately for reads and writes."""
     figures = {
         "file": pl.col("path").max(),
         "basis": pl.col("module").unique().sort(),
         "operations": sum_or_none("count"),
         "sequential": safe_sum("sequential"),
         "ordered": safe_sum(pl.col("count").filter(pl.col("sequential").is_not_null())),
-        "sized": pl.col(BINS[0]).is_not_null().any(),
+        "sized": pl.col(SIZES[0]).is_not_null().any(),
         "part": pl.col("part").any(),
     }
     # buffered I/O is never counted by size
@@ -104,7 +103,7 @@ def _figures() -> dict[str, pl.Expr]:
             f"{op}_bytes": sum_or_none(pl.col("bytes").filter(mine)),
             f"{op}s": sum_or_none(pl.col("count").filter(mine)),
             f"{op}_s": sum_or_none(pl.col("nanoseconds").filter(mine)) / 1e9,
-            **{f"{op[0]}_{name}": sum_or_none(pl.col(name).filter(sized & mine)) for name in BINS},
+            **{f"{op[0]}_{name}": sum_or_none(pl.col(name).filter(sized & mine)) for name in SIZES},
         }
     return figures
 
@@ -114,13 +113,6 @@ def _above_daos(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
     on_daos = of_daos(dataset).collect()["origin"].to_list()
     upper = (pl.col("module") == "DXT_MPIIO") & ORIGIN.is_in(on_daos)
     return traced.filter(~upper)
-
-
-def _histogram() -> pl.Expr:
-    return pl.concat_list(
-        pl.struct(size=pl.lit(name), reads=pl.col(f"r_{name}"), writes=pl.col(f"w_{name}"))
-        for name in BINS
-    )
 
 
 def traced_files(dataset: DatasetReader) -> pl.DataFrame:
@@ -137,7 +129,7 @@ def traced_files(dataset: DatasetReader) -> pl.DataFrame:
     )
     sizes = {
         name: size.is_between(least, most, closed="right")
-        for name, (least, most) in zip(BINS, pairwise(_LIMITS), strict=True)
+        for name, (least, most) in zip(SIZES, pairwise(_LIMITS), strict=True)
     }
     trace = dataset[SEGMENTS].select(
         *("origin", "record_id", "rank", "module", "op", "path", "length"),
@@ -223,8 +215,6 @@ def counter_rows(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
-    """Return a row per record of a layer, for reads or for writes."""
-
     def size(name: str) -> pl.Expr:
         if layer.sizes is None:
             return pl.lit(None, dtype=pl.Int128).alias(name)
@@ -236,7 +226,7 @@ def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
     known = (layer.requests(op), layer.moved(op), layer.spent(op))
     return frame.select(
         *("origin", "record_id", "rank", "path"),
-        *[size(name) for name in BINS],
+        *[size(name) for name in SIZES],
         module=pl.lit(layer.module),
         op=pl.lit(op),
         count=known[0],

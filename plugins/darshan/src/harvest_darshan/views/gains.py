@@ -16,9 +16,8 @@ from ..rules import RULES
 from ..rules.words import NamesWorst
 from .declared.jobs import GAIN_COLUMNS
 from .jobs import jobs as jobs_of
-from .posix_files import posix_files
+from .posix_files import posix_files, requests
 from .processes import ranks
-from .requests import requests
 
 VIEWS: Final = {
     "io.jobs": jobs_of,

@@ -77,7 +77,7 @@ def logs_by_job(
 
     Columns: run, job (job id of the first log; without a scheduler, its process id), scheduled
     (whether a scheduler gave the id), began (start of the first log), log, copies, moved (bytes
-    that the log counts, if its job has several logs), and origin, uid, exe, nprocs, hostname,
+    that the log counts, if its job has several logs), and origin, uid, pid, exe, nprocs, hostname,
     start_time, end_time, run_time_s (null if a log ends before it begins, because its clock was
     set back), from_us and to_us (start and end in microseconds), log_version, metadata, modules,
     partial_modules, unread_modules, and unfinished.
@@ -107,7 +107,7 @@ def logs_by_job(
             began=pl.col("start_time").min().over(one),
             log=ORIGIN if per_log else pl.lit(None, pl.String),
         )
-        .drop("pid", "job_id", "session")
+        .drop("job_id", "session")
     )
     return _with_moved(dataset, found if job is None else found.filter(pl.col("job") == job))
 
@@ -228,11 +228,9 @@ def exe_of_job() -> pl.Expr:
 
     This log is the program's: a launcher, for example mpiexec, moves few bytes or none.
     """
-    order = ("moved", "start_time", "origin")
-    known = pl.col("exe").is_not_null()
-    by = [pl.col(name).filter(known) for name in order]
-    most = pl.col("exe").filter(known).sort_by(by, descending=[True, False, False], nulls_last=True)
-    return most.first()
+    order, descending = ("moved", "start_time", "origin"), [True, False, False]
+    most_first = pl.col("exe").sort_by(order, descending=descending, nulls_last=True)
+    return most_first.drop_nulls().first()
 
 
 def view_of_jobs(columns: Sequence[Column]) -> Callable[[RowsOfLogs], Callable[..., pl.LazyFrame]]:

@@ -1,4 +1,4 @@
-"""Build the view ``io.posix_files``: POSIX counters of each file of a job."""
+"""Build the views ``io.posix_files``, POSIX counters by file, and ``io.requests``, by job."""
 
 from __future__ import annotations
 
@@ -7,15 +7,24 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_toolkit.frames import complete_sum, fraction, known_sum, possible, sum_or_none
 
-from .declared.jobs import POSIX_FILE_COLUMNS
-from .files import BINS
-from .grouping import KEY, certainty, exe_of_job, joined, program_of, view_of_jobs
+from ..counters import SIZES
+from .declared.jobs import POSIX_FILE_COLUMNS, REQUEST_COLUMNS
+from .grouping import (
+    KEY,
+    certainty,
+    exe_of_job,
+    joined,
+    known,
+    layer_states,
+    program_of,
+    view_of_jobs,
+)
 from .layers import nanoseconds, seconds, sum_of
 
 OPS = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
 """Each operation, with the two words for it in the names of Darshan's counters."""
 
-SMALL = BINS[:5]
+SMALL = SIZES[:5]
 """The size bins of requests of at most 1 MiB."""
 
 MIB = 2**20
@@ -70,7 +79,7 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
         .select(
             *(*KEY, "origin", "rank", "record_id", "path", "shared"),
             *(column for names in OPS for column in _of_op(*names)),
-            *(column for what in ("MEM", "FILE") for column in _alignment(what)),
+            *(*_alignment("MEM", "memory"), *_alignment("FILE", "file")),
             meta_s=nanoseconds("POSIX_F_META_TIME"),
             **_longest_meta(),
             **_imbalances(),
@@ -103,7 +112,6 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
 
 
 def _of_op(op: str, verb: str, done: str) -> list[pl.Expr]:
-    """Return the columns of a record for reads or for writes."""
     count = possible(f"POSIX_{verb}")
     at_most_mib = sum_of(*(possible(f"POSIX_SIZE_{op.upper()}_{size}") for size in SMALL))
     # Darshan counts the most common sizes of reads and writes together
@@ -134,10 +142,9 @@ def _of_op(op: str, verb: str, done: str) -> list[pl.Expr]:
 
 
 ALIGNMENTS = ("misaligned_memory", "watched_memory", "misaligned_file", "watched_file")
-_WORDS = {"MEM": "memory", "FILE": "file"}
 
 
-def _alignment(what: str) -> list[pl.Expr]:
+def _alignment(what: str, word: str) -> list[pl.Expr]:
     """Return the misaligned operations of a record, and the operations that Darshan checked.
 
     Both are null if Darshan does not know the alignment (-1 or 0), and so did not check.
@@ -147,7 +154,7 @@ def _alignment(what: str) -> list[pl.Expr]:
     watched = (missed > 0) | ((missed == 0) & (pl.col(f"POSIX_{what}_ALIGNMENT") > 0))
     none = requests == 0
     return [
-        pl.when(none).then(0).when(watched).then(count).alias(f"{name}_{_WORDS[what]}")
+        pl.when(none).then(0).when(watched).then(count).alias(f"{name}_{word}")
         for name, count in (("misaligned", missed), ("watched", requests))
     ]
 
@@ -193,3 +200,73 @@ def _spread(values: pl.Expr) -> pl.Expr:
     apart = pl.when(values.max() > 0).then((values.max() - values.min()) / values.max())
     known = (values.len() > 0) & values.is_not_null().all()
     return pl.when(known).then(apart.otherwise(0.0))
+
+
+MPIIO = ("independent", "collective", "split", "nonblocking")
+
+_SUMMED = ("requests", "bytes", "small", "random", "shared", "shared_small", "redundant_bytes")
+
+
+@view_of_jobs(REQUEST_COLUMNS)
+def requests(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
+    """Return two rows per job, or per log: one for reads and one for writes."""
+    files = by_file(dataset, logs).collect(engine="streaming")
+    sure = certainty(dataset, logs, "POSIX", "MPI-IO")
+    jobs = joined(process_seconds(logs), layer_states(dataset, logs), sure)
+    return pl.concat(_requests_of(dataset, logs, jobs, files, op, verb) for op, verb, _ in OPS)
+
+
+def _requests_of(
+    dataset: DatasetReader,
+    logs: pl.DataFrame,
+    jobs: pl.DataFrame,
+    files: pl.DataFrame,
+    op: str,
+    verb: str,
+) -> pl.DataFrame:
+    again = (pl.col(f"{op}_bytes") - pl.col(f"{op}_extent")).clip(lower_bound=0)
+    mine = files.select(
+        *(*KEY, "file"),
+        requests=f"{op}s",
+        bytes=f"{op}_bytes",
+        seconds=f"{op}_s",
+        small=f"small_{op}s",
+        random=f"random_{op}s",
+        shared=f"shared_{op}s",
+        shared_small=f"shared_small_{op}s",
+        redundant_bytes=again,
+    )
+    most = (("small", "small"), ("random", "random"), ("redundant", "redundant_bytes"))
+    sums = mine.group_by(KEY).agg(
+        *(sum_or_none(name).alias(name) for name in (*_SUMMED, "seconds")),
+        small_in_file=pl.col("small").max(),
+        **{f"{what}_file": _file_with_most(column) for what, column in most},
+    )
+    upper = known(_mpiio(dataset, logs, op, verb), jobs, "mpiio")
+    return (
+        joined(jobs, known(sums, jobs, "posix"), upper)
+        .with_columns(
+            op=pl.lit(op),
+            time_share=share_of(pl.col("seconds")),
+            mpiio_share=share_of(pl.col("mpiio_s")),
+        )
+        .select("scheduled", *(c.name for c in REQUEST_COLUMNS if c.name != "pid"))
+    )
+
+
+def _file_with_most(column: str) -> pl.Expr:
+    """Return the file with the largest value; null if none is above 0."""
+    most = pl.col("file").sort_by(column, "file", descending=[True, False], nulls_last=True).first()
+    return pl.when(pl.col(column).max() > 0).then(most)
+
+
+def _mpiio(dataset: DatasetReader, logs: pl.DataFrame, op: str, verb: str) -> pl.DataFrame:
+    words = dict(zip(MPIIO, ("INDEP", "COLL", "SPLIT", "NB"), strict=True))
+    counts = {name: sum_or_none(possible(f"MPIIO_{word}_{verb}")) for name, word in words.items()}
+    return (
+        dataset["darshan.mpiio"]
+        .join(logs.select("origin", *KEY).lazy(), on="origin")
+        .group_by(KEY)
+        .agg(**counts, mpiio_s=sum_or_none(nanoseconds(f"MPIIO_F_{op.upper()}_TIME")) / 1e9)
+        .collect(engine="streaming")
+    )

@@ -22,7 +22,7 @@ from .grouping import (
     program_of,
     view_of_jobs,
 )
-from .layers import OPS, ORIGIN, SEGMENTS, run_of, spent_ns, traced_once
+from .layers import OPS, ORIGIN, SEGMENTS, spent_ns, traced_once
 
 DXT = ("DXT_POSIX", "DXT_MPIIO")
 
@@ -43,13 +43,10 @@ def _processes(dataset: DatasetReader) -> pl.DataFrame:
     traced = traced_files(dataset)
     counted = counter_rows(dataset, traced.clear())
     buffered = counted.filter(pl.col("module") == "STDIO")
-    jobs = dataset["darshan.job"].select(
-        *("exe", "pid", "nprocs", "partial_modules", "modules", "unread_modules"),
-        run=run_of(),
-        log=ORIGIN,
+    found = logs.select(
+        *("run", "log", "exe", "pid", "nprocs", "partial_modules", "modules", "unread_modules"),
         host="hostname",
     )
-    found = jobs.collect()
     for what, frame in (("traced", traced), ("counted", counted), ("stdio", buffered)):
         found = found.join(_sums(frame, what), on="log", how="left")
     untraced = pl.col("modules").list.set_intersection(list(DXT)).list.len() == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from harvest import DatasetReader, UsageError
@@ -33,7 +35,7 @@ def timeline(
     dataset: DatasetReader,
     *,
     run: str | None = None,
-    bin: float | str | None = None,  # noqa: A002
+    bin: float | None = None,  # noqa: A002
 ) -> pl.LazyFrame:
     """Return the bytes that each host read and wrote per interval of time, as DXT traced them.
 
@@ -50,8 +52,14 @@ def timeline(
     Raises UsageError if bin is not a positive number, or too small for a session.
     """
     wanted = named_run(dataset, run)
-    micros = None if bin is None else _micros(bin)
-    if micros is not None:
+    micros = None
+    if bin is not None:
+        if not 1e-6 <= bin < math.inf:
+            raise UsageError(
+                f"bin must be a number of seconds, not {bin!r}",
+                remedy="write bin=0.5 for half a second; a microsecond is the least",
+            )
+        micros = round(bin * 1_000_000)
         # checked now, not when the rows are collected, so that the user gets this error
         span = max(_logs(once(dataset, wanted))["span"].to_list(), default=0)
         if span / micros > MOST_BINS:
@@ -60,19 +68,6 @@ def timeline(
                 remedy=f"use {span / MOST_BINS / 1e6:.2g} s or more",
             )
     return deferred(lambda: _timeline(once(dataset, wanted), micros), types_of(TIMELINE_COLUMNS))
-
-
-def _micros(text: float | str) -> int:
-    try:
-        micros = round(float(text) * 1_000_000)
-    except (ValueError, OverflowError):
-        micros = 0
-    if micros < 1:
-        raise UsageError(
-            f"bin must be a number of seconds, not {text!r}",
-            remedy="write bin=0.5 for half a second; a microsecond is the least",
-        )
-    return micros
 
 
 def _trace(dataset: DatasetReader) -> pl.LazyFrame:

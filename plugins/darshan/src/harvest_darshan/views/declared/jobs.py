@@ -37,8 +37,7 @@ JOB_COLUMNS: Final = (
     count("logs", "Logs of the job."),
     count("processes", "Processes in the job's logs; a log without MPI has one."),
     shared.LARGEST_LOG,
-    seconds("wall_s", "From the first start of a log to the last end; null where one has no end. A "
-            "log with a clock of whole seconds lasts to the end of its last one."),
+    shared.WALL_S,
     seconds("process_s", "Run time of all processes together; null where a log has no end."),
     seconds("io_s", "Time in reads, writes and metadata operations, summed over processes and "
             "threads, in the layers of bytes. Of MPI-IO it is the time beyond POSIX for the same "
@@ -146,7 +145,7 @@ REQUEST_COLUMNS: Final = (
 REQUESTS: Final = View(
     name="io.requests",
     doc="Two rows per job, reads and writes: small, random, redundant, shared, MPI-IO calls.",
-    build="harvest_darshan.views.requests:requests",
+    build="harvest_darshan.views.posix_files:requests",
     requires=("darshan.job", "darshan.posix", "darshan.mpiio"),
     settings={**shared.ONE_JOB, **shared.PER},
     columns=REQUEST_COLUMNS,
@@ -250,14 +249,10 @@ RANKS: Final = View(
     requires=("darshan.dxt_segment",),
     settings=shared.ONE_JOB,
     columns=RANK_COLUMNS,
-    first=words(
-        "rank host pid program run operations bytes seconds time_share median_s threads",
-    ),
+    first=words("rank host pid program run operations bytes seconds time_share median_s threads"),
 )
 
-
 _KNOWN: Final = "null where the layer's records of a log were not read"
-
 
 BANDWIDTH_COLUMNS: Final = (
     *shared.OF_JOB,
@@ -307,8 +302,7 @@ GAIN_COLUMNS: Final = (
            "metadata add up; of findings on the same time the longest counts. Null where the time "
            "is 0 or unknown.", "h", ",.3g"),
     share("share", "hours as a share of process time; null where that is unknown."),
-    seconds("wall_s", "From the first start of a log to the last end; null where one has no end. A "
-            "log with a clock of whole seconds lasts to the end of its last one."),
+    shared.WALL_S,
     texts("findings", "All rules with a finding, the most time first."),
     texts("certainty", f"{shared.CERTAINTY.doc} part: only some requests were watched."),
 )  # fmt: skip
@@ -323,7 +317,5 @@ GAINS: Final = View(
         "per": Setting("what a row stands for", str, "job", one_of(("job", "finding"))),
     },
     columns=GAIN_COLUMNS,
-    first=words(
-        "program job pid finding hours share findings processes wall_s",
-    ),
+    first=words("program job pid finding hours share findings processes wall_s"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from harvest import Setting, UInt64
-from harvest.columns import count, flag, number, path, text, texts, time
+from harvest.columns import count, flag, number, path, seconds, text, texts, time
 from harvest.toolkit.settings import one_of
 
 ONE_RUN: Final = {"run": Setting("keep one run: the directory of its logs, or its name", str)}
@@ -19,6 +19,9 @@ PID: Final = number("pid", "Process id of the first log, where no scheduler gave
 BEGAN: Final = time("began", "Start of the job's first log.")
 PROGRAM: Final = text("program", "Name of the program, without its directory, from the log that "
                       "moves most bytes; null where no log has a command line.")  # fmt: skip
+WALL_S: Final = seconds("wall_s", "From the first start of a log to the last end; null where one "
+                        "has no end. A log with a clock of whole seconds lasts to the end of its "
+                        "last one.")  # fmt: skip
 LOG: Final = path("log", "The Darshan log.")
 LOG_OF_JOB: Final = path("log", "The Darshan log; null where a row is a job (per=job).")
 OF_JOB: Final = (RUN, JOB, PID, BEGAN, LOG_OF_JOB, PROGRAM)
