@@ -8,6 +8,7 @@ import socket
 from pathlib import Path
 
 import attrs
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from zoo_rows import BLANK, ROWS, Point, ZooSource, rows, zoo
 import harvest
 from harvest.plugins import plugins_of
 from harvest_exports import plugin
+from harvest_exports.postgresql.columns import Column, encoded, sql_type
 from harvest_parquet.sink import ParquetSink
 
 pytestmark = pytest.mark.slow
@@ -113,6 +115,23 @@ def test_what_postgresql_cannot_hold_is_changed_marked_and_counted(exported):
     assert "3 values that PostgreSQL cannot hold changed" in said
     held = "SELECT changed_values FROM harvest.harvest_tables"
     assert connection.execute(held).fetchall() == [(3,)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "first"), [(pl.Date, -2_440_588), (pl.Datetime("us"), -210_866_803_200_000_000)]
+)
+def test_a_time_before_postgresql_s_first_is_sent_as_the_first_and_marked(kind, first):
+    # given times (the first of PostgreSQL is 4714-11-24 BC, before every time of Python)
+    times = pl.Series("at", [first - 1, first, None, 0], dtype=pl.Int64).cast(kind)
+
+    table, changes = encoded(
+        times.to_frame(), [Column("at", "at", sql_type(times.dtype))], pl.DataFrame()
+    )
+
+    sent = pl.from_arrow(table)
+    assert sent["at"].to_physical().to_list() == [first, first, None, 0]
+    assert sent["harvest_changed"].to_list() == [["at"], None, None, None]
+    assert changes == 1
 
 
 def test_a_view_is_a_table_for_each_of_its_settings(server, database, tmp_path):

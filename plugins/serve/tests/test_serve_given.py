@@ -103,20 +103,12 @@ def test_a_table_of_a_recipe_that_does_not_fit_is_refused(text, said, tmp_path):
             asked_for([], [text.removeprefix("set.").replace(" ", "").replace("'", "")])
 
 
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory) -> Path:
-    """Inputs of the example's study, and a GPFS scan with its passwd file, harvested."""
-    folder = tmp_path_factory.mktemp("inputs")
-    for script, name in (("ncem-study/make_study.py", "study"), ("gpfs-scan/make_scan.py", "scan")):
-        subprocess.run([sys.executable, EXAMPLES / script, folder / name], check=True)
-    return folder
-
-
 @pytest.mark.slow
-def test_a_study_fills_the_comparison_in_the_browser(inputs, tmp_path):
-    study = EXAMPLES / "ncem-study" / "study.toml"
-    out = tmp_path / "out"
-    harvest.run(f"ncem:{inputs / 'study'}", f"parquet:{out}", workers=1)
+def test_a_study_fills_the_comparison_in_the_browser(tmp_path):
+    example, out = EXAMPLES / "ncem-study", tmp_path / "out"
+    study = example / "study.toml"
+    subprocess.run([sys.executable, example / "make_study.py", tmp_path / "study"], check=True)
+    harvest.run(f"ncem:{tmp_path / 'study'}", f"parquet:{out}", workers=1)
     without, expected = (
         orjson.loads(orjson.dumps(made.to_dict(), option=orjson.OPT_UTC_Z))
         for made in (
@@ -139,19 +131,6 @@ def test_a_study_fills_the_comparison_in_the_browser(inputs, tmp_path):
     assert "study = study.toml" in page
     with_study = harvest.open(out).findings(study=study).to_dict()["findings"]
     assert [each["headline"] for each in findings] == [each["headline"] for each in with_study]
-
-
-@pytest.mark.slow
-def test_owners_have_names_with_a_passwd_file(inputs, tmp_path):
-    out, passwd = tmp_path / "out", inputs / "scan" / "passwd"
-    harvest.run(f"gpfs:{inputs / 'scan' / 'scans'}", f"parquet:{out}", workers=1)
-    expected = harvest.open(out).view("gpfs.owners", passwd=passwd).collect()["user"].to_list()
-
-    with serving(out, "--set", f"gpfs.passwd={passwd}") as server:
-        rows = server.ask("/api/out/tables/gpfs.owners/rows").json["rows"]
-
-    assert [row["user"] for row in rows] == expected
-    assert any(expected)
 
 
 @pytest.mark.slow

@@ -20,9 +20,8 @@ from harvest.toolkit.frames import TEXT_MAP
 from harvest_report.csv import CSV_TIME, csv_columns
 from harvest_serve import facets, tables
 from harvest_serve.downloads import FORMS, frame_of, stream
-from harvest_serve.filters import OPERATORS, Filter, kind_of
 from harvest_serve.problems import Refused
-from harvest_serve.questions import Question
+from harvest_serve.questions import OPERATORS, Filter, Question, kind_of
 from harvest_serve.state import Snapshot
 
 COLUMNS = {

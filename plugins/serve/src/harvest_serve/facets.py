@@ -12,9 +12,8 @@ from harvest import UsageError
 from .engine.files import files_of
 from .engine.guarded import open_engine, quote_name
 from .engine.statements import check_condition
-from .filters import where_sql
 from .problems import Refused
-from .questions import Question
+from .questions import Question, where_sql
 from .state import Snapshot, kept
 from .tables import describe
 

@@ -188,24 +188,21 @@ class Guard:
         word, _, bearer = asked.header("authorization").partition(" ")
         if word.lower() == "bearer" and _same(bearer.strip(), token):
             return None
-        in_address = asked.query_params.get("token")
-        if _same(asked.cookies.get(self._access.cookie, ""), self._access.ticket):
-            given = None
-        else:
-            given = in_address
-            if given is None or not _same(given, token):
-                return _refusal(
-                    asked,
-                    401,
-                    "the token is missing" if given is None else "this is not the token",
-                    "use the address that `harvest serve` printed; a program sends the header "
-                    "Authorization: Bearer TOKEN",
-                )
-        if in_address is None or asked.method not in ("GET", "HEAD") or asked.is_program:
+        given = asked.query_params.get("token")
+        has_cookie = _same(asked.cookies.get(self._access.cookie, ""), self._access.ticket)
+        if not has_cookie and (given is None or not _same(given, token)):
+            return _refusal(
+                asked,
+                401,
+                "the token is missing" if given is None else "this is not the token",
+                "use the address that `harvest serve` printed; a program sends the header "
+                "Authorization: Bearer TOKEN",
+            )
+        if given is None or asked.method not in ("GET", "HEAD") or asked.is_program:
             return None
         # otherwise the token would stay in the browser's history
         answer = RedirectResponse(asked.address_without_token(), status_code=303)
-        if given is not None:
+        if not has_cookie:
             answer.set_cookie(
                 self._access.cookie, self._access.ticket, httponly=True, samesite="strict"
             )

@@ -19,9 +19,8 @@ from .engine.apart import Apart
 from .engine.files import FILE, ROW, Files, files_of
 from .engine.guarded import Guarded, open_engine, quote_name
 from .engine.statements import check_condition
-from .filters import OPERATORS, kind_of, where_sql
 from .problems import NotFound
-from .questions import Question
+from .questions import OPERATORS, Question, kind_of, where_sql
 from .settings import settings_in_words, settings_key
 from .state import Snapshot, kept
 

@@ -8,6 +8,8 @@ as possible, and the row names the changed columns.
 
 from __future__ import annotations
 
+import functools
+import operator
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -196,18 +198,14 @@ def _encoded(series: pl.Series, column: Column) -> tuple[pl.Series, pl.Series | 
 def _within(series: pl.Series, sent: Any) -> tuple[pl.Series, pl.Series | None]:
     """Clip times to the range of PostgreSQL, in microseconds."""
     whole = series.cast(sent)
-    changed = whole.cast(series.dtype).ne_missing(series) if series.dtype != sent else None
-    first = _FIRST_DAY if sent == pl.Date else _FIRST_MICROSECOND
-    if sent != pl.Date and not isinstance(sent, pl.Datetime):
-        early = None
-    elif (least := whole.to_physical().min()) is not None and least < first:  # type: ignore[operator]
-        early = (whole.to_physical() < first).fill_null(value=False)
-        limit = pl.Series([first], dtype=whole.to_physical().dtype).cast(sent)
-        whole = whole.zip_with(~early, limit.extend_constant(limit[0], len(whole) - 1))
-    else:
-        early = None
-    marks = [each for each in (changed, early) if each is not None and each.any()]
-    return whole, None if not marks else marks[0] if len(marks) == 1 else marks[0] | marks[1]
+    marks = [] if series.dtype == sent else [whole.cast(series.dtype).ne_missing(series)]
+    if sent == pl.Date or isinstance(sent, pl.Datetime):
+        first = _FIRST_DAY if sent == pl.Date else _FIRST_MICROSECOND
+        number = whole.to_physical()
+        marks.append((number < first).fill_null(value=False))
+        whole = number.clip(first).cast(sent)
+    changed = functools.reduce(operator.or_, marks) if marks else None
+    return whole, changed if changed is not None and changed.any() else None
 
 
 def _has_nul(series: pl.Series) -> bool:

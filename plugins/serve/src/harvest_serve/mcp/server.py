@@ -16,9 +16,8 @@ from pydantic import BaseModel, Field
 from harvest import HarvestError, UsageError
 from harvest.commands import remark
 from harvest.toolkit.texts import printable_line
-from harvest_serve.filters import Filter
 from harvest_serve.problems import problem_of
-from harvest_serve.questions import Question
+from harvest_serve.questions import Filter, Question
 from harvest_serve.state import Served, Snapshot
 from harvest_serve.work import Turns, run_in_turn
 

@@ -11,8 +11,7 @@ from starlette.requests import Request
 
 from harvest import UsageError
 
-from ..filters import WORDS, Filter
-from ..questions import Question, number, question
+from ..questions import WORDS, Filter, Question, number, question
 from ..state import Place
 
 ROWS: Final = 50

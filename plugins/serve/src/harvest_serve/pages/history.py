@@ -44,11 +44,7 @@ def runs(snapshot: Snapshot, request: Request) -> dict[str, Any]:
 
 
 def _listed(record: dict[str, Any]) -> dict[str, Any]:
-    found = {
-        "run": record["run"],
-        "state": record["state"],
-        "problem": record["problem"],
-    }
+    found = {name: record[name] for name in ("run", "state", "problem")}
     if record["problem"] is not None:
         return found
     took = datetime.fromisoformat(record["ended"]) - datetime.fromisoformat(record["started"])

@@ -18,9 +18,8 @@ from harvest_report.values import form_of, texts_of
 
 from .. import facets, tables
 from ..downloads import frame_of
-from ..filters import OPERATORS, WORDS, kind_of
 from ..problems import NotFound, Refused, problem_of
-from ..questions import Question
+from ..questions import OPERATORS, WORDS, Question, kind_of
 from ..settings import offered_settings
 from ..state import Place, Snapshot, find_served
 from . import asked as address
