@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -18,6 +19,7 @@ import crash
 import pytest
 from datasets import Small, dump
 
+from harvest import interrupt
 from harvest.errors import DatasetError
 from harvest.storage import lock as lock_module
 from harvest.storage.lock import STALE_S, Holder, locked
@@ -225,6 +227,20 @@ def test_numbered_files_let_one_in_at_a_time(tmp_path: Path) -> None:
 
 
 # --- whole runs -----------------------------------------------------------------------------------
+
+
+def test_a_run_that_may_wait_begins_once_the_other_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = Small(tmp_path).write(a=dump(1))
+    small.state.mkdir(parents=True)
+    with contextlib.ExitStack() as other:
+        other.enter_context(locked(small.state))
+        monkeypatch.setattr(interrupt, "sleep", lambda seconds: other.close())
+
+        small.harvest(wait_s=60)
+
+    assert small.jobs() == [1]
 
 
 @pytest.mark.slow

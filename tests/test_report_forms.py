@@ -459,4 +459,3 @@ def test_without_a_picture_named_the_first_plot_is_it():
     assert Report("Waits", sections=[Notes("n", ["Text."]), one]).picture is one
     assert Report("Waits", sections=[one], picture="absent").picture is one
     assert Report("Waits").picture is None
-
