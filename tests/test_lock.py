@@ -304,3 +304,17 @@ def test_a_run_where_the_file_system_has_no_locks(
     _, said = done.communicate(timeout=120)
     assert done.returncode == 0, said
     assert small.jobs() == [1]
+
+
+def test_without_hard_links_too_a_number_is_taken_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(source: Path, target: Path) -> None:
+        raise PermissionError(errno.EPERM, "no hard links on this file system")
+
+    monkeypatch.setattr(os, "link", refuse)
+    path = tmp_path / "lock-00000001"
+
+    assert lock_module._create(path, b"of the first")
+    assert not lock_module._create(path, b"of the second")
+    assert path.read_bytes() == b"of the first"
