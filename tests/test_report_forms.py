@@ -459,3 +459,13 @@ def test_without_a_picture_named_the_first_plot_is_it():
     assert Report("Waits", sections=[Notes("n", ["Text."]), one]).picture is one
     assert Report("Waits", sections=[one], picture="absent").picture is one
     assert Report("Waits").picture is None
+
+
+def test_files_of_one_figure_are_those_that_are_drawn_alone():
+    pytest.importorskip("matplotlib")
+    from harvest_report import draw as drawing
+
+    together = drawing.draw(made().plots[0], "svg", "png")
+
+    assert together["svg"] == drawing.to_svg(made().plots[0])
+    assert together["png"] == drawing.to_png(made().plots[0])
