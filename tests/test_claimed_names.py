@@ -211,3 +211,9 @@ def test_the_project_s_own_names_stay_with_one_remark(folder, stranger, capsys):
     )
     assert found.source(f"{stranger}:slurm").__module__ == stranger.replace("-", "_")
     assert PluginManager(disabled="", preferred=stranger).source("slurm").__doc__ != cls.__doc__
+
+
+def test_a_stranger_s_name_is_its_own_where_ours_is_not_installed(folder):
+    install(folder, "aaa", source="slurm")
+    found = PluginManager(points(folder), disabled="", preferred="")
+    assert found.sources["slurm"].doc == "aaa"

@@ -306,3 +306,9 @@ def test_the_token_is_asked_for_and_never_shown(repository):
     )  # fmt: skip
     assert done.returncode == 1
     assert "s3cret" not in done.stdout + done.stderr
+
+
+def test_a_version_without_a_section_has_no_notes(repository):
+    done = script(repository, "release_notes", "v9.9.9")
+    assert done.returncode == 1
+    assert "no section for 9.9.9" in done.stderr

@@ -410,3 +410,34 @@ def test_a_view_that_wants_a_choice_leaves_its_rules_unjudged_until_it_is_made(d
     assert len(monday.found) == 2
     with pytest.raises(UsageError, match="day: two days; choose one with day="):
         dataset.findings(["test.choosy"], day="never")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (2_500_001, "2500001"),
+        (1e18, "1000000000000000000.0"),
+        (1e-7, "0.0000001"),
+    ],
+)
+def test_a_threshold_is_compared_with_all_its_digits(value, shown):
+    assert RULE.condition({"hours": value}) == f"wasted > {shown}"
+    rows = pl.DataFrame({"user": ["a", "b"], "wasted": [float(value), value * 1.000001]})
+    assert texts(Verdict(tuple(judge(RULE, rows, hours=value))))[0].startswith("b wasted")
+
+
+def test_of_several_values_those_that_no_row_has_are_named(dataset):
+    # given rows of which one lacks the user, the other the hours
+    rows = pl.DataFrame({"user": ["ada", None], "wasted": [None, 2.0]}, schema_overrides=HOURS)
+    together = attrs.evolve(RULE, where="wasted > {hours} and \"user\" <> 'tim'")
+
+    # when
+    [[rule, why]] = evaluate(OneView(rows), dataset.plugins, rules=[together]).unjudged
+
+    # then
+    assert rule == "test.waste"
+    assert why == "test.wasted has too few values of user, wasted in 2 rows"
+
+
+def test_where_no_rule_is_installed_that_is_said_and_not_that_nothing_was_found() -> None:
+    assert Verdict().summary() == "No rule is installed."

@@ -7,6 +7,7 @@ import os
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import crash
 import pytest
@@ -16,6 +17,7 @@ from datasets import EACH_FORM, Small, dump, plugins_with
 import harvest
 from harvest import fault
 from harvest.errors import DatasetError, HarvestError
+from harvest.pipeline import rollback
 from harvest.pipeline.rollback import keep_runs, roll_back
 
 
@@ -317,3 +319,20 @@ def test_secrets_are_in_no_file_of_the_dataset(tmp_path: Path) -> None:
     assert record["settings"]["secretive"] == {**dict.fromkeys(hidden, "***"), "colour": "green"}
     assert record["redacted"] == ["secretive"]
     assert record["sources"][0]["location"].endswith("#token=***")
+
+
+def test_a_shared_file_is_put_back_once_for_all_its_partitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given partitions whose rows lie in one file, and of which one was read again since
+    small = Small(tmp_path).write(a=dump(1), b=dump(2), c=dump(3))
+    small.harvest()
+    before, run = small.seen(), small.manifest().run
+    small.write(b=dump(9)).harvest()
+    copied = mock.Mock(wraps=rollback.put_back)
+    monkeypatch.setattr(rollback, "put_back", copied)
+
+    back(small, run)
+
+    copied.assert_called_once()
+    assert small.seen() == before

@@ -201,3 +201,10 @@ def test_what_a_killed_view_left_goes_at_the_next_call(tmp_path):
     assert not left.exists()
     assert not list(tmp_path.glob(".*"))
     assert "timeout" in (tmp_path / "all.txt").read_text()
+
+
+def test_a_quiet_run_says_why_it_failed(tmp_path):
+    done = harvest_here("run", "-q", "-s", "slurm:none.txt", "-k", "parquet:out", cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "none.txt: no such file or directory" in done.stderr

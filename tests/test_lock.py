@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -18,6 +19,7 @@ import crash
 import pytest
 from datasets import Small, dump
 
+from harvest import interrupt
 from harvest.errors import DatasetError
 from harvest.storage import lock as lock_module
 from harvest.storage.lock import STALE_S, Holder, locked
@@ -227,6 +229,20 @@ def test_numbered_files_let_one_in_at_a_time(tmp_path: Path) -> None:
 # --- whole runs -----------------------------------------------------------------------------------
 
 
+def test_a_run_that_may_wait_begins_once_the_other_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = Small(tmp_path).write(a=dump(1))
+    small.state.mkdir(parents=True)
+    with contextlib.ExitStack() as other:
+        other.enter_context(locked(small.state))
+        monkeypatch.setattr(interrupt, "sleep", lambda seconds: other.close())
+
+        small.harvest(wait_s=60)
+
+    assert small.jobs() == [1]
+
+
 @pytest.mark.slow
 def test_of_two_runs_at_once_one_is_refused_or_waits(tmp_path: Path) -> None:
     # given a run that stands before its commit
@@ -288,3 +304,17 @@ def test_a_run_where_the_file_system_has_no_locks(
     _, said = done.communicate(timeout=120)
     assert done.returncode == 0, said
     assert small.jobs() == [1]
+
+
+def test_without_hard_links_too_a_number_is_taken_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(source: Path, target: Path) -> None:
+        raise PermissionError(errno.EPERM, "no hard links on this file system")
+
+    monkeypatch.setattr(os, "link", refuse)
+    path = tmp_path / "lock-00000001"
+
+    assert lock_module._create(path, b"of the first")
+    assert not lock_module._create(path, b"of the second")
+    assert path.read_bytes() == b"of the first"

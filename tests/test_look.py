@@ -102,6 +102,20 @@ def test_the_command_works_in_a_shell_whatever_the_names_of_files(tmp_path):
     assert sorted(jobs["job_id"]) == [str(number) for number in range(len(ODD_NAMES))]
 
 
+def test_a_source_gets_the_fewest_places_and_none_with_files_of_another(tmp_path):
+    (tmp_path / "logs" / "old").mkdir(parents=True)
+    for place in ("jobs.txt", "logs/may.txt", "logs/old/april.txt"):
+        (tmp_path / place).write_text(SACCT)
+    (tmp_path / "128x128.csv").write_text("id,slurm_id,elapsed\n1,2,00:01:00\n")
+
+    found = {known.source: known for known in survey(tmp_path, manager()).known}
+
+    assert (found["slurm"].files, found["slurm"].size_bytes) == (3, 3 * len(SACCT))
+    assert [str(place.relative_to(tmp_path)) for place in found["slurm"].locations] == [
+        "jobs.txt", "logs", "logs/old",
+    ]  # fmt: skip
+
+
 def test_a_path_by_way_of_a_parent_directory_is_the_same_tree(tmp_path):
     small_inputs.write(tmp_path / "in", 1)
     (tmp_path / "beside").mkdir()

@@ -86,7 +86,8 @@ def test_look_as_json_has_the_same_facts(place: Path) -> None:
     found = json.loads(call(place, "look", "in", "--json").stdout)
     (source,) = found["sources"]
     assert (source["source"], source["files"], source["size_bytes"]) == ("notes", 2, 2 * len(NOTE))
-    assert [group["ending"] for group in found["unknown"]] == [".tex"]
+    (other,) = found["unknown"]
+    assert (other["ending"], other["files"], other["size_bytes"]) == (".tex", 1, len("words"))
     assert found["views"][0] == "notes.longest"
 
 

@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from typing import Any
 
+import attrs
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ from harvest.dataset.holdings import accounts_of, rows_by_type
 from harvest.storage import parts as module
 from harvest.storage import segment
 from harvest.storage.manifest import NAME, Manifest
-from harvest.storage.part import Part, key_of, part_stem
+from harvest.storage.part import Part, astray, key_of, part_stem
 from harvest.storage.parts import Parts
 from harvest.storage.stored_files import StoredFiles
 
@@ -191,3 +192,22 @@ def test_the_names_of_a_parts_files_tell_its_key_whatever_its_input_is_called(na
     stem = part_stem("0123456789abcdef", f"/data/{name}", "its fingerprint")
 
     assert key_of(stem) == "0123456789abcdef"
+
+
+ONE_ROW: Any = {"record_type": "x.y", "rows": 1, "size_bytes": 1, "sha256": digest("")}
+WITHIN = Part(
+    key="0123456789abcdef", stem="a-b", source="s", partition="p", origin="o", fingerprint="f",
+    plugin="v", config="c", rows={}, read=0, filtered={}, folded={}, rejected=0, notes=(), run="r",
+    files=(PartFile(path="x.y/a", **ONE_ROW),),
+    rejects=PartFile(path="rejects/a", **ONE_ROW),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["key", "stem", "run", "files", "rejects"])
+def test_a_name_of_a_part_that_leads_out_of_the_dataset_is_told(name: str) -> None:
+    assert astray(WITHIN) is None
+    out = "../out"
+    file = attrs.evolve(WITHIN.files[0], path=out)
+    leads = {"files": (file,), "rejects": file}.get(name, out)
+
+    assert astray(attrs.evolve(WITHIN, **{name: leads})) == out

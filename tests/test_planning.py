@@ -152,6 +152,8 @@ def test_what_was_staged_before_a_run_was_cut_short_is_not_read_again(
     assert len(result.parts) == 10
     assert len(result.plan.to_read) == 2
     assert jobs(tmp_path / "out") == list(range(10))
+    # and all of it is of the run that commits it
+    assert {part.run for part in parts(tmp_path / "out")} == {result.run}
 
 
 @pytest.mark.usefixtures("settled")

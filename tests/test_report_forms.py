@@ -450,3 +450,21 @@ def test_a_report_begins_with_its_key_numbers_and_its_picture(tmp_path):
     made.write(tmp_path / "waits.svg")
     made.only("p2").write(tmp_path / "p2.svg")
     assert (tmp_path / "waits.svg").read_bytes() == (tmp_path / "p2.svg").read_bytes()
+
+
+def test_without_a_picture_named_the_first_plot_is_it():
+    one = Plot("p1", lambda figure: None, "One", "One.")
+
+    assert Report("Waits", sections=[Notes("n", ["Text."]), one]).picture is one
+    assert Report("Waits", sections=[one], picture="absent").picture is one
+    assert Report("Waits").picture is None
+
+
+def test_files_of_one_figure_are_those_that_are_drawn_alone():
+    pytest.importorskip("matplotlib")
+    from harvest_report import draw as drawing
+
+    together = drawing.draw(made().plots[0], "svg", "png")
+
+    assert together["svg"] == drawing.to_svg(made().plots[0])
+    assert together["png"] == drawing.to_png(made().plots[0])

@@ -211,3 +211,15 @@ def test_head_and_tail_decide_where_the_system_says_something_else(
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     small.harvest()
     assert small.jobs() == [7, 2]
+
+
+def test_a_file_that_has_just_changed_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("new")
+    assert fingerprint.facts([str(path)]) is None  # it may change again at the same time
+
+
+def test_what_is_not_a_file_is_looked_at_as_a_whole(tmp_path: Path, opened: list[str]) -> None:
+    assert fingerprint.facts([str(tmp_path)]) is None
+    assert fingerprint.facts([str(tmp_path / "absent")]) is None
+    assert fingerprint.facts([]) is None

@@ -17,7 +17,7 @@ from harvest.errors import ConfigError, UsageError
 from harvest.pipeline.record import last_day
 from harvest.pipeline.rollback import roll_back
 from harvest.recipes.recipe import Recipe, day_of
-from harvest.recipes.selection import Since
+from harvest.recipes.selection import Named, Since
 from harvest.storage.manifest import Manifest
 from harvest_parquet.sink import ParquetSink
 
@@ -278,3 +278,18 @@ def test_what_does_not_fit_is_refused(options, words):
 def test_a_list_that_is_not_there_is_refused(archive):
     with pytest.raises(UsageError, match="list of changed files cannot be read: No such file"):
         archive.run(changed=str(archive.folder / "missing"))
+
+
+def test_a_location_within_a_month_knows_its_days(tmp_path):
+    month = tmp_path / "2026" / "11"
+    for day in ("2", "3"):
+        (month / day).mkdir(parents=True)
+        (month / day / "log").touch()
+    assert list(Since(date(2026, 11, 3)).files(month)) == [month / "3" / "log"]
+
+
+def test_a_file_that_is_gone_behind_a_linked_directory_was_no_input_by_that_name(tmp_path):
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "link").symlink_to(tmp_path / "logs")
+    here, linked = tmp_path / "logs" / "gone", tmp_path / "logs" / "link" / "gone"
+    assert Named([str(here), str(linked)]).gone(tmp_path / "logs") == [here]

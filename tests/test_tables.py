@@ -300,3 +300,9 @@ def test_notes_of_a_run_are_wrapped_and_indented(tmp_path):
     assert len(notes) > 1
     assert all(len(line) <= 50 for line in notes)
     assert [line[:4].isspace() for line in notes] == [False, *[True] * (len(notes) - 1)]
+
+
+def test_texts_that_would_look_alike_are_folded():
+    path = Column("path", format="path")
+    rows = pl.DataFrame({"path": [f"/gpfs/{n}/" + "x" * 60 for n in range(4)], "n": [10**12] * 4})
+    assert [f"/gpfs/{n}/" in printed(rows, path, width=50) for n in range(4)] == [True] * 4

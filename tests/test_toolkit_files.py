@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import io
 import os
@@ -252,3 +254,24 @@ def test_a_directory_that_cannot_be_new_is_refused(
     with pytest.raises(UsageError, match=words), new_directory(tmp_path / target):
         pass
     assert [path.name for path in tmp_path.iterdir()] == [there]
+
+
+def test_two_writers_of_one_file_do_not_meet(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with replacing(path) as one, replacing(path) as two:
+        one.write_bytes(b"one")
+        two.write_bytes(b"two")
+    assert path.read_bytes() == b"one"  # the block that ended last
+
+
+def test_where_there_are_no_locks_a_file_is_replaced_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", without)
+
+    write_atomically(tmp_path / "out", b"new")
+
+    assert list(tmp_path.iterdir()) == [tmp_path / "out"]

@@ -9,13 +9,13 @@ import attrs
 import pytest
 
 import harvest
-from harvest import Record, Source, field
+from harvest import Record, Source, SourceError, field
 from harvest_testing import BrokenPromise, SourceConformance
 from harvest_testing.check import try_promises
 
 SOUND = '''
 import harvest
-from harvest import Record, Source, field
+from harvest import Record, Source, SourceError, field
 
 @harvest.record("kit.line", layer="workflow", level="client")
 class Line(Record):
@@ -164,3 +164,39 @@ def test_without_pytest_the_quick_promises_can_be_kept(module):
 
     assert {finding.result for finding in findings} == {"kept", "skipped"}
     assert sum(finding.result == "kept" for finding in findings) > 15
+
+
+class Silent(Lines):
+    def read(self, partition, ctx):
+        if partition.path.read_bytes()[:1].isalnum():
+            yield from super().read(partition, ctx)
+
+
+class Refusing(Lines):
+    def plan(self):
+        for partition in super().plan():
+            if not partition.path.read_bytes()[:1].isalnum():
+                raise SourceError("is no text", remedy="give another")
+            yield partition
+
+
+@pytest.mark.parametrize(
+    ("source", "corruption", "seen"),
+    [
+        (Silent, "zeroed", "give no row, no reject, no note and no error"),
+        (Refusing, "zeroed", "with it 1 sound partitions"),
+    ],
+)
+def test_damage_that_breaks_a_source_is_named(source, corruption, seen, tmp_path):
+    class Kit(LinesKit):
+        def sample(self, directory):
+            for name in ("a.txt", "b.txt"):
+                (directory / name).write_text("good\nmorning\n")
+            return directory
+
+    kit = Kit()
+    kit.__class__.source = source
+    with pytest.raises(BrokenPromise) as raised:
+        kit.test_corrupt_input_becomes_rejects(tmp_path, corruption)
+    assert raised.value.seen.startswith("a.txt, ")
+    assert seen in raised.value.seen

@@ -12,7 +12,7 @@ from planted.planting import PLUGINS, sound, tried
 
 BUGS = (*OF_SOURCES, *OF_VIEWS, *OF_OTHERS)
 KITS = {
-    "Source": ("lines", "ranges", "stations", "tree"),
+    "Source": ("lines", "ranges", "tree"),
     "View": ("views", "joined"),
     "Report": ("report",),
     "Sink": ("csvsink",),

@@ -16,7 +16,6 @@ ENGINE = EXAMPLES / "harvest-futures/src/harvest_futures/engine.py"
 PLUGINS = {
     "lines": "planted_lines:LinesSource",
     "ranges": "planted_ranges:RangesSource",
-    "stations": "planted_stations:StationsSource",
     "tree": "planted_tree:TreeSource",
     "views": "planted_views",
     "joined": "planted_joined",
