@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from pathlib import Path
 from typing import ClassVar
 
@@ -120,12 +122,20 @@ class Counting(Lines):
             yield row
 
 
+class Polluting(Lines):
+    def read(self, partition, ctx):
+        os.environ["KIT_SEEN"] = partition.id
+        random.seed(1)
+        yield from super().read(partition, ctx)
+
+
 @pytest.mark.parametrize(
     ("source", "test", "seen"),
     [
         (Losing, "test_accounting_adds_up", "2 units read, but 1 rows"),
         (Renaming, "test_accounting_adds_up", "prepare() changed more than the options"),
         (Counting, "test_partitions_are_independent", "read alone gives something else"),
+        (Polluting, "test_no_global_state", "environment variables, random numbers"),
     ],
 )
 def test_a_defect_breaks_its_promise(source, test, seen, tmp_path):
