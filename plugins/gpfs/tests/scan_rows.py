@@ -77,11 +77,11 @@ class Dataset:
         return self.driver.scan(KIND)
 
     def view(self, name: str, **settings: Any) -> pl.LazyFrame:
-        from harvest.plugins.building import build
+        from harvest.plugins.building import call
         from harvest_gpfs.plugin import VIEWS
 
         (view,) = (view for view in VIEWS if view.name == name)
-        return build("view", view, self, settings)  # type: ignore[no-any-return]
+        return call("view", view, view.build, (self,), settings)  # type: ignore[no-any-return]
 
     def rows(self, name: str, **settings: Any) -> list[dict[str, Any]]:
         """The rows of a view."""

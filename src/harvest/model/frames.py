@@ -41,7 +41,7 @@ def polars_type(kind: pa.DataType) -> pl.DataType:
         return pl.Struct({field.name: polars_type(field.type) for field in kind})
     if pa.types.is_temporal(kind) and kind != TIMESTAMP:
         raise TypeError(f"no polars type is laid down for Arrow's {kind}")
-    return pl.Series(pa.array([], kind)).dtype
+    return pl.Series(pa.nulls(0, kind)).dtype  # a list would let pyarrow import pandas
 
 
 def arrow_type_of(kind: pl.DataType) -> pa.DataType:
