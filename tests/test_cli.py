@@ -50,6 +50,17 @@ def test_help_and_lists_import_nothing_heavy(calls, never):
     assert not never & imported
 
 
+@pytest.mark.pandas
+def test_a_view_does_not_import_pandas(dataset):
+    # pyarrow imports pandas, where it is installed, for an array of Python values: 0.5 s
+    pytest.importorskip("pandas")
+
+    imported = set(python_alone(CALLED, f"view dask.tasks {dataset}").stdout.split())
+
+    assert "polars" in imported
+    assert "pandas" not in imported
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
