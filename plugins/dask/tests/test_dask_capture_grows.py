@@ -14,7 +14,7 @@ from harvest.recipes.recipe import Endpoint, Recipe
 
 pytest.importorskip("harvest_watch", reason="it harvests again as files grow")
 
-from harvest_watch.loop import Reporter, WatchOptions, watch
+from harvest_watch.loop import Lines, WatchOptions, watch
 
 DATA = {name: captures.frames(contents) for name, contents in captures.example().items()}
 WORKER = "worker-node2-9"
@@ -58,10 +58,11 @@ def test_each_harvest_has_what_was_whole_then_and_the_last_one_has_all(tmp_path,
     assert still["worker"] == captures.WORKER
 
 
-class Growing(Reporter):
+class Growing(Lines):
     """Takes a step, on another thread, whenever a watch has committed."""
 
     def __init__(self, *steps: Any):
+        super().__init__()
         self.steps = list(steps)
         self.timers: list[threading.Timer] = []
 
