@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slurm_reader import REPORTS, Reader
+from slurm_reader import REPORTS, dataset
 
 from harvest import UsageError
 from harvest_accounting.calendar import NAMES, moment, period_of
@@ -116,18 +116,12 @@ DUMP = """JobID|User|Account|Partition|State|Submit|Start|End|Elapsed|AllocCPUS
 @pytest.fixture
 def two_years(tmp_path):
     """Two jobs that ended in 2024, of which one was submitted in 2023."""
-    (tmp_path / "dump.txt").write_text(DUMP)
-    return Reader(tmp_path / "dump.txt", timezone="UTC")
+    return dataset(tmp_path / "dump.txt", DUMP)
 
 
-@pytest.mark.parametrize("view", harvest_views(), ids=lambda view: view.name)
-def test_every_view_of_jobs_takes_a_period(view):
-    assert {*NAMES, "user", "timezone"} <= view.settings.keys()
-
-
-@pytest.mark.parametrize("report", harvest_reports(), ids=lambda report: report.name)
-def test_every_report_of_jobs_takes_a_period(report):
-    assert {*NAMES, "user", "timezone"} <= report.settings.keys()
+@pytest.mark.parametrize("what", [*harvest_views(), *harvest_reports()], ids=lambda one: one.name)
+def test_every_view_and_report_of_jobs_takes_a_period(what):
+    assert {*NAMES, "user", "timezone"} <= what.settings.keys()
 
 
 @pytest.mark.parametrize(
