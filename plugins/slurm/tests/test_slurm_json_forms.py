@@ -72,7 +72,7 @@ def test_every_form_gives_the_same_rows(tmp_path: Path, form: str) -> None:
     assert (detected.confidence, detected.reason) == (0.95, "sacct --json")
 
 
-@pytest.mark.parametrize("lost", [1, 2, 5, 40, 300, 700])
+@pytest.mark.parametrize("lost", [1, 40, 700])
 def test_a_line_that_is_cut_off_costs_itself_alone(tmp_path: Path, lost: int) -> None:
     # given a job a line, the second of which was not written to its end
     lines = [json.dumps(job) for job in JOBS]
@@ -171,13 +171,10 @@ def with_step_id(value: Any, **beside: Any) -> dict[str, Any]:
     ("job", "step_id"),
     [
         (with_step_id("batch", het={"component": None}), "batch"),  # 22.05
-        (with_step_id(0), "0"),
         (with_step_id(3, het={"component": 1}), "3+1"),
-        (with_step_id({"job_id": 101, "step_id": "extern"}), "extern"),  # 23.02
-        (with_step_id({"job_id": 101, "step_id": 0}), "0"),
+        (with_step_id({"job_id": 101, "step_id": 0}), "0"),  # 23.02
         (with_step_id({"job_id": 101, "step_het_component": 0, "step_id": "2"}), "2+0"),
         (with_step_id("101.interactive"), "interactive"),  # 23.11 and later
-        (with_step_id("101.7"), "7"),
         (with_step_id("101.7+1"), "7+1"),
     ],
 )
@@ -190,10 +187,6 @@ def test_the_id_of_a_step_in_every_version(tmp_path: Path, job: Any, step_id: st
     ("job", "reason"),
     [
         (with_step_id({"job_id": 101}), "steps[0].step.id: 'null' instead of the id of a step"),
-        (
-            with_step_id({"number": 1}),
-            "steps[0].step.id: '{\"number\":1}' instead of the id of a step",
-        ),
         (make_job(1, "plain", name=["a"]), "name: '[\"a\"]' instead of a text"),
         (make_job(1, "plain", het="no"), "het.job_id: 'no' instead of an object"),
         (
