@@ -49,6 +49,7 @@ def reasons_of(data, **settings):
         (("TIMEOUT", "0:0"), [("batch", "CANCELLED", "0:15")], "time limit", "batch"),
         (("DEADLINE", "1:0"), [], "deadline", None),
         (("NODE_FAIL", "0:0"), [], "node", None),
+        (("BOOT_FAIL", "0:0"), [], "node", None),
         (("OUT_OF_MEMORY", "0:125"), [], "out of memory", None),
         # the script ended with 1, for a step of it was out of memory
         (

@@ -80,12 +80,10 @@ def test_a_record_that_is_no_run_is_an_event_alone(
         (271, "Resource_List.walltime=00:00:59 ", "failed", 0, 15),
         (267, "Resource_List.walltime=00:00:01 ", "failed", 0, 11),
         (-29, "", "timeout", -29, 0),
-        (-27, "", "out_of_memory", -27, 0),
         (-11, "", "requeued", -11, 0),
         (-11, "owner=ann@login1 ", "timeout", -11, 0),  # Torque's
         (-10, "owner=ann@login1 ", "out_of_memory", -10, 0),
         (-4, "", "node_fail", -4, 0),
-        (-1, "", "launch_failed", -1, 0),
         (-99, "", "failed", -99, 0),
         (600, "", "failed", 600, 0),
         ("?", "", None, None, None),

@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from slurm_reader import read_dump
 
-from harvest import Collected, SourceError, collect
+from harvest import Collected, SourceError
 from harvest.toolkit.texts import not_utf8
-from harvest_slurm.source import SlurmSource
 from harvest_slurm.values import scalars
 from harvest_slurm.values.ids import PATTERN
 
@@ -23,11 +23,7 @@ UTC = ZoneInfo("UTC")
 
 def read(data: bytes) -> Collected:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "dump.txt"
-        path.write_bytes(data)
-        found = collect(SlurmSource(str(path)))
-    assert found.units in (None, found.accounted)
-    return found
+        return read_dump(Path(folder), data)
 
 
 COLUMNS = {
