@@ -13,9 +13,10 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
+import slurm_reader
 from hypothesis import given
 from hypothesis import strategies as st
-from slurm_reader import REPORTS, RULES, Reader
+from slurm_reader import REPORTS, RULES, Reader, clock
 
 from harvest import UsageError
 from harvest.findings import evaluate
@@ -36,11 +37,6 @@ HOURS = (
 )  # fmt: skip
 
 
-def clock(seconds: int) -> str:
-    days, rest = divmod(seconds, 86400)
-    return f"{days}-{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
-
-
 def line(number: int, state: str, start: Any, end: Any, elapsed: int, cpus: int = 1, used: int = 0,
          gpus: int = 0, user: str = "ann") -> str:  # fmt: skip
     """A line of sacct with times in seconds since 1970, which are of no zone."""
@@ -52,9 +48,8 @@ def line(number: int, state: str, start: Any, end: Any, elapsed: int, cpus: int 
     )
 
 
-def dataset(path: Path, *lines: str, zone: str = "Europe/Zurich") -> Reader:
-    path.write_text("\n".join([FIELDS, *lines, ""]))
-    return Reader(path, timezone=zone)
+def dataset(path: Path, *lines: str) -> Reader:
+    return slurm_reader.dataset(path, FIELDS, *lines, zone="Europe/Zurich")
 
 
 def at(text: str) -> datetime:
@@ -89,16 +84,22 @@ def made(count: int) -> Iterator[str]:
                    dice.choice([0, 0, 4]), user)  # fmt: skip
 
 
+def seconds(text: str) -> int:
+    """Of a duration as sacct prints it."""
+    days, _, hours = text.rpartition("-")
+    whole = zip(hours.split(":"), (3600, 60, 1), strict=True)
+    return int(days or 0) * 86400 + sum(int(number) * unit for number, unit in whole)
+
+
 def by_days(lines: list[str]) -> dict[date, dict[str, float]]:
-    """Hours by the day in Zurich, from the text alone: a job's hours times a day's part of it."""
+    """Hours by the day in Zurich, from the text alone: a job's hours times a day's part of it.
+
+    Days have 23 and 25 hours when clocks change, and February 2024 has 29 days.
+    """
     summed: dict[date, dict[str, float]] = defaultdict(lambda: dict.fromkeys(HOURS, 0.0))
     for text in lines:
         _, _, _, state, _, begin, end, elapsed, cpus, cpu, tres = text.split("|")
-        ran, used = (
-            int(days) * 86400
-            + sum(int(n) * s for n, s in zip(hms.split(":"), (3600, 60, 1), strict=True))
-            for days, hms in (each.split("-") for each in (elapsed, cpu))
-        )
+        ran, used = seconds(elapsed), seconds(cpu)
         start = int(begin)
         stop = int(end) if end != "Unknown" else start + ran
         gpus = int(dict(part.split("=") for part in tres.split(","))["gres/gpu"])
@@ -213,40 +214,6 @@ def test_a_job_over_two_months_has_its_hours_in_both_and_counts_in_the_second(tm
     found = rows(data, "slurm.trend")
     months = [(r["month"], r["jobs"], round(r["cpu_hours"], 6)) for r in found]
     assert months == hours_by("month", data)
-
-
-def test_the_shorter_and_the_longer_day_of_clocks_that_change(tmp_path):
-    """One CPU from Saturday noon to Monday noon: Sunday has 23 hours in March, 25 in October."""
-    spring, autumn = at("2024-03-30T12:00"), at("2024-10-26T12:00")
-    data = dataset(
-        tmp_path / "dump.txt",
-        line(1, "COMPLETED", spring, at("2024-04-01T12:00"), 47 * 3600),
-        line(2, "COMPLETED", autumn, at("2024-10-28T12:00"), 49 * 3600),
-    )
-    assert hours_by("day", data) == [
-        ("2024-03-30", 0, 12.0), ("2024-03-31", 0, 23.0), ("2024-04-01", 1, 12.0),
-        ("2024-10-26", 0, 12.0), ("2024-10-27", 0, 25.0), ("2024-10-28", 1, 12.0),
-    ]  # fmt: skip
-    assert hours_by("month", data) == [
-        ("2024-03", 0, 35.0), ("2024-04", 1, 12.0), ("2024-10", 1, 49.0)
-    ]  # fmt: skip
-    assert [row[2] for row in hours_by("user", data, month="2024-03", timezone="UTC")] == [37.0]
-
-
-def test_a_leap_day_is_a_day_of_february(tmp_path):
-    data = dataset(
-        tmp_path / "dump.txt",
-        line(1, "COMPLETED", at("2024-02-28"), at("2024-03-02"), 3 * 86400),
-        line(2, "COMPLETED", at("2025-02-28"), at("2025-03-02"), 2 * 86400),
-    )
-    assert hours_by("month", data) == [
-        ("2024-02", 0, 48.0), ("2024-03", 1, 24.0), ("2025-02", 0, 24.0), ("2025-03", 1, 24.0)
-    ]  # fmt: skip
-    assert hours_by("user", data, **{"from": "2024-02-29", "to": "2024-02-29"}) == [
-        ("ann", 0, 24.0)
-    ]
-    before = {row["month"]: row["year_before_cpu_hours"] for row in rows(data, "slurm.trend")}
-    assert (before["2025-02"], before["2025-03"]) == (48.0, 24.0)
 
 
 def test_a_job_that_runs_still_has_its_hours_so_far_and_counts_where_it_started(tmp_path):

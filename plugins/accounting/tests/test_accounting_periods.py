@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slurm_reader import REPORTS, Reader
+from slurm_reader import REPORTS, dataset
 
 from harvest import UsageError
-from harvest_accounting.calendar import NAMES, period_of
+from harvest_accounting.calendar import NAMES, moment, period_of
 from harvest_slurm.plugin import harvest_reports, harvest_views
 
 summary = REPORTS["slurm.summary"]
@@ -30,20 +30,15 @@ def day(text: str) -> datetime:
     [
         ({"year": "2024"}, "2024-01-01", "2025-01-01"),
         ({"year": "this"}, "2025-01-01", "2026-01-01"),
-        ({"year": "last"}, "2024-01-01", "2025-01-01"),
         ({"quarter": "2024-Q3"}, "2024-07-01", "2024-10-01"),
         ({"quarter": "2024q4"}, "2024-10-01", "2025-01-01"),
-        ({"quarter": "last"}, "2024-10-01", "2025-01-01"),
         ({"month": "2024-12"}, "2024-12-01", "2025-01-01"),
-        ({"month": "this"}, "2025-01-01", "2025-02-01"),
         ({"month": "last"}, "2024-12-01", "2025-01-01"),
         ({"last": "year"}, "2024-01-01", "2025-01-01"),
         ({"last": "quarter"}, "2024-10-01", "2025-01-01"),
-        ({"last": "month"}, "2024-12-01", "2025-01-01"),
         ({"last": "week"}, "2024-12-23", "2024-12-30"),
         ({"last": "day"}, "2024-12-31", "2025-01-01"),
         ({"last": "2 months"}, "2024-11-01T00:30", None),
-        ({"last": "1year"}, "2024-01-01T00:30", None),
         ({"last": "3 days"}, "2024-12-29T00:30", None),
         ({"last": "48h"}, "2024-12-30T00:30", None),
         ({"from": "2024"}, "2024-01-01", None),
@@ -54,7 +49,8 @@ def day(text: str) -> datetime:
         ({"to": "2024-03"}, None, "2024-04-01"),
         ({"to": "today"}, None, "2025-01-02"),
         ({"to": "2024-03-31T12:00"}, None, "2024-03-31T12:00"),
-        ({"since": "2024-03-30", "until": "2024-03-31"}, "2024-03-30", "2024-03-31"),
+        ({"to": "now"}, None, "2025-01-01T00:30"),
+        ({"since": "2024-07-01T12:00:00Z"}, "2024-07-01T14:00", None),
         ({"from": "2024-03-30", "until": "2024-03-31"}, "2024-03-30", "2024-03-31"),
         ({}, None, None),
     ],
@@ -63,6 +59,12 @@ def test_a_period_has_the_bounds_that_its_clocks_show(said, first, behind):
     period = period_of(said, ZURICH, NOW)
     assert period.since == (first and day(first))
     assert period.until == (behind and day(behind))
+
+
+def test_what_is_counted_back_from_now_is_in_whole_seconds():
+    now = NOW.replace(microsecond=999)
+    assert moment("now", ZURICH, now) == NOW
+    assert moment("36h", ZURICH, now) == day("2024-12-30T12:30")
 
 
 def test_the_last_months_end_on_the_last_day_of_a_shorter_month():
@@ -114,18 +116,12 @@ DUMP = """JobID|User|Account|Partition|State|Submit|Start|End|Elapsed|AllocCPUS
 @pytest.fixture
 def two_years(tmp_path):
     """Two jobs that ended in 2024, of which one was submitted in 2023."""
-    (tmp_path / "dump.txt").write_text(DUMP)
-    return Reader(tmp_path / "dump.txt", timezone="UTC")
+    return dataset(tmp_path / "dump.txt", DUMP)
 
 
-@pytest.mark.parametrize("view", harvest_views(), ids=lambda view: view.name)
-def test_every_view_of_jobs_takes_a_period(view):
-    assert {*NAMES, "user", "timezone"} <= view.settings.keys()
-
-
-@pytest.mark.parametrize("report", harvest_reports(), ids=lambda report: report.name)
-def test_every_report_of_jobs_takes_a_period(report):
-    assert {*NAMES, "user", "timezone"} <= report.settings.keys()
+@pytest.mark.parametrize("what", [*harvest_views(), *harvest_reports()], ids=lambda one: one.name)
+def test_every_view_and_report_of_jobs_takes_a_period(what):
+    assert {*NAMES, "user", "timezone"} <= what.settings.keys()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slurm_reader import REPORTS, Reader
+from slurm_reader import REPORTS, dataset
 
 from harvest import UsageError
 from harvest_accounting.report.waits import wait_statistics
@@ -43,8 +43,7 @@ def waited(folder, waits, jobs=0):
                      f"{row['state'].upper()}|{begin}|{start}|{start + 60}|00:01:00")  # fmt: skip
     lines += [f"{9000 + n}|u|p|q|PENDING|{int(START.timestamp())}|Unknown|Unknown|00:00:00"
               for n in range(jobs - len(waits))]  # fmt: skip
-    (folder / "waits.txt").write_text("\n".join([*lines, ""]))
-    return Reader(folder / "waits.txt", timezone="UTC")
+    return dataset(folder / "waits.txt", *lines)
 
 
 def wait(seconds, *, hour=0, partition="p", qos="q", user="u", state="completed"):
@@ -119,8 +118,7 @@ def dump(path, *jobs):
     lines = ["JobID|User|Partition|State|Submit|Start|End|Elapsed|AllocCPUS"]
     lines += [f"{n}|{user}|p|{state}|{DAY}|{elapsed}|{cpus}"
               for n, (user, state, elapsed, cpus) in enumerate(jobs, start=1)]  # fmt: skip
-    path.write_text("\n".join([*lines, ""]))
-    return Reader(path, timezone="UTC")
+    return dataset(path, *lines)
 
 
 def test_users_with_few_hours_share_the_last_row(tmp_path):
@@ -175,21 +173,18 @@ def test_all_reports_group_jobs_by_what_by_names(tmp_path):
     [
         [],
         [wait(0)],
-        [wait(-5), wait(1e8), wait(0.2)],
-        [wait(i, hour=i, partition=f"p{i % 9}") for i in range(40)],
-        [wait(3, partition=None, qos=None)],
-        [wait(i % 97, hour=i / 50) for i in range(2100)],
+        [wait(-5), wait(1e8), wait(0.2), wait(3, partition=None, qos=None)],
+        [wait(i % 97, hour=i / 50, partition=f"p{i % 9}") for i in range(2100)],
     ],
-    ids=["none", "zero", "extremes", "many partitions", "no partition", "many jobs"],
+    ids=["none", "zero", "extremes", "many"],
 )
 def test_every_plot_of_waits_can_be_drawn_twice_the_same(waits, tmp_path):
     pytest.importorskip("matplotlib")
     data = waited(tmp_path, waits)
-    for plot in queue_time(data).plots:
-        again = {p.name: p for p in queue_time(data).plots}
-        from harvest_report.draw import to_svg
+    from harvest_report.draw import to_svg
 
-        assert to_svg(plot) == to_svg(again[plot.name])
+    for plot, again in zip(queue_time(data).plots, queue_time(data).plots, strict=True):
+        assert to_svg(plot) == to_svg(again)
 
 
 def test_every_plot_of_the_summary_can_be_drawn(tmp_path):

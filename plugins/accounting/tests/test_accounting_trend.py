@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import date, timedelta
 
 import pytest
-from slurm_reader import REPORTS, Reader
+from slurm_reader import REPORTS, dataset
 
 from harvest import UsageError
 
@@ -30,8 +30,7 @@ def two_years(tmp_path):
             f"{n}|ann|{'maths' if n % 2 else 'physics'}|{state}|{when}|{when}|{day}T23:00:00|"
             f"{day.day % 24:02}:00:00|2|00:30:00"
         )
-    (tmp_path / "dump.txt").write_text("\n".join([*lines, ""]))
-    return Reader(tmp_path / "dump.txt", timezone="Europe/Zurich")
+    return dataset(tmp_path / "dump.txt", *lines, zone="Europe/Zurich")
 
 
 def hours_by_month(chosen, shift=0):
@@ -58,11 +57,13 @@ def test_each_month_stands_beside_the_one_a_year_before(two_years):
 
 
 def test_jobs_without_any_time_are_a_month_that_is_not_known(tmp_path):
-    lines = ["JobID|User|State|Submit|Start|End", "1|ann|FAILED|Unknown|Unknown|Unknown"]
-    (tmp_path / "dump.txt").write_text(
-        "\n".join([*lines, "2|ann|FAILED|2025-03-01T00:00:00|Unknown|2025-03-02T00:00:00", ""])
+    data = dataset(
+        tmp_path / "dump.txt",
+        "JobID|User|State|Submit|Start|End",
+        "1|ann|FAILED|Unknown|Unknown|Unknown",
+        "2|ann|FAILED|2025-03-01T00:00:00|Unknown|2025-03-02T00:00:00",
     )
-    found = Reader(tmp_path / "dump.txt", timezone="UTC").view("slurm.trend").collect()
+    found = data.view("slurm.trend").collect()
     counted = found.select("month", "jobs", "failed_jobs", "days").rows()
     assert counted == [("2025-03", 1, 1, 1), (None, 1, 1, 0)]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from slurm_reader import REPORTS, RULES, Reader
+from slurm_reader import REPORTS, RULES, Reader, write_rows
 
 import harvest
 from harvest.findings import evaluate
@@ -89,13 +89,12 @@ def dump(
 ) -> Path:
     """What sacct prints of these jobs; lacks: fields that were not asked for."""
     names = [name for name in FIELDS if name not in lacks.split(",")]
-    lines = ["|".join(names)]
-    for row in jobs:
-        ran = row["State"] != "PENDING" and steps
-        for record in (row, *([step(row)] if ran else [])):
-            lines.append("|".join(record.get(name, "") for name in names))
-    path.write_text("\n".join([*lines, ""]))
-    return path
+    rows = (
+        record
+        for row in jobs
+        for record in (row, *([step(row)] if steps and row["State"] != "PENDING" else []))
+    )
+    return write_rows(path, names, rows)
 
 
 @pytest.fixture(scope="module")

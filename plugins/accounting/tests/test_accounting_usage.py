@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slurm_reader import REPORTS, Reader
+from slurm_reader import REPORTS, Reader, dataset
 
 import harvest
 from harvest import UsageError
@@ -177,9 +177,7 @@ FIELDS = (
 )
 
 
-def dump(path: Path, *rows: str) -> Path:
-    path.write_text("\n".join([FIELDS, *rows, ""]))
-    return path
+TIMES = "2024-03-01T{}:00|2024-03-01T{}:00|2024-03-01T{}:00"
 
 
 @pytest.fixture
@@ -189,15 +187,14 @@ def two_clusters(tmp_path: Path) -> Reader:
     And on the first a job of bob that has not started, and one whose use is not known.
     """
     when = "2024-03-31T21:30:00|2024-03-31T21:30:00|2024-03-31T22:30:00|01:00:00|2"
-    return Reader(
-        dump(
-            tmp_path / "dump.txt",
-            f"7|one|ann|physics|cpu|normal|COMPLETED|{when}|01:00:00",
-            f"7|two|ann|physics|cpu|normal|FAILED|{when}|02:00:00",
-            "8|one|bob|physics|cpu|long|PENDING|2024-04-02T10:00:00|Unknown|Unknown|00:00:00|0|",
-            f"9|one|bob|maths|gpu|normal|COMPLETED|{when}|",
-        ),
-        timezone="Europe/Zurich",
+    return dataset(
+        tmp_path / "dump.txt",
+        FIELDS,
+        f"7|one|ann|physics|cpu|normal|COMPLETED|{when}|01:00:00",
+        f"7|two|ann|physics|cpu|normal|FAILED|{when}|02:00:00",
+        "8|one|bob|physics|cpu|long|PENDING|2024-04-02T10:00:00|Unknown|Unknown|00:00:00|0|",
+        f"9|one|bob|maths|gpu|normal|COMPLETED|{when}|",
+        zone="Europe/Zurich",
     )
 
 
@@ -281,17 +278,13 @@ def test_a_wrong_setting_is_a_mistake_of_the_user(two_clusters, wrong, message):
 
 def test_failures_are_counted_by_cause_and_user(tmp_path):
     """A job whose node failed and that then failed by itself; one that completed."""
-    reader = Reader(
-        dump(
-            tmp_path / "dump.txt",
-            "1|c|ann|a|p|q|NODE_FAIL|2024-03-01T10:00:00|2024-03-01T10:00:00|2024-03-01T11:00:00"
-            "|01:00:00|4|",
-            "1|c|ann|a|p|q|FAILED|2024-03-01T11:00:00|2024-03-01T12:00:00|2024-03-01T12:30:00"
-            "|00:30:00|4|",
-            "2|c|bob|a|p|q|COMPLETED|2024-03-01T11:00:00|2024-03-01T12:00:00|2024-03-01T13:00:00"
-            "|01:00:00|1|",
-            "3|c|bob|a|p|q|RUNNING|2024-03-01T11:00:00|2024-03-01T12:00:00|Unknown|01:00:00|1|",
-        )
+    reader = dataset(
+        tmp_path / "dump.txt",
+        FIELDS,
+        f"1|c|ann|a|p|q|NODE_FAIL|{TIMES.format('10:00', '10:00', '11:00')}|01:00:00|4|",
+        f"1|c|ann|a|p|q|FAILED|{TIMES.format('11:00', '12:00', '12:30')}|00:30:00|4|",
+        f"2|c|bob|a|p|q|COMPLETED|{TIMES.format('11:00', '12:00', '13:00')}|01:00:00|1|",
+        "3|c|bob|a|p|q|RUNNING|2024-03-01T11:00:00|2024-03-01T12:00:00|Unknown|01:00:00|1|",
     )
     found = {row["state"]: row for row in rows(reader, "slurm.failures")}
     assert {s: (r["jobs"], r["run_again"], r["cpu_hours"]) for s, r in found.items()} == {
@@ -306,23 +299,18 @@ def test_failures_are_counted_by_cause_and_user(tmp_path):
 
 
 def test_an_array_is_one_row_whose_tasks_count_by_their_last_run(tmp_path):
-    def task(number, state, minutes, submit="10:00:00"):
-        ended = datetime(2024, 3, 1, 12) + timedelta(minutes=minutes)
-        return (
-            f"5_{number}|c|ann|a|p|q|{state}|2024-03-01T{submit}|2024-03-01T12:00:00|"
-            f"{ended:%Y-%m-%dT%H:%M:%S}|00:{minutes:02}:00|2|00:{minutes:02}:00"
-        )
+    def task(job, state, minutes, submit="10:00"):
+        times = TIMES.format(submit, "12:00", f"12:{minutes}")
+        return f"{job}|c|ann|a|p|q|{state}|{times}|00:{minutes}:00|2|00:{minutes}:00"
 
-    reader = Reader(
-        dump(
-            tmp_path / "dump.txt",
-            task(1, "COMPLETED", 10),
-            task(2, "NODE_FAIL", 20),
-            task(2, "COMPLETED", 30, submit="11:00:00"),
-            task(3, "TIMEOUT", 40),
-            "6|c|ann|a|p|q|COMPLETED|2024-03-01T10:00:00|2024-03-01T12:00:00|2024-03-01T12:10:00"
-            "|00:10:00|2|",
-        )
+    reader = dataset(
+        tmp_path / "dump.txt",
+        FIELDS,
+        task("5_1", "COMPLETED", 10),
+        task("5_2", "NODE_FAIL", 20),
+        task("5_2", "COMPLETED", 30, submit="11:00"),
+        task("5_3", "TIMEOUT", 40),
+        task("6", "COMPLETED", 10),
     )
     (array,) = rows(reader, "slurm.arrays")
     assert (array["array_job_id"], array["user"]) == (5, "ann")

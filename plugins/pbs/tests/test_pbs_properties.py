@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
-from generate_pbs import generate
 from hypothesis import given
 from hypothesis import strategies as st
 from pbs_logs import ABOUT, ended, line, read, started
@@ -155,29 +153,3 @@ def test_any_order_of_records_gives_each_run_once(events: list[Any]) -> None:
     assert sorted(rows) == told(kept)
     assert len(found.rows("pbs.event")) == len(kept)
     assert found.units == found.accounted == len(kept) + sum(kind != "D" for kind, _ in kept)
-
-
-def test_a_generated_log_gives_what_its_lines_say(tmp_path: Path) -> None:
-    path = tmp_path / "20260302"
-    generate(path, 3000, seed=7)
-    lines = path.read_text().splitlines()
-
-    found = read(path, *lines)
-
-    assert not found.rejects
-    assert [row["position"] for row in found.rows("pbs.event")] == list(range(1, 3001))
-    ends = {row["position"]: row for row in found.rows("pbs.job") if row["end_time"]}
-    runs = [place for place, text in enumerate(lines, 1) if re.match(r"[^;]*;[ER];", text)]
-    assert set(runs) <= set(ends)
-    for place in runs:
-        row, said = ends[place], pairs_of(lines[place - 1].split(";", 3)[3])[0]
-        chunks = said["exec_vnode"].count("(")
-        assert row["user"] == said["user"]
-        assert row["node_list"].split(",") == list(
-            dict.fromkeys(re.findall(r"(node\d+)/", said["exec_host"]))
-        )
-        assert row["req_nodes"] == chunks
-        assert dict(row["alloc_tres"])["mem"] == chunks * (8 << 30)
-        assert row["alloc_cpus"] == int(said["resources_used.ncpus"])
-        hours, minutes, seconds = map(int, said["resources_used.walltime"].split(":"))
-        assert row["elapsed_s"] == hours * 3600 + minutes * 60 + seconds

@@ -21,27 +21,14 @@ RUNNING = r"""
             "Job_Name":"ntest",
             "Job_Owner":"ann@login1",
             "resources_used":{
-                "cpupercent":97,
                 "cput":"00:10:00",
-                "mem":"12272kb",
-                "ncpus":5,
                 "walltime":"00:02:10"
             },
             "job_state":"R",
-            "queue":"atom",
-            "server":"calc0",
             "Account_Name":"phys",
             "ctime":"Wed Apr 14 23:20:07 2021",
             "exec_host":"calc0/0+calc0/1+calc0/2+calc0/3+calc0/4",
             "exec_vnode":"(calc0:ncpus=1)+(calc0:ncpus=1)+(calc0:ncpus=1)+(calc0:ncpus=1)+(calc0:ncpus=1)",
-            "qtime":"Wed Apr 14 23:20:07 2021",
-            "Resource_List":{
-                "ncpus":5,
-                "nodect":5,
-                "place":"free",
-                "select":"5:ncpus=1",
-                "walltime":"04:00:00"
-            },
             "stime":"Sun Apr  4 23:20:07 2021",
             "Variable_List":{
                 "PBS_O_HOME":"/home/ann",
@@ -49,7 +36,6 @@ RUNNING = r"""
                 "TOKEN":"it\'s {secret}"
             },
             "comment":"Job run at Wed Apr 14",
-            "etime":"Wed Apr 14 23:20:08 2021",
             "run_count":2,
             "Submit_arguments":"-v a=b\,c test.pbs"
         }"""
@@ -168,7 +154,7 @@ def test_a_document_without_jobs_has_none(file: Path) -> None:
     ("text", "rows", "reasons"),
     [
         (document(finished("1.c", 92))[:-4], 1, ["the JSON ends before its last bracket"]),
-        (document(finished("1.c", 92), RUNNING)[:-900], 1, ["job 1008.calc0 is not JSON: "]),
+        (document(finished("1.c", 92), RUNNING)[:-500], 1, ["job 1008.calc0 is not JSON: "]),
         (document('"1.c":{"a":}', finished("2.c", 92)), 1, ["job 1.c is not JSON: "]),
         (document(finished("1.c", 92) + " junk ", finished("2.c", 92)), 2, ["text between jobs"]),
         (document('"1.c":{"a":' + "[" * 99999, finished("2.c", 92)), 1, ["job 1.c is not JSON: "]),

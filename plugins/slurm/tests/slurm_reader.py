@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,10 @@ from harvest_slurm.plugin import harvest_reports, harvest_rules, harvest_views
 from harvest_slurm.records import Job, Step
 from harvest_slurm.source import SlurmSource
 
-__all__ = ["REPORTS", "RULES", "VIEWS", "Reader", "read_dump", "zone_of"]
+__all__ = [
+    *("REPORTS", "RULES", "VIEWS", "Reader", "clock", "dataset", "read_dump", "write_rows"),
+    "zone_of",
+]
 
 VIEWS = {view.name: view.build for view in harvest_views()}
 REPORTS = {report.name: report.build for report in harvest_reports()}
@@ -28,6 +32,20 @@ RULES = [rule for rule in harvest_rules() if rule.view != "notes"]
 def zone_of(data: Reader, wanted: str | None) -> calendar.Zone:
     """The zone of the days of a reader's jobs."""
     return calendar.zone_of(Jobs.of(data, of_scheduler(JOB_RUNS)), wanted)
+
+
+def clock(seconds: float) -> str:
+    """A duration as sacct prints it: ``[D-]HH:MM:SS``."""
+    days, rest = divmod(int(seconds), 86_400)
+    text = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    return f"{days}-{text}" if days else text
+
+
+def write_rows(path: Path, names: Sequence[str], rows: Iterable[Mapping[str, str]]) -> Path:
+    """Write what sacct prints of rows with these fields."""
+    lines = ["|".join(row.get(name, "") for name in names) for row in rows]
+    path.write_text("\n".join(["|".join(names), *lines, ""]))
+    return path
 
 
 def read_dump(place: Path, text: str | bytes, **config: Any) -> Collected:
@@ -77,3 +95,9 @@ class Reader:
 
     def harvested_with(self, source: str, setting: str) -> list[Any]:
         return [self.zone]
+
+
+def dataset(path: Path, *lines: str, zone: str | None = "UTC") -> Reader:
+    """A dataset of a dump with these lines, the header first."""
+    path.write_text("\n".join([*lines, ""]))
+    return Reader(path, timezone=zone)

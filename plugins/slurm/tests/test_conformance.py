@@ -19,6 +19,14 @@ STEP = f"{{0}}.batch|batch||COMPLETED|0:0|{TIMES}||cpu=1|"
 
 class SlurmConformance(SourceConformance):
     source = SlurmSource
+    examples: ClassVar = {
+        "cluster": "larch",
+        "name_contains": "plain",
+        "exit_code": "1",
+        "started": "false",
+        "users": "bob",
+        "states": "failed",
+    }
     without_effect: ClassVar = {
         **dict.fromkeys(("columns", "layout"), "the sample names its columns"),
         **dict.fromkeys(("qos_contains", "req_nodes"), "the sample says nothing of it"),
@@ -31,14 +39,9 @@ class TestText(SlurmConformance):
     units = 6
     counted: ClassVar = {"repeated header": 0}
     examples: ClassVar = {
+        **SlurmConformance.examples,
         "timezone": "Asia/Tokyo",
-        "cluster": "larch",
         "delimiter": ",",
-        "name_contains": "plain",
-        "exit_code": "1",
-        "started": "false",
-        "users": "bob",
-        "states": "failed",
     }
     blocks: ClassVar = {"harvest_slurm.read.text:read_text.block_bytes": (100, 700)}
 
@@ -55,14 +58,6 @@ class TestText(SlurmConformance):
 
 class TestJson(SlurmConformance):
     units = 3
-    examples: ClassVar = {
-        "cluster": "larch",
-        "name_contains": "plain",
-        "exit_code": "1",
-        "started": "false",
-        "users": "bob",
-        "states": "failed",
-    }
     without_effect: ClassVar = {
         **SlurmConformance.without_effect,
         "timezone": "times of JSON are seconds since the epoch",

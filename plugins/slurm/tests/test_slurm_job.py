@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import given as drawn
 from hypothesis import strategies as st
-from slurm_reader import Reader, zone_of
+from slurm_reader import Reader, clock, write_rows, zone_of
 from typer.testing import CliRunner
 
 import harvest
@@ -28,13 +26,10 @@ FIELDS = (
     "JobID|JobIDRaw|Cluster|User|Group|State|ExitCode|Submit|Start|End|Elapsed|Timelimit|AllocNodes|"
     "AllocCPUS|ReqMem|AllocTRES|NTasks|TotalCPU|MaxRSS|AveRSS|TRESUsageInTot|NodeList"
 )
-NAMES = FIELDS.split("|")
 
 
 def write(path: Path, rows: list[dict[str, str]]) -> Path:
-    lines = ["|".join(row.get(name, "") for name in NAMES) for row in rows]
-    path.write_text("\n".join([FIELDS, *lines, ""]))
-    return path
+    return write_rows(path, FIELDS.split("|"), rows)
 
 
 def job(number: str, **more: str) -> dict[str, str]:
@@ -63,12 +58,6 @@ def lines_of(reader: Reader, wanted: str, **which: Any) -> list[str]:
 # what seff (contribs/seff, version 2.1) makes of the same records
 
 
-def perl_time(seconds: int) -> str:
-    """``time2str`` of seff."""
-    days, hours, minutes = seconds // 86400, seconds % 86400 // 3600, seconds % 3600 // 60
-    return f"{f'{days}-' if days >= 1 else ''}{hours:02}:{minutes:02}:{seconds % 60:02}"
-
-
 def perl_size(kilobytes: float) -> str:
     """``kbytes2str`` of seff; its logarithm is taken from exact powers here."""
     if kilobytes == 0:
@@ -89,10 +78,10 @@ def seff(number: str, cpus: int, nodes: int, elapsed: int, gib: int, steps: list
              "State: COMPLETED (exit code 0)"]  # fmt: skip
     found += ["Cores: 1"] if cpus == 1 else [f"Nodes: {nodes}", f"Cores per node: {cpus // nodes}"]
     found += [
-        f"CPU Utilized: {perl_time(used) if gathered else 'unknown'}",
+        f"CPU Utilized: {clock(used) if gathered else 'unknown'}",
         f"CPU Efficiency: {f'{used / core * 100:.2f}%' if gathered else 'unknown'} of "
-        f"{perl_time(core)} core-walltime",
-        f"Job Wall-clock time: {perl_time(elapsed)}",
+        f"{clock(core)} core-walltime",
+        f"Job Wall-clock time: {clock(elapsed)}",
     ]
     # what was not gathered is 0 to seff, and not known here
     share = "unknown" if memory is None else f"{memory / given * 100:.2f}%"
@@ -103,18 +92,8 @@ def seff(number: str, cpus: int, nodes: int, elapsed: int, gib: int, steps: list
     ]
 
 
-def sacct_time(seconds: float) -> str:
-    """TotalCPU as sacct prints it."""
-    whole = int(seconds)
-    text = f"{whole // 3600 % 24:02}:{whole // 60 % 60:02}:{whole % 60:02}"
-    days = f"{whole // 86400}-" if whole >= 86400 else ""
-    return f"{days}{text}.{round(seconds % 1 * 1000):03}"
-
-
 @pytest.mark.slow
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @drawn(
     cpus=st.integers(1, 512),
     nodes=st.integers(1, 8),
@@ -127,15 +106,14 @@ def sacct_time(seconds: float) -> str:
 def test_the_first_lines_are_those_of_seff(tmp_path, cpus, nodes, elapsed, gib, steps):
     rows = [
         job(
-            "7", Elapsed=sacct_time(elapsed)[:-4], AllocNodes=str(nodes), AllocCPUS=str(cpus),
+            "7", Elapsed=clock(elapsed), AllocNodes=str(nodes), AllocCPUS=str(cpus),
             AllocTRES=f"cpu={cpus},mem={gib}G,node={nodes}",
         )
     ]  # fmt: skip
     rows += [
         step(
             f"7.{number}",
-            f"{ms // 86400000}-{ms // 3600000 % 24:02}:{ms // 60000 % 60:02}:"
-            f"{ms // 1000 % 60:02}.{ms % 1000:03}",
+            f"{clock(ms // 1000)}.{ms % 1000:03}",
             TRESUsageInTot="" if kb is None else f"mem={kb}K",
         )
         for number, (ms, kb) in enumerate(steps)
@@ -294,24 +272,6 @@ def test_json_holds_the_values_and_all_steps(reader):
     assert [job["job_id"] for job in array["jobs"]] == ["5_1", "5_2", "5_3", "5_[4%1]"]
 
 
-@pytest.mark.slow
-def test_the_command_prints_a_job_and_ends_with_2_where_there_is_none(tmp_path):
-    dump = write(tmp_path / "dump.txt", [job("7"), step("7.batch", "02:00:00")])
-    harvest.run(f"slurm:{dump}", f"parquet:{tmp_path / 'out'}", workers=1)
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "harvest", "slurm", "job", *words]
-        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-
-    shown = run("7", "out")
-    assert shown.returncode == 0
-    assert "CPU Efficiency: 50.00% of 04:00:00 core-walltime" in shown.stdout
-    assert json.loads(run("7", "out", "--json").stdout)["cpu_eff"] == 0.5
-    unknown = run("8", "out")
-    assert (unknown.returncode, unknown.stdout) == (2, "")
-    assert unknown.stderr == "harvest: the dataset has no job 8; the nearest is 7\n"
-
-
 # one line a job: the command as users type it, on what a source wrote
 
 HEADER = "JobID|JobName|User|State|Submit|Start|End|Elapsed|Timelimit|AllocCPUS|TotalCPU"
@@ -335,11 +295,19 @@ def dataset(tmp_path):
     return str(tmp_path / "out")
 
 
-def said(*arguments):
-    result = CliRunner().invoke(app, ["jobs", *arguments])
+def said(*arguments, command="jobs"):
+    result = CliRunner().invoke(app, [command, *arguments])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result.stdout.splitlines()
+
+
+def test_the_command_prints_one_job(dataset):
+    lines = said("1", dataset, command="job")
+    assert "CPU Efficiency: 90.00% of 01:00:00 core-walltime" in lines
+    assert json.loads("\n".join(said("1", dataset, "--json", command="job")))["cpu_eff"] == 0.9
+    with pytest.raises(UsageError, match="the dataset has no job 8; the nearest are 3_1, "):
+        said("8", dataset, command="job")
 
 
 def test_a_job_is_a_line_of_what_it_used(dataset):

@@ -87,6 +87,12 @@ def harvest(path: Path, **config: Any) -> Collected:
     return found
 
 
+def harvest_text(folder: Path, text: str) -> Collected:
+    path = folder / "j.json"
+    path.write_text(text)
+    return harvest(path)
+
+
 @pytest.mark.parametrize("generation", ["plain", "structs", "lists"])
 def test_generations_say_the_same(tmp_path: Path, generation: str) -> None:
     struct_times = generation == "lists"
@@ -190,9 +196,7 @@ def test_one_bad_job_costs_that_job(tmp_path: Path) -> None:
 
 
 def test_json_without_jobs_is_a_reject(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    path.write_text('{"nodes": [{"name": "n1"}]}')
-    (reject,) = harvest(path).rejects
+    (reject,) = harvest_text(tmp_path, '{"nodes": [{"name": "n1"}]}').rejects
     assert reject.reason == "no array 'jobs' in this JSON"
 
 
@@ -212,15 +216,11 @@ def test_filters_apply_to_json_too(tmp_path: Path) -> None:
          [b"null", b'"a, b"', b'[{"job_id": 1}]', b"true"]),
         ('{"jobs": {}}', [b'{"jobs": {}}']),
         ('{"jobs": null}', [b'{"jobs": null}']),
-        ('{"jobs": "[]"}', [b'{"jobs": "[]"}']),
         ('{"data": {"jobs": [{}]}}', [b'{"data": {"jobs": [{}]}}']),
-        ("{}", [b"{}"]),
     ],
 )  # fmt: skip
 def test_jobs_of_a_wrong_shape_are_rejects(tmp_path: Path, text: str, raw: list[bytes]) -> None:
-    path = tmp_path / "j.json"
-    path.write_text(text)
-    found = harvest(path)
+    found = harvest_text(tmp_path, text)
     assert found.written == 0
     assert [reject.raw for reject in found.rejects] == raw
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from test_slurm_json import exit_of, harvest, make_job, write
+from test_slurm_json import exit_of, harvest, harvest_text, make_job, write
 
 import harvest as harvest_api
 from harvest import SourceError
@@ -72,14 +72,12 @@ def test_every_form_gives_the_same_rows(tmp_path: Path, form: str) -> None:
     assert (detected.confidence, detected.reason) == (0.95, "sacct --json")
 
 
-@pytest.mark.parametrize("lost", [1, 2, 5, 40, 300, 700])
+@pytest.mark.parametrize("lost", [1, 40, 700])
 def test_a_line_that_is_cut_off_costs_itself_alone(tmp_path: Path, lost: int) -> None:
     # given a job a line, the second of which was not written to its end
     lines = [json.dumps(job) for job in JOBS]
     lines[1] = lines[1][:-lost]
-    path = tmp_path / "jobs.json"
-    path.write_text("\n".join(lines) + "\n")
-    found = harvest(path)
+    found = harvest_text(tmp_path, "\n".join(lines) + "\n")
     assert [(r["position"], r["job_id"]) for r in found.rows("slurm.job")] == [(1, "1"), (4, "3")]
     (reject,) = found.rejects
     assert reject.position == 3
@@ -89,27 +87,23 @@ def test_a_line_that_is_cut_off_costs_itself_alone(tmp_path: Path, lost: int) ->
 
 def test_a_document_that_is_cut_off_keeps_the_next(tmp_path: Path) -> None:
     first = json.dumps(document(JOBS[:2]), indent=2)
-    path = tmp_path / "jobs.json"
-    path.write_text(
-        first[: first.index('"job_id": 2') + 11] + "\n" + json.dumps(document(JOBS[2:]))
+    found = harvest_text(
+        tmp_path, first[: first.index('"job_id": 2') + 11] + "\n" + json.dumps(document(JOBS[2:]))
     )
-    found = harvest(path)
     assert [row["job_id"] for row in found.rows("slurm.job")] == ["1", "3"]
     assert [reject.position for reject in found.rejects] == [3]
 
 
 def test_text_between_documents_is_a_reject(tmp_path: Path) -> None:
-    path = tmp_path / "jobs.json"
-    path.write_text(f"{json.dumps(document(JOBS[:1]))}\nslurm_load: done\n{json.dumps(JOBS[1])} ]")
-    found = harvest(path)
+    found = harvest_text(
+        tmp_path, f"{json.dumps(document(JOBS[:1]))}\nslurm_load: done\n{json.dumps(JOBS[1])} ]"
+    )
     assert [row["job_id"] for row in found.rows("slurm.job")] == ["1", "2"]
     assert [(r.position, r.raw) for r in found.rejects] == [(3, b"slurm_load: done"), (6, b"]")]
 
 
 def test_an_input_of_errors_alone_is_a_reject_with_their_words(tmp_path: Path) -> None:
-    path = tmp_path / "jobs.json"
-    path.write_text(json.dumps(document([], errors=[ERROR])))
-    found = harvest(path)
+    found = harvest_text(tmp_path, json.dumps(document([], errors=[ERROR])))
     assert found.notes == [f"sacct says: {SAID}"]
     (reject,) = found.rejects
     assert reject.reason == f"no job, since sacct says: {SAID}"
@@ -120,9 +114,7 @@ def test_an_input_of_errors_alone_is_a_reject_with_their_words(tmp_path: Path) -
 def test_errors_and_warnings_beside_jobs_are_notes(tmp_path: Path, first: bool) -> None:
     said = {"errors": [ERROR], "warnings": [{"description": "QOS is unknown"}, "as text"]}
     whole = document(JOBS, **said)
-    path = tmp_path / "jobs.json"
-    path.write_text(json.dumps({**said, **whole} if first else whole))
-    found = harvest(path)
+    found = harvest_text(tmp_path, json.dumps({**said, **whole} if first else whole))
     assert not found.rejects
     assert len(found.rows("slurm.job")) == 3
     assert found.notes == [
@@ -133,9 +125,9 @@ def test_errors_and_warnings_beside_jobs_are_notes(tmp_path: Path, first: bool) 
 
 
 def test_many_warnings_are_counted(tmp_path: Path) -> None:
-    path = tmp_path / "jobs.json"
-    path.write_text(json.dumps(document(JOBS, warnings=[{"description": "odd"}] * 23)))
-    notes = harvest(path).notes
+    notes = harvest_text(
+        tmp_path, json.dumps(document(JOBS, warnings=[{"description": "odd"}] * 23))
+    ).notes
     assert notes == ["sacct says: warning: odd"] * 20 + ["sacct says: 3 more warnings"]
 
 
@@ -171,13 +163,10 @@ def with_step_id(value: Any, **beside: Any) -> dict[str, Any]:
     ("job", "step_id"),
     [
         (with_step_id("batch", het={"component": None}), "batch"),  # 22.05
-        (with_step_id(0), "0"),
         (with_step_id(3, het={"component": 1}), "3+1"),
-        (with_step_id({"job_id": 101, "step_id": "extern"}), "extern"),  # 23.02
-        (with_step_id({"job_id": 101, "step_id": 0}), "0"),
+        (with_step_id({"job_id": 101, "step_id": 0}), "0"),  # 23.02
         (with_step_id({"job_id": 101, "step_het_component": 0, "step_id": "2"}), "2+0"),
         (with_step_id("101.interactive"), "interactive"),  # 23.11 and later
-        (with_step_id("101.7"), "7"),
         (with_step_id("101.7+1"), "7+1"),
     ],
 )
@@ -190,10 +179,6 @@ def test_the_id_of_a_step_in_every_version(tmp_path: Path, job: Any, step_id: st
     ("job", "reason"),
     [
         (with_step_id({"job_id": 101}), "steps[0].step.id: 'null' instead of the id of a step"),
-        (
-            with_step_id({"number": 1}),
-            "steps[0].step.id: '{\"number\":1}' instead of the id of a step",
-        ),
         (make_job(1, "plain", name=["a"]), "name: '[\"a\"]' instead of a text"),
         (make_job(1, "plain", het="no"), "het.job_id: 'no' instead of an object"),
         (

@@ -126,6 +126,25 @@ def test_what_sacct_writes_is_read_or_refused(
             assert fields == expected[position] or (cut and header[-1] == "JobName")
 
 
+ANY = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc"]) | st.sampled_from("|\n|"), max_size=12
+)
+
+
+@pytest.mark.slow
+@given(st.lists(ANY, max_size=12), st.integers(1, 400))
+def test_names_last_are_always_exact(made: list[str], block: int) -> None:
+    """With the name last and a delimiter that no name holds, every name survives (slurm:live).
+
+    All but line ends of the file's last name, which may as well be empty lines after it.
+    """
+    records = [("JobID", "State", "JobName")]
+    records += [(str(n), "FAILED", name) for n, name in enumerate([*made, "last"], start=1)]
+    rows, ctx, _ = read("".join("\x1f\x1e".join(each) + "\n" for each in records), block)
+    assert list(rows.values()) == records[1:]
+    assert not ctx.rejects
+
+
 COMMAS = st.text(st.sampled_from('ab,"\n'), max_size=6).filter(lambda name: name == name.strip())
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from harvest_slurm.values.fields import BY_NAME, canonical
 
 # what sacct prints for one job, field by field
 PRINTED = {
-    "JobID": "12_3", "JobIDRaw": "15", "JobName": "a|b", "Cluster": "c", "User": "ann",
+    "JobID": "12_3", "JobIDRaw": "15", "JobName": "plain", "Cluster": "c", "User": "ann",
     "UID": "1001", "Group": "staff", "GID": "50", "Account": "physics", "Partition": "cpu",
     "QOS": "normal", "State": "COMPLETED", "ExitCode": "0:0", "Submit": "2024-03-01T10:00:00",
     "Eligible": "2024-03-01T10:00:00", "Start": "2024-03-01T10:01:00",
@@ -28,16 +26,21 @@ PRINTED = {
     "ReqNodes": "1", "ReqMem": "4G", "ReqTRES": "cpu=4,mem=4G,node=1",
     "AllocTRES": "cpu=4,mem=4G,node=1", "CPUTimeRAW": "14400", "TotalCPU": "03:30:00",
     "UserCPU": "03:00:00", "SystemCPU": "00:30:00", "Suspended": "00:00:00", "Priority": "100",
-    "NodeList": "n1",
+    "NodeList": "n1", "ReqGRES": "gpu:1",
 }  # fmt: skip
-PLAIN = {**PRINTED, "JobName": "plain", "ReqGRES": "gpu:1"}
+
+NAMED_LAST = ("xdmod", "xdmod-9.5", "xdmod-9", "xdmod-8", "jobstats", "sonar", "apel")
 
 
-def written(tmp_path: Path, preset: str, trailing: bool = False) -> Path:
-    """Three jobs in the order of a program, as sacct -P prints them, or with -p."""
-    line = "|".join(PLAIN.get(field, "") for field in PRESETS[preset]) + "|" * trailing + "\n"
+def written(
+    tmp_path: Path, preset: str, *names: str, trailing: bool = False, header: bool = False
+) -> Path:
+    """Jobs of these names in the order of a program, as sacct -P prints them, or with -p."""
+    fields = PRESETS[preset]
+    rows = [PRINTED | {"JobName": name} for name in names]
+    lines = [fields] * header + [[row.get(field, "") for field in fields] for row in rows]
     path = tmp_path / "dump.txt"
-    path.write_text("".join(line.replace("12_3", f"12_{task}") for task in (1, 2, 3)))
+    path.write_text("".join("|".join(line) + "|" * trailing + "\n" for line in lines))
     return path
 
 
@@ -59,7 +62,7 @@ def tables(found: Collected) -> dict[str, list[dict[str, Any]]]:
 @pytest.mark.parametrize("trailing", [False, True], ids=["-P", "-p"])
 @pytest.mark.parametrize("preset", PRESETS)
 def test_an_order_that_fits_is_taken_and_said(tmp_path: Path, preset: str, trailing: bool) -> None:
-    path = written(tmp_path, preset, trailing=trailing)
+    path = written(tmp_path, preset, "a", "b", "c", trailing=trailing)
 
     found = read(path)
 
@@ -86,19 +89,12 @@ def test_a_real_dump_gives_the_same_rows_without_its_header(
     assert tables(read(path)) == tables(read(whole))
 
 
-def test_names_with_delimiters_and_line_breaks_hide_no_order(
-    shared_data: Path, tmp_path: Path
-) -> None:
-    tool = shared_data.parent / "tools" / "gen_sacct.py"
-    if not tool.exists():
-        pytest.skip("the generator is absent")
-    paths = {}
-    for name, options in {"with": [], "without": ["--no-header"]}.items():
-        paths[name] = tmp_path / f"{name}.txt"
-        made = ["--rows", "500", "--nasty", "0.1", "--delimiter", ";|;", "-o", str(paths[name])]
-        subprocess.run([sys.executable, str(tool), *made, *options], check=True)
-
-    assert tables(read(paths["without"])) == tables(read(paths["with"]))
+@pytest.mark.parametrize("preset", NAMED_LAST)
+def test_names_with_delimiters_and_line_breaks_hide_no_order(tmp_path: Path, preset: str) -> None:
+    names = ("a", "x|y|z", "two\nlines", *"bcdefgh")
+    with_header = tables(read(written(tmp_path, preset, *names, header=True)))
+    assert tables(read(written(tmp_path, preset, *names))) == with_header
+    assert len(with_header["slurm.job"]) == len(names)
 
 
 def test_what_no_order_fits_is_an_error_that_says_what_the_fields_are_like() -> None:
@@ -116,7 +112,7 @@ def test_what_no_order_fits_is_an_error_that_says_what_the_fields_are_like() -> 
 def test_an_order_is_not_taken_for_its_number_of_columns(tmp_path: Path) -> None:
     fields = [*PRESETS["xdmod"]]
     fields[0], fields[-5] = fields[-5], fields[0]  # the id where resources belong
-    line = "|".join(PLAIN.get(field, "") for field in fields)
+    line = "|".join(PRINTED.get(field, "") for field in fields)
 
     with pytest.raises(SourceError, match="no known order of columns fits"):
         find_layout(f"{line}\n".encode(), where="")
@@ -136,21 +132,6 @@ def test_lines_that_fit_two_orders_are_left_to_the_user(
 
 # by the name of a program
 
-NAMED_LAST = ("xdmod", "xdmod-9.5", "xdmod-9", "xdmod-8", "jobstats", "sonar", "apel")
-
-
-def with_odd_name(tmp_path: Path, preset: str, header: bool = False) -> Path:
-    """A dump in the order of a program, as sacct -P prints it."""
-    fields = PRESETS[preset]
-    odd = [PRINTED.get(field, "") for field in fields]
-    plain = [
-        "plain" if field == "JobName" else text for field, text in zip(fields, odd, strict=True)
-    ]
-    lines = [fields] * header + [plain, odd]
-    path = tmp_path / "dump.txt"
-    path.write_text("".join("|".join(line) + "\n" for line in lines))
-    return path
-
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_column_is_a_field_of_sacct_and_named_once(preset):
@@ -162,7 +143,7 @@ def test_every_column_is_a_field_of_sacct_and_named_once(preset):
 @pytest.mark.parametrize("preset", NAMED_LAST)
 def test_a_dump_is_read_by_the_name_of_its_program(tmp_path, preset):
     """A job's name that holds the delimiter is whole: most programs ask for it last."""
-    found = read(with_odd_name(tmp_path, preset), layout=preset)
+    found = read(written(tmp_path, preset, "plain", "a|b"), layout=preset)
 
     assert not found.rejects
     _, job = found.tables["slurm.job"].to_pylist()
@@ -179,14 +160,14 @@ def test_a_dump_is_read_by_the_name_of_its_program(tmp_path, preset):
 
 def test_a_header_counts_more_than_the_name_of_a_program(tmp_path):
     """The columns of a dump with a header are known, whatever was set."""
-    path = with_odd_name(tmp_path, "apel", header=True)
+    path = written(tmp_path, "apel", "plain", "a|b", header=True)
     _, job = read(path, layout="xdmod").tables["slurm.job"].to_pylist()
     assert (job["name"], job["group"]) == ("a|b", "staff")
 
 
 def test_the_wrong_form_of_the_same_program_gives_rejects(tmp_path):
     """XDMoD 9 has as many columns as 11, in another order: a group's name is not its number."""
-    found = read(with_odd_name(tmp_path, "xdmod"), layout="xdmod-9")
+    found = read(written(tmp_path, "xdmod", "plain", "a|b"), layout="xdmod-9")
     assert not found.tables.get("slurm.job")
     assert len(found.rejects) == 2
 

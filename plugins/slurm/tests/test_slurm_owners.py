@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slurm_reader import read_dump
 
-from harvest import Collected, collect
-from harvest_slurm.config import SlurmConfig
+from harvest import Collected
 from harvest_slurm.read import text
-from harvest_slurm.source import SlurmSource
 
 REQUEUED = """JobID|JobName|State|Submit|Start|End|Elapsed|AllocCPUS|TotalCPU
 7|a|NODE_FAIL|2024-05-01T10:00:00|2024-05-01T10:00:00|2024-05-01T10:01:40|00:01:40|4|00:10.000
@@ -25,13 +25,9 @@ REQUEUED = """JobID|JobName|State|Submit|Start|End|Elapsed|AllocCPUS|TotalCPU
 """
 
 
-def read(dump: str, **config: str) -> Collected:
+def read(dump: str, **config: Any) -> Collected:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "dump.txt"
-        path.write_text(dump)
-        found = collect(SlurmSource(str(path), SlurmConfig(**config)))
-    assert (found.units or 0) == found.accounted
-    return found
+        return read_dump(Path(folder), dump, **config)
 
 
 def test_steps_of_a_rejected_run_do_not_go_to_the_run_before() -> None:
@@ -46,7 +42,7 @@ def test_steps_of_a_rejected_run_do_not_go_to_the_run_before() -> None:
 
 def test_a_filter_leaves_out_the_steps_of_a_rejected_run() -> None:
     # given that the first run passes the filter, and the second cannot be judged
-    found = read(REQUEUED, states=("node_fail",))  # type: ignore[arg-type]
+    found = read(REQUEUED, states=("node_fail",))
     assert [row["job_position"] for row in found.rows("slurm.step")] == [2]
     assert found.filtered == {"step of a job that is left out, rejected or not in the input": 1}
 

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from slurm_reader import REPORTS, VIEWS, Reader, read_dump
+from slurm_reader import REPORTS, VIEWS, Reader, clock, read_dump, write_rows
 
 from harvest_accounting.report.words import hours_in_words
 from harvest_report import Notes, Report, Table
@@ -60,12 +60,6 @@ JOBS = [
     Job("4", "cyd", 16, 1, 0, 7200, (("batch", 1, 7_000_000, 12, 64),), state="TIMEOUT"),
 ]  # fmt: skip
 WAITING = Job("5", "cyd", 8, 1, 0, 0, (), state="PENDING")
-
-
-def clock(seconds: float) -> str:
-    days, rest = divmod(int(seconds), 86_400)
-    text = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
-    return f"{days}-{text}" if days else text
 
 
 def cpu_clock(millis: int) -> str:
@@ -126,14 +120,13 @@ EVERY = sorted({*fields_of(JOBS[0]), *fields_of_step(JOBS[0], JOBS[0].steps[0])}
 
 def dump(names: Collection[str]) -> Reader:
     """The table with some of its fields."""
-    header = ["JobID", *names]
-    lines = ["|".join(header)]
-    for job in [*JOBS, WAITING]:
-        for row in (fields_of(job), *(fields_of_step(job, step) for step in job.steps)):
-            lines.append("|".join(row.get(name, "") for name in header))
+    rows = [
+        row
+        for job in [*JOBS, WAITING]
+        for row in (fields_of(job), *(fields_of_step(job, step) for step in job.steps))
+    ]
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "dump.txt"
-        path.write_text("\n".join(lines) + "\n")
+        path = write_rows(Path(folder) / "dump.txt", ["JobID", *names], rows)
         return Reader(path, timezone="UTC")
 
 

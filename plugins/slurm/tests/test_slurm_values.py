@@ -194,13 +194,6 @@ def test_times(made: list[tuple[int, str]], zone: str) -> None:
     assert values("time", texts, zone) == expected
 
 
-def test_a_time_that_clocks_skip_is_an_error() -> None:
-    found = read("time", ["2024-03-10T01:59:59", "2024-03-10T02:30:00"], "America/Los_Angeles")
-    assert found.values[""].to_pylist()[1] is None
-    assert found.errors is not None
-    assert "does not exist in America/Los_Angeles" in found.errors[1].as_py()
-
-
 @pytest.mark.parametrize(
     "text",
     ["2024-02-30T00:00:00", "2024-13-01T00:00:00", "yesterday", "03:28:42", "21 Nov 03:28"],

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from slurm_reader import VIEWS, Reader
+from slurm_reader import VIEWS, Reader, write_rows
 
 from harvest_slurm.runs import jobs
 
@@ -28,10 +27,7 @@ def rows(frame: pl.LazyFrame) -> list[dict[str, Any]]:
 
 
 def write(path: Path, lines: list[dict[str, str]]) -> Path:
-    names = FIELDS.split(",")
-    text = [FIELDS.replace(",", "|"), *("|".join(r.get(n, "") for n in names) for r in lines)]
-    path.write_text("\n".join(text) + "\n")
-    return path
+    return write_rows(path, FIELDS.split(","), lines)
 
 
 def job(number: str, submit: str, start: str = "Unknown", **more: str) -> dict[str, str]:
@@ -139,50 +135,26 @@ def test_one_run_in_two_dumps_is_one_row(tmp_path: Path) -> None:
 
 
 def test_queue_time_and_worst_days(tmp_path: Path) -> None:
-    waits = {
-        "2024-05-01": [0, 10, 500],
-        "2024-05-02": [3600],
-        "2024-05-03": [1, 2],
-        "2024-05-04": [],
-    }
-    lines, number = [], 0
-    for day, seconds in waits.items():
-        for wait in seconds:
-            number += 1
-            start = f"{day}T{12 + wait // 3600:02}:{wait // 60 % 60:02}:{wait % 60:02}"
-            lines.append(job(str(number), f"{day}T12:00:00", start))
+    # given jobs of three days, each with the hour in which it started, and one that waits
+    days = {"01": ["12:00:00", "12:00:10", "12:08:20"], "02": ["13:00:00"]}
+    days["03"] = ["12:00:01", "12:00:02"]
+    lines = [
+        job(f"{day}{number}", f"2024-05-{day}T12:00:00", f"2024-05-{day}T{start}")
+        for day, starts in days.items()
+        for number, start in enumerate(starts)
+    ]
     lines.append(job("99", "2024-05-04T12:00:00", State="PENDING"))
     reader = Reader(write(tmp_path / "dump.txt", lines))
     per_job = rows(queue_time(reader))
-    assert sorted(row["wait_s"] for row in per_job) == sorted(
-        float(wait) for seconds in waits.values() for wait in seconds
-    )
-    expected = sorted(
-        (
-            (day, len(s), statistics.fmean(s), statistics.median(s), max(s), sum(s))
-            for day, s in waits.items()
-            if s
-        ),
-        key=lambda row: -row[2],
-    )
-    got = [
-        (str(r["date"]), r["jobs"], r["mean_wait_s"], r["median_wait_s"], r["max_wait_s"],
-         r["total_wait_s"])
-        for r in rows(worst_days(reader))
-    ]  # fmt: skip
-    assert got == expected
+    assert sorted(row["wait_s"] for row in per_job) == [0, 1, 2, 10, 500, 3600]
+    # worst first by their mean; on the fourth day no job started
+    worst = worst_days(reader).with_columns(pl.col("date").cast(pl.String)).collect()
+    names = ("date", "jobs", "mean_wait_s", "median_wait_s", "max_wait_s", "total_wait_s")
+    assert worst.select(names).rows() == [
+        ("2024-05-02", 1, 3600, 3600, 3600, 3600),
+        ("2024-05-01", 3, 170, 10, 500, 510),
+        ("2024-05-03", 2, 1.5, 1.5, 2, 3),
+    ]
     assert len(rows(worst_days(reader, top=1))) == 1
     assert len(rows(worst_days(reader, top=0))) == 3
     assert rows(worst_days(reader, partition="gpu")) == []
-
-
-def test_views_without_steps(tmp_path: Path) -> None:
-    reader = Reader(
-        write(
-            tmp_path / "d.txt", [job("1", DAY + "10:00:00", DAY + "10:00:30", TotalCPU="00:50.000")]
-        )
-    )
-    assert "slurm.step" not in reader
-    (row,) = rows(efficiency(reader))
-    assert row["cpu_eff"] == pytest.approx(50 / 400)
-    assert row["mem_eff"] is row["gpu_eff"] is None
