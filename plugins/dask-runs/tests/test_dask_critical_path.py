@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import csv
 import itertools
 from collections import defaultdict
 from datetime import timedelta
@@ -14,7 +13,21 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from dask_rows import RUN, A, B, at, dataset, one, ran, scheduler, tables_of, transfer, worker
+from dask_rows import (
+    RUN,
+    A,
+    B,
+    at,
+    dataset,
+    one,
+    ran,
+    read,
+    scheduler,
+    tables_of,
+    transfer,
+    window,
+    worker,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,8 +60,7 @@ def told(data: MemoryReader) -> list[tuple[Any, ...]]:
 def executed(key: str, address: str, start: float, end: float, ready: float | None = None) -> Any:
     """What a worker records of an execution."""
     yield worker(key, start if ready is None else ready, "waiting>ready", address)
-    yield worker(key, start, "ready>executing", address)
-    yield worker(key, end, "executing>memory", address)
+    yield from window(key, start, end, address)
 
 
 def graph(seconds: float, **needs: list[str]) -> Any:
@@ -201,12 +213,8 @@ class Plain:
         self.executions = self._executions()
 
     def _rows(self, name: str) -> list[dict[str, str]]:
-        path = self.run / f"{name}.csv"
-        if not path.exists():
-            return []
-        csv.field_size_limit(2**27)
-        with path.open(newline="") as file:
-            return list(csv.DictReader(file))
+        there = (self.run / f"{name}.csv").exists()
+        return read(self.run, f"{name}.csv") if there else []
 
     def _executions(self) -> list[dict[str, Any]]:
         """From entering ``executing`` to leaving it, with the thread that the scheduler has."""
