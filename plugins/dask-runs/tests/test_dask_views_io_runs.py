@@ -94,6 +94,12 @@ def test_sums_equal_those_of_the_trace(dataset, segments, threads):
     assert io["last_time"].max() == max(segment["end_time"] for segment in on_tasks)
 
 
+def test_coverage_counts_every_segment(dataset, segments):
+    coverage = dataset.view("dask.task_io_coverage").collect()
+    assert coverage["segments"].sum() == len(segments)
+    assert coverage["bytes"].sum() == sum(segment["length"] for segment in segments)
+
+
 def test_what_is_counted_beyond_the_trace_is_that_of_the_counters(dataset):
     """These runs read a trajectory through STDIO, which is never traced."""
     stdio = dataset["darshan.stdio"].collect().to_dicts()

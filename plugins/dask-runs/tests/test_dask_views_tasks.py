@@ -3,13 +3,37 @@
 from __future__ import annotations
 
 import pytest
-from dask_rows import RUN, A, B, at, dataset, one, scheduler, transfer, worker
+from dask_rows import RUN, A, B, at, dataset, one, ran, scheduler, transfer, worker
 
 from harvest import Record, record_type
 from harvest_dask.records import types as r
 from harvest_dask_runs.views.summary import run_summary as run_summary_view
 from harvest_dask_runs.views.tasks import tasks as tasks_view
 from harvest_dask_runs.views.workers import workers as workers_view
+
+
+def test_times_of_a_state_entered_twice_add_up_and_states_are_in_the_order_of_entry():
+    data = dataset(
+        scheduler("x", 0, "released>teleporting"),  # a state that nobody knows is kept
+        scheduler("x", 1, "teleporting>waiting"),
+        scheduler("x", 3, "waiting>teleporting"),
+        scheduler("x", 6, "teleporting>processing"),
+    )
+    assert one(tasks_view(data))["scheduler_states"] == [
+        {"state": "teleporting", "seconds": 4.0},
+        {"state": "waiting", "seconds": 2.0},
+    ]
+
+
+def test_the_last_of_several_executions_counts():
+    data = dataset(
+        ran("x", 2, A, 1, 2, thread=1, size_bytes=5),
+        scheduler("x", 3, "memory>released"),
+        ran("x", 6, B, 4, 6, thread=2, size_bytes=6),
+    )
+    task = one(tasks_view(data))
+    assert (task["executions"], task["executed_on"], task["size_bytes"]) == (2, B, 6)
+    assert (task["duration_s"], task["threads"]) == (2.0, [1, 2])
 
 
 def test_transfers_count_for_each_key_with_its_share():
