@@ -123,6 +123,17 @@ def attempt(
     return r.Execution(key=key, thread=thread, **{"worker": A, "status": "finished"} | times | more)
 
 
+def operation(start: float, thread: int | None, length: int = 10, **more: Any) -> dict[str, Any]:
+    """A traced read of 1 ms."""
+    row = {
+        "module": "DXT_POSIX", "record_id": 1, "path": "/scratch/x", "rank": 0,
+        "hostname": "node1", "pid": 101, "thread": thread, "op": "read", "length": length,
+        "start_time": at(start), "end_time": at(start + 0.001),
+        "start_s": start, "end_s": start + 0.001, "origin": f"{RUN}/p1.darshan",
+    }  # fmt: skip
+    return row | more
+
+
 def one(frame: pl.LazyFrame) -> dict[str, Any]:
     rows = frame.collect().to_dicts()
     assert len(rows) == 1

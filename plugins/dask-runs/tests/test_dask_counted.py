@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from dask_rows import RUN, T0, A, at, ran, tables_of, window
+from dask_rows import RUN, T0, A, at, operation, ran, tables_of, window
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,13 +58,9 @@ def credited(key: str, start: float, end: float, thread: int = 7) -> Record:
     return ran(key, end, A, start, end, thread=thread)
 
 
-def did(start: float, size: int, thread: int = 7, **more: Any) -> dict[str, Any]:
-    """A traced read of 1 ms."""
-    return {
-        "module": "DXT_POSIX", "record_id": 1, "path": "/data/x", "rank": 0, "hostname": "node1",
-        "pid": 101, "thread": thread, "op": "read", "length": size, "start_time": at(start),
-        "end_time": at(start + 0.001), "start_s": start, "end_s": start + 0.001, "origin": LOG,
-    } | more  # fmt: skip
+def did(start: float, size: int, **more: Any) -> dict[str, Any]:
+    """A traced read of the worker's thread."""
+    return operation(start, 7, size, **more)
 
 
 def counted(
