@@ -13,21 +13,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from dask_rows import (
-    RUN,
-    A,
-    B,
-    at,
-    dataset,
-    one,
-    ran,
-    read,
-    scheduler,
-    tables_of,
-    transfer,
-    window,
-    worker,
-)
+from dask_rows import A, B, at, dataset, one, ran, read, scheduler, tables_of, transfer, worker
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,7 +46,8 @@ def told(data: MemoryReader) -> list[tuple[Any, ...]]:
 def executed(key: str, address: str, start: float, end: float, ready: float | None = None) -> Any:
     """What a worker records of an execution."""
     yield worker(key, start if ready is None else ready, "waiting>ready", address)
-    yield from window(key, start, end, address)
+    yield worker(key, start, "ready>executing", address)
+    yield worker(key, end, "executing>memory", address)
 
 
 def graph(seconds: float, **needs: list[str]) -> Any:
@@ -157,7 +144,7 @@ def test_what_ended_later_by_another_clock_held_its_dependent_until_that_began()
 def test_a_worker_that_spills_is_said_where_samples_show_it():
     def sample(seconds: float, spilled: int) -> Any:
         more = {"address": A, "role": "worker", "spill_bytes": spilled}
-        return r.WorkerSample(time=at(seconds), origin=f"{RUN}/w.capture", **more)
+        return r.WorkerSample(time=at(seconds), **more)
 
     data = dataset(
         *graph(0, a=[], b=["a"]),

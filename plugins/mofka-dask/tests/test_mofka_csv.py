@@ -94,6 +94,12 @@ def test_a_header_without_its_columns_costs_the_file_only(tmp_path):
     assert found.units == found.accounted
 
 
+def test_blank_lines_are_counted_and_have_no_number(tmp_path):
+    found = transitions(tmp_path, f"{HEADER}\n\n{ROW}\n\r\n{ROW}\n")
+    assert [r["position"] for r in found.rows("dask.worker_transition")] == [1, 2]
+    assert found.filtered == {"blank line": 2}
+
+
 def test_nul_bytes_within_a_text_are_kept(tmp_path):
     (row,) = transitions(tmp_path, f"{HEADER}\n0,a\0b,x,y,w,1713553301.5\n").rows(
         "dask.worker_transition"

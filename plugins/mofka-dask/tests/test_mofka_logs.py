@@ -134,6 +134,12 @@ def test_a_time_the_clock_skips_is_rejected_with_its_lines(tmp_path):
     assert len(found.rows("dask.log_event")) == 1
 
 
+def test_an_impossible_date_is_rejected(tmp_path):
+    found = harvest(tmp_path, line("x", stamp="2024-13-45 19:01:36,147"))
+    assert "2024-13-45 19:01:36,147 is not a time" in found.rejects[0].reason
+    assert "dask.log_event" not in found.tables
+
+
 def test_a_time_the_clock_shows_twice_is_its_first_and_noted(tmp_path):
     found = harvest(tmp_path, line("x", stamp="2024-10-27 02:30:00,000"), timezone="Europe/Berlin")
     assert found.rows("dask.log_event")[0]["time"] == datetime(2024, 10, 27, 0, 30, tzinfo=UTC)
