@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -104,10 +106,51 @@ def ran(key: str, seconds: float, address: str, begins: float, ends: float, **mo
     )
 
 
+def window(
+    key: str, start: float, end: float | None = None, address: str = A, into: str = "memory"
+) -> list[r.WorkerTransition]:
+    """What a worker records of an execution, without an end where it is not known."""
+    rows = [worker(key, start, "ready>executing", address)]
+    return rows if end is None else [*rows, worker(key, end, f"executing>{into}", address)]
+
+
+def attempt(
+    key: str, begins: float | None, ends: float | None, thread: int = 7, **more: Any
+) -> r.Execution:
+    """What a captured worker records of an attempt, without times where one is not known."""
+    known = None not in (begins, ends)
+    times = {"begins": at(begins), "ends": at(ends), "duration_s": ends - begins} if known else {}
+    return r.Execution(key=key, thread=thread, **{"worker": A, "status": "finished"} | times | more)
+
+
+def operation(start: float, thread: int | None, length: int = 10, **more: Any) -> dict[str, Any]:
+    """A traced read of 1 ms."""
+    row = {
+        "module": "DXT_POSIX", "record_id": 1, "path": "/scratch/x", "rank": 0,
+        "hostname": "node1", "pid": 101, "thread": thread, "op": "read", "length": length,
+        "start_time": at(start), "end_time": at(start + 0.001),
+        "start_s": start, "end_s": start + 0.001, "origin": f"{RUN}/p1.darshan",
+    }  # fmt: skip
+    return row | more
+
+
 def one(frame: pl.LazyFrame) -> dict[str, Any]:
     rows = frame.collect().to_dicts()
     assert len(rows) == 1
     return rows[0]
+
+
+def read(run: Path, name: str) -> list[dict[str, str]]:
+    """The rows of a CSV of a run, by Python's own reader."""
+    csv.field_size_limit(10**9)
+    with (run / name).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def moment(text: str) -> datetime:
+    """Epoch seconds, to the nearest microsecond, by decimal arithmetic."""
+    micros = int((Decimal(text) * 1_000_000).to_integral_value())
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
 
 REPOSITORY = Path(__file__).resolve().parents[3]

@@ -6,30 +6,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from dask_rows import RUN, A, at, dataset, ran, scheduler, worker
+from dask_rows import RUN, A, at, attempt, dataset, ran, scheduler, window, worker
 
-from harvest_dask.records.types import Execution
 from harvest_dask_runs.executions.executions import executions
 from harvest_dask_runs.frames import load
 from harvest_dask_runs.record_names import EXECUTED
 from harvest_dask_runs.trace.view import trace
-
-
-def attempt(key: str, begins: float, ends: float, thread: int, status: str = "finished") -> Any:
-    return Execution(
-        key=key,
-        begins=at(begins),
-        ends=at(ends),
-        duration_s=ends - begins,
-        thread=thread,
-        status=status,
-        worker=A,
-    )
-
-
-def window(key: str, start: float, end: float | None, into: str = "memory") -> list[Any]:
-    rows = [worker(key, start, "ready>executing", A)]
-    return rows if end is None else [*rows, worker(key, end, f"executing>{into}", A)]
 
 
 def found(*rows: Any) -> pl.DataFrame:
@@ -45,7 +27,8 @@ def test_two_threads_have_two_lanes_failed_attempts_included():
     # given windows that overlap, as the event loop sees them, on threads that ran one after another
     rows = [
         *window("x", 0, 1.1), attempt("x", 0.1, 1.0, 1),
-        *window("y", 0, 2.02, "error"), attempt("y", 0.2, 2.0, 2, "error"),
+        *window("y", 0, 2.02, into="error"),
+        attempt("y", 0.2, 2.0, 2, status="error"),
         *window("z", 1.05, 3), attempt("z", 1.06, 2.9, 1),
         *window("y", 2.05, 4), attempt("y", 2.06, 3.9, 2),
         ran("x", 1.2, A, 0.1, 1.0, thread=1),
@@ -83,7 +66,7 @@ def test_times_by_another_clock_are_moved_into_the_window():
 
 
 def test_an_attempt_that_did_not_end_is_known_from_its_window():
-    rows = [*window("x", 0, 1), attempt("x", 0.1, 0.9, 1), *window("x", 2, None)]
+    rows = [*window("x", 0, 1), attempt("x", 0.1, 0.9, 1), *window("x", 2)]
 
     runs = found(*rows)
 
@@ -95,7 +78,9 @@ def test_an_attempt_that_did_not_end_is_known_from_its_window():
 
 def test_attempts_are_executions_where_transitions_are_not_recorded():
     rows = [
-        attempt("x", 0, 1, 1, "error"), attempt("x", 1, 2, 1), ran("x", 2.1, A, 1, 2, thread=1),
+        attempt("x", 0, 1, 1, status="error"),
+        attempt("x", 1, 2, 1),
+        ran("x", 2.1, A, 1, 2, thread=1),
         scheduler("x", 0, "waiting>processing"),
     ]  # fmt: skip
 
@@ -111,7 +96,7 @@ def test_attempts_are_executions_where_transitions_are_not_recorded():
 def test_a_record_that_lacks_its_beginning_pairs_windows_from_the_end():
     # given a capture that began while the first of two attempts ran
     rows = [
-        worker("x", 1, "executing>released", A), attempt("x", 0, 1, 1, "error"),
+        worker("x", 1, "executing>released", A), attempt("x", 0, 1, 1, status="error"),
         *window("x", 2, 3), attempt("x", 2.1, 2.9, 2),
     ]  # fmt: skip
 

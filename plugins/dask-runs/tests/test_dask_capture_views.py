@@ -8,7 +8,7 @@ from typing import Any
 import captures
 import polars as pl
 import pytest
-from dask_rows import TracedReader
+from dask_rows import TracedReader, operation
 
 from harvest import collect
 from harvest_dask.records.captures.source import DaskSource
@@ -130,12 +130,8 @@ def test_a_blind_spell_is_named_with_its_times_and_losses(tmp_path):
 
 def did(pid: int, host: str | None = "node2", **more: Any) -> dict[str, Any]:
     """An operation on the thread that both workers have, half a second into the task."""
-    row = {
-        "module": "DXT_POSIX", "record_id": 1, "path": "/scratch/x", "rank": 0, "hostname": host,
-        "pid": pid, "thread": THREAD, "op": "read", "length": 10,
-        "start_s": 0.5, "end_s": 0.6, "origin": f"p{pid}.darshan",
-    }  # fmt: skip
-    return row | more
+    place = {"hostname": host, "pid": pid, "origin": f"p{pid}.darshan"}
+    return operation(0.5, THREAD, **{**place, "end_s": 0.6} | more)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import captures
-import polars as pl
 import pytest
 from dask_rows import made_example
 
@@ -224,17 +223,3 @@ def test_workers_are_tied_to_processes_or_to_none(dataset):
         assert len({row[name] is None for name in tied}) == 1
         if row["tied_by"] in ("thread", "best of several"):
             assert (row["candidates"] > 1) == (row["tied_by"] == "best of several")
-
-
-def test_events_of_a_trace_have_what_their_kind_has(dataset):
-    if "dask.trace" not in dataset.views():
-        pytest.skip("nothing was recorded that a trace shows")
-    events = dataset.view("dask.trace").collect()
-    kind = pl.col("ph")
-    assert set(events["ph"]) <= set("XsfM")
-    assert events.filter((kind == "X") != pl.col("dur").is_not_null()).is_empty()
-    assert events.filter((kind == "M") != pl.col("ts").is_null()).is_empty()
-    assert events.filter((kind == "M") != pl.col("cat").is_null()).is_empty()
-    assert events.filter(kind.is_in(["s", "f"]) != pl.col("id").is_not_null()).is_empty()
-    assert events.filter(kind.is_in(["s", "f"]) != pl.col("args").is_null()).is_empty()
-    assert events.filter((kind == "f") != pl.col("bp").eq_missing(pl.lit("e"))).is_empty()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import csv
 import itertools
 from collections import defaultdict
 from datetime import timedelta
@@ -14,7 +13,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from dask_rows import RUN, A, B, at, dataset, one, ran, scheduler, tables_of, transfer, worker
+from dask_rows import A, B, at, dataset, one, ran, read, scheduler, tables_of, transfer, worker
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -145,7 +144,7 @@ def test_what_ended_later_by_another_clock_held_its_dependent_until_that_began()
 def test_a_worker_that_spills_is_said_where_samples_show_it():
     def sample(seconds: float, spilled: int) -> Any:
         more = {"address": A, "role": "worker", "spill_bytes": spilled}
-        return r.WorkerSample(time=at(seconds), origin=f"{RUN}/w.capture", **more)
+        return r.WorkerSample(time=at(seconds), **more)
 
     data = dataset(
         *graph(0, a=[], b=["a"]),
@@ -201,12 +200,8 @@ class Plain:
         self.executions = self._executions()
 
     def _rows(self, name: str) -> list[dict[str, str]]:
-        path = self.run / f"{name}.csv"
-        if not path.exists():
-            return []
-        csv.field_size_limit(2**27)
-        with path.open(newline="") as file:
-            return list(csv.DictReader(file))
+        there = (self.run / f"{name}.csv").exists()
+        return read(self.run, f"{name}.csv") if there else []
 
     def _executions(self) -> list[dict[str, Any]]:
         """From entering ``executing`` to leaving it, with the thread that the scheduler has."""

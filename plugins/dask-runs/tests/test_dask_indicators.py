@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import captures
+import compared_runs
 import polars as pl
 import pytest
 from dask_rows import at, dataset, made_example, one
@@ -128,8 +129,7 @@ def faulty(tmp_path_factory):
             ],
         },
     )
-    harvest.run([f"dask:{folder / 'R1'}"], f"parquet:{folder / 'out'}", workers=1)
-    return harvest.open(folder / "out")
+    return compared_runs.harvested(folder)
 
 
 def test_the_indicators_of_a_run_with_known_faults(faulty):
@@ -223,24 +223,10 @@ def test_its_page_begins_with_what_is_wrong(faulty, page):
 
 def test_several_runs_are_columns_of_one_table(tmp_path):
     # given two runs of which the second takes minutes and fails at its end
-    for name, seconds, end in (("R1", 1.0, "memory"), ("R2", 30.0, "erred")):
-        tasks = [executed(f"load-{n}", T + n * seconds, seconds, n) for n in range(3)]
-        tasks += [executed("score-1", T + 9, 0.5, 1, end)]
-        scheduler = [
-            captures.start("scheduler"),
-            captures.rows("worker_event", [{"time": T, "worker": A, "action": "add"}]),
-            captures.rows("scheduler_transition", [task[0] for task in tasks]),
-            captures.END,
-        ]
-        changes = [row for task in tasks for row in task[1:]]
-        worker = [
-            captures.start("worker", address=A, nthreads=2),
-            captures.rows("worker_transition", changes),
-            captures.END,
-        ]
-        captures.write(tmp_path / name, {"s": scheduler, "a": worker})
-    harvest.run([f"dask:{tmp_path}"], f"parquet:{tmp_path / 'out'}", workers=1)
-    data = harvest.open(tmp_path / "out")
+    for name, seconds, failed in (("R1", 1.0, ()), ("R2", 30.0, ("score-0",))):
+        durations = {"load": [seconds] * 3, "score": [0.5]}
+        compared_runs.write(tmp_path / name, durations, failed=failed, moved=None)
+    data = compared_runs.harvested(tmp_path)
 
     # when they are asked for in an order
     report = data.report("dask.indicators", runs=("R2", "R1"))
@@ -252,8 +238,8 @@ def test_several_runs_are_columns_of_one_table(tmp_path):
     assert said["busy_s"] == ("90.5 s", "3.5 s")  # in one unit
     assert said["executions"] == ("4", "4")
     assert said["used_share"] == (
-        f"{90.5 / 180:.0%}".replace("%", " %"),
-        f"{3.5 / 19:.0%}".replace("%", " %"),
+        f"{90.5 / 2 / 60.5:.0%}".replace("%", " %"),
+        f"{3.5 / 2 / 2.5:.0%}".replace("%", " %"),
     )
     assert said["failed_error"] == ("ValueError('no data')", "–")
     # and what is known of none of them is named, once

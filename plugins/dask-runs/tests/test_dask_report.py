@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import shutil
 import statistics
@@ -13,6 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from browser import dumped
+from dask_rows import read
 
 import harvest
 from harvest import UsageError
@@ -26,11 +26,6 @@ SECTIONS = {
     *("completeness", "stream", "occupancy", "prefixes", "workers", "states", "transfer-matrix"),
     *("transfers", "io", "slowest", "notes"),
 }
-
-
-def read(name: str, run: Path = EXAMPLE) -> list[dict[str, str]]:
-    with (run / name).open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def harvested(folder: Path, *sources: str):
@@ -73,7 +68,7 @@ def notes(report, name):
 def executed():
     return [
         row
-        for row in read("scheduler_transition.csv")
+        for row in read(EXAMPLE, "scheduler_transition.csv")
         if (row["start"], row["finish"]) == ("processing", "memory")
     ]
 
@@ -110,7 +105,7 @@ def test_slowest_tasks_come_first(dataset):
 def test_time_in_states(report):
     spent = defaultdict(float)
     by_key = defaultdict(list)
-    for row in read("scheduler_transition.csv"):
+    for row in read(EXAMPLE, "scheduler_transition.csv"):
         by_key[row["key"]].append(row)
     for rows in by_key.values():
         rows.sort(key=lambda row: float(row["time"]))

@@ -71,7 +71,6 @@ FIELDS = {
 }
 
 
-@pytest.mark.slow
 def test_every_event_has_what_its_kind_needs(events):
     for event in events:
         assert set(event) - ({"tid"} if event["ph"] == "M" else set()) == FIELDS[event["ph"]]

@@ -15,9 +15,9 @@ from typing import Any
 import captures
 import polars as pl
 import pytest
+from compared_runs import harvested
 from night import NIGHT
 
-import harvest
 from harvest_testing.datasets import AlteredDataset
 from harvest_testing.unknown import faults_of_unknown, without_each_column
 
@@ -111,8 +111,7 @@ def whole(tmp_path_factory):
     ]
     named = {f"w{number}": contents for number, (_, contents) in enumerate(files)}
     captures.write(folder / "R1", {"s": scheduler, **named})
-    harvest.run([f"dask:{folder / 'R1'}"], f"parquet:{folder / 'out'}", workers=1)
-    return harvest.open(folder / "out")
+    return harvested(folder)
 
 
 ABOUT_SILENCE = "dask.silent_workers concludes more"

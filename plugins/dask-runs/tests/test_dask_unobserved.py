@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dask_rows import A, B, at, dataset, one, ran, tables_of, transfer, worker
+from dask_rows import A, B, at, dataset, one, ran, tables_of, transfer, window
 
 from harvest.findings import evaluate
 from harvest.plugins.registry import manager
@@ -34,8 +34,7 @@ def executed(key: str, begins: float, address: str, **more: Any) -> list[Any]:
     named = {"worker": address, **more}
     ends = begins + 1
     return [
-        worker(key, begins, "ready>executing", address),
-        worker(key, ends, "executing>memory", address),
+        *window(key, begins, ends, address),
         ran(key, ends + 0.1, named["worker"], begins, ends, thread=7),
     ]
 

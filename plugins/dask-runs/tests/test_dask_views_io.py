@@ -10,7 +10,7 @@ import itertools
 from typing import Any
 
 import polars as pl
-from dask_rows import RUN, A, B, TracedReader, at, ran, tables_of, worker
+from dask_rows import RUN, A, B, TracedReader, at, operation, ran, tables_of, worker
 
 from harvest import Record
 from harvest_dask.records import types as r
@@ -45,27 +45,9 @@ def changed(key: str, home: str, *states: str, times: tuple[float, ...]) -> list
     ]
 
 
-def did(
-    seconds: float, thread: int | None, length: int = 10, *, log: str = "p1", **more: Any
-) -> dict[str, Any]:
-    """One traced operation of 1 ms."""
-    row = {
-        "module": "DXT_POSIX",
-        "record_id": 2**64 - 1,
-        "path": "/scratch/x",
-        "rank": 0,
-        "hostname": "node1",
-        "pid": 101,
-        "thread": thread,
-        "op": "read",
-        "length": length,
-        "start_time": at(seconds),
-        "end_time": at(seconds + 0.001),
-        "start_s": seconds,
-        "end_s": seconds + 0.001,
-        "origin": f"{RUN}/{log}.darshan",
-    }
-    return row | more
+def did(seconds: float, thread: int | None, length: int = 10, **more: Any) -> dict[str, Any]:
+    """One traced operation, on a file with the largest number."""
+    return operation(seconds, thread, length, **{"record_id": 2**64 - 1} | more)
 
 
 def found(rows: list[Any], trace: list[dict[str, Any]]) -> list[tuple[str | None, int]]:
@@ -203,7 +185,9 @@ def test_workers_are_tied_to_processes_by_their_threads():
         executed("y", A, 1, 2, thread=8),
         executed("z", B, 1, 2, thread=9),
     ]
-    data = traced(_flat(rows), [did(1.5, 7), did(1.5, 8), did(1.5, 70, log="p2", pid=202)])
+    data = traced(
+        _flat(rows), [did(1.5, 7), did(1.5, 8), did(1.5, 70, origin=f"{RUN}/p2.darshan", pid=202)]
+    )
     a, b = workers_processes_view(data).collect().to_dicts()
     assert (a["worker"], a["host"], a["pid"]) == (A, "node1", 101)
     assert (a["log"], a["threads"]) == (f"{RUN}/p1.darshan", [7, 8])
@@ -219,9 +203,9 @@ def test_of_processes_with_a_thread_of_one_id_the_one_that_shares_more_is_the_wo
         executed("z", B, 1, 2, thread=7),
     ]
     trace = [
-        did(1.5, 7, 1, log="a"),
-        did(1.5, 8, 2, log="a"),
-        did(1.5, 7, 4, log="b", pid=202, hostname="10.0.0.2"),
+        did(1.5, 7, 1, origin=f"{RUN}/a.darshan"),
+        did(1.5, 8, 2, origin=f"{RUN}/a.darshan"),
+        did(1.5, 7, 4, origin=f"{RUN}/b.darshan", pid=202, hostname="10.0.0.2"),
     ]
     data = traced(_flat(rows), trace)
     tied = workers_processes_view(data).collect()

@@ -6,24 +6,11 @@ attribution itself is written anew, row by row.
 
 from __future__ import annotations
 
-import csv
 from collections import Counter, defaultdict
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from dask_rows import harvested_run, path_of
-
-
-def moment(text: str) -> datetime:
-    micros = int((Decimal(text) * 1_000_000).to_integral_value())
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
-
-
-def read(run: Path, name: str) -> list[dict[str, str]]:
-    with (run / name).open(newline="") as file:
-        return list(csv.DictReader(file))
+from dask_rows import harvested_run, moment, path_of, read
 
 
 @pytest.fixture(scope="module", params=["R1", pytest.param("R6", marks=pytest.mark.slow)])
@@ -107,15 +94,10 @@ def test_sums_equal_those_of_the_trace(dataset, segments, threads):
     assert io["last_time"].max() == max(segment["end_time"] for segment in on_tasks)
 
 
-def test_coverage_counts_every_segment(dataset, segments, threads):
+def test_coverage_counts_every_segment(dataset, segments):
     coverage = dataset.view("dask.task_io_coverage").collect()
     assert coverage["segments"].sum() == len(segments)
     assert coverage["bytes"].sum() == sum(segment["length"] for segment in segments)
-    per_pid = Counter(segment["pid"] for segment in segments if segment["thread"] in threads)
-    for row in coverage.to_dicts():
-        assert row["task_segments"] == row["window_segments"] == per_pid[row["pid"]]
-        assert row["task_bytes"] == row["window_bytes"]
-        assert row["share"] == (1.0 if per_pid[row["pid"]] else None)
 
 
 def test_what_is_counted_beyond_the_trace_is_that_of_the_counters(dataset):
@@ -134,29 +116,3 @@ def test_what_is_counted_beyond_the_trace_is_that_of_the_counters(dataset):
     assert trajectory["key"].null_count() == trajectory.height
     assert set(trajectory["beside"]) == {"dask_helper"}
     assert trajectory["bytes"].sum() > 0.999 * read
-
-
-def test_each_worker_is_the_process_that_has_its_threads(dataset, segments, threads):
-    processes = defaultdict(set)
-    for segment in segments:
-        if segment["thread"] in threads:
-            processes[threads[segment["thread"]]].add((segment["hostname"], segment["pid"]))
-    for row in dataset.view("dask.workers_processes").collect().to_dicts():
-        if row["worker"] in processes:
-            assert processes[row["worker"]] == {(row["host"], row["pid"])}
-            assert (row["tied_by"], row["candidates"]) == ("thread", 1)
-        else:
-            assert (row["host"], row["pid"], row["log"], row["tied_by"]) == (None,) * 4
-
-
-def test_tasks_tell_their_io(dataset, expected):
-    sums: Counter = Counter()
-    for (key, _, _, op, what), number in expected.items():
-        sums[key, op if what == "bytes" else "count"] += number
-    for task in dataset.view("dask.tasks").collect().to_dicts():
-        if any(key == task["key"] for key, _ in sums):
-            assert task["io_read_bytes"] == sums[task["key"], "read"]
-            assert task["io_write_bytes"] == sums[task["key"], "write"]
-            assert task["io_operations"] == sums[task["key"], "count"]
-        else:
-            assert task["io_operations"] in (0, None)

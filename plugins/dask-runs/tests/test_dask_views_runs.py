@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ast
-import csv
 import itertools
 from collections import Counter, defaultdict
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from dask_rows import RUNS, path_of
+from dask_rows import RUNS, moment, path_of, read
 
 import harvest
 from harvest.cli import main
@@ -20,18 +17,6 @@ from harvest_dask_runs import TaskHandler
 mofka = pytest.importorskip(
     "harvest_mofka_dask.memory", reason="runs are read by the plugin mofka-dask"
 )
-
-
-def read(run: Path, name: str) -> list[dict[str, str]]:
-    csv.field_size_limit(10**9)
-    with (run / name).open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def moment(text: str) -> datetime:
-    """Epoch seconds, to the nearest microsecond, by decimal arithmetic."""
-    micros = int((Decimal(text) * 1_000_000).to_integral_value())
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
 
 def spans(rows: list[dict[str, str]]) -> dict[str, float]:

@@ -36,29 +36,6 @@ def test_a_complete_run_has_no_notes():
     assert (summary["tasks"], summary["task_groups"], summary["task_prefixes"]) == (1, 1, 1)
 
 
-def test_bytes_that_both_sides_told_are_moved_once():
-    data = dataset(
-        *complete_run(),
-        transfer(1, "incoming", B, A, x=100),
-        transfer(1, "outgoing", A, B, x=100),
-        transfer(2, "outgoing", A, B, x=40),  # B did not report this one
-        transfer(2, "incoming", A, B, y=7),  # nor of this one, the other way
-        transfer(3, "outgoing", A, None, x=100),
-    )
-    summary = one(run_summary_view(data))
-    # 5 bytes beside went from A to a client
-    assert (summary["bytes_received"], summary["bytes_sent"]) == (107, 245)
-    assert summary["bytes_to_clients"] == 105
-    assert summary["bytes_moved"] == 100 + 40 + 7 + 105
-
-
-def test_copies_are_counted_next_to_transfers():
-    move = transfer(1, "incoming", B, A, x=1)
-    move.copies = 3
-    summary = one(run_summary_view(dataset(*complete_run(), move)))
-    assert (summary["transfers"], summary["transfer_copies"]) == (2, 4)
-
-
 @pytest.mark.parametrize(
     ("more", "without", "note"),
     [

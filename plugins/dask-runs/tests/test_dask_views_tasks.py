@@ -12,61 +12,17 @@ from harvest_dask_runs.views.tasks import tasks as tasks_view
 from harvest_dask_runs.views.workers import workers as workers_view
 
 
-def test_a_task_has_the_time_it_spent_in_each_state():
-    # given transitions in another order than that of time, as worker files have them
-    data = dataset(
-        scheduler("x", 0, "released>waiting", prefix="load", group="load-1"),
-        scheduler("x", 1.25, "waiting>processing"),
-        ran("x", 4, A, 2, 3.5, thread=7, size_bytes=10),
-        scheduler("x", 6, "memory>forgotten"),
-        worker("x", 3.5, "executing>memory", A),
-        worker("x", 2, "waiting>ready", A),
-        worker("x", 2.5, "ready>executing", A),
-    )
-
-    task = one(tasks_view(data))
-
-    # then a state lasts until the next transition; the last one counts nothing
-    assert task["scheduler_states"] == [
-        {"state": "waiting", "seconds": 1.25},
-        {"state": "processing", "seconds": 2.75},
-        {"state": "memory", "seconds": 2.0},
-    ]
-    assert task["worker_states"] == [
-        {"worker": A, "state": "ready", "seconds": 0.5},
-        {"worker": A, "state": "executing", "seconds": 1.0},
-    ]
-    assert (task["run"], task["key"]) == (RUN, "x")
-    assert (task["group"], task["prefix"], task["last_state"]) == ("load-1", "load", "forgotten")
-    assert (task["first_time"], task["last_time"]) == (at(0), at(6))
-    assert (task["executed_on"], task["began"], task["ended"]) == (A, at(2), at(3.5))
-    assert (task["duration_s"], task["size_bytes"], task["threads"]) == (1.5, 10, [7])
-
-
-def test_times_of_a_state_entered_twice_add_up():
+def test_times_of_a_state_entered_twice_add_up_and_states_are_in_the_order_of_entry():
     data = dataset(
         scheduler("x", 0, "released>teleporting"),  # a state that nobody knows is kept
-        scheduler("x", 1, "teleporting>teleporting"),
-        scheduler("x", 3, "teleporting>processing"),
+        scheduler("x", 1, "teleporting>waiting"),
+        scheduler("x", 3, "waiting>teleporting"),
+        scheduler("x", 6, "teleporting>processing"),
     )
-    assert one(tasks_view(data))["scheduler_states"] == [{"state": "teleporting", "seconds": 3.0}]
-
-
-def test_states_in_two_workers_are_told_apart():
-    data = dataset(
-        worker("x", 0, "released>fetch", B),
-        worker("x", 1, "executing>memory", A),
-        worker("x", 2, "fetch>flight", B),
-        worker("x", 5, "memory>released", A),
-    )
-    task = one(tasks_view(data))
-    assert task["worker_states"] == [
-        {"worker": B, "state": "fetch", "seconds": 2.0},
-        {"worker": A, "state": "memory", "seconds": 4.0},
+    assert one(tasks_view(data))["scheduler_states"] == [
+        {"state": "teleporting", "seconds": 4.0},
+        {"state": "waiting", "seconds": 2.0},
     ]
-    assert task["workers"] == [B, A]
-    assert task["scheduler_states"] is None
-    assert task["last_state"] is None
 
 
 def test_the_last_of_several_executions_counts():

@@ -113,9 +113,7 @@ def test_without_an_action_a_removal_is_known_by_its_stimulus():
         ("tcp://10.0.0.1:8786", "10.0.0.1"),
         ("tls://node-7.cluster:443", "node-7.cluster"),
         ("tcp://[fe80::1]:9", "fe80::1"),
-        ("ucx://n1:1", "n1"),
         ("worker-3", None),
-        ("0", None),
     ],
 )
 def test_the_host_of_a_worker_is_read_from_its_address(address, host):

@@ -134,14 +134,11 @@ def test_scalars_of_numpy_and_nan_stay_as_python_prints_them():
     "text",
     [
         "__import__('os').system('true')",
-        "('a', open('x'))",
-        "f'{1}'",
         "a",
         "('a' + 1)",
         "(1).__class__",
         "'a' 'b'",
         "",
-        "('a', b)",
     ],
 )
 def test_what_is_no_literal_is_never_a_key(text):

@@ -156,13 +156,6 @@ def test_a_table_that_got_no_rows_is_no_mistake(here, capture, content):
     assert "worker_transfer.csv holds no rows" in out
 
 
-def test_a_file_that_is_no_text_is_an_error(here, capture):
-    (here / "worker_transfer.csv").write_bytes(b"\x89PNG\r\n\xff\xfe")
-    code, _, err = capture()
-    assert code == 1
-    assert "is not a worker_transfer table" in err
-
-
 def test_an_unknown_suffix_is_a_usage_error(here, capture):
     code, _, err = capture("-o", "tasks.xlsx")
     assert code == 2

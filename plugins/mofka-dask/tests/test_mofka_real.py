@@ -65,46 +65,56 @@ def rows_of(path, name):
     return rows
 
 
-def test_scheduler_transitions(shared_data):
-    for path in files(shared_data, "*/scheduler_transition*.csv"):
-        expected = [
-            {
-                "time": moment(r["time"]),
-                "key": r["key"],
-                "prefix": r["prefix"],
-                "group": r["group"],
-                "start_state": r["start"],
-                "finish_state": r["finish"],
-                "stimulus": re.sub(r"-[0-9.]+$", "", r["stimulus_id"]),
-                "stimulus_id": r["stimulus_id"],
-                "scheduler": r["called_from"],
-                "worker": r["worker"],
-                "thread": whole(r["thread"]),
-                "begins": moment(r["begins"]),
-                "ends": moment(r["ends"]),
-                "duration_s": number(r["duration"]),
-                "size_bytes": whole(r["size"]),
-                "position": position,
-            }
-            for position, r in enumerate(plain(path), 1)
-        ]
-        assert rows_of(path, "dask.task_transition") == expected
+def of_scheduler(row):
+    return {
+        "time": moment(row["time"]),
+        "key": row["key"],
+        "prefix": row["prefix"],
+        "group": row["group"],
+        "start_state": row["start"],
+        "finish_state": row["finish"],
+        "stimulus": re.sub(r"-[0-9.]+$", "", row["stimulus_id"]),
+        "stimulus_id": row["stimulus_id"],
+        "scheduler": row["called_from"],
+        "worker": row["worker"],
+        "thread": whole(row["thread"]),
+        "begins": moment(row["begins"]),
+        "ends": moment(row["ends"]),
+        "duration_s": number(row["duration"]),
+        "size_bytes": whole(row["size"]),
+    }
 
 
-def test_worker_transitions(shared_data):
-    for path in files(shared_data, "*/worker_transition*.csv"):
-        expected = [
-            {
-                "time": moment(r["time"]),
-                "key": r["key"],
-                "start_state": r["start"],
-                "finish_state": r["finish"],
-                "worker": r["called_from"],
-                "position": position,
-            }
-            for position, r in enumerate(plain(path), 1)
+def of_worker(row):
+    return {
+        "time": moment(row["time"]),
+        "key": row["key"],
+        "start_state": row["start"],
+        "finish_state": row["finish"],
+        "worker": row["called_from"],
+    }
+
+
+def as_it_is(*columns):
+    """What has these columns as the file has them, and a time."""
+    return lambda row: {"time": moment(row["time"]), **{name: row[name] for name in columns}}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "expected"),
+    [
+        ("scheduler_transition*", "dask.task_transition", of_scheduler),
+        ("worker_transition*", "dask.worker_transition", of_worker),
+        ("worker", "dask.worker", as_it_is("worker", "action", "stimulus_id")),
+        ("client", "dask.client", as_it_is("client", "action")),
+    ],
+)
+def test_a_line_is_a_row(shared_data, pattern, name, expected):
+    for path in files(shared_data, f"*/{pattern}.csv"):
+        rows = enumerate(plain(path), 1)
+        assert rows_of(path, name) == [
+            {**expected(row), "position": position} for position, row in rows
         ]
-        assert rows_of(path, "dask.worker_transition") == expected
 
 
 def test_transfers(shared_data):
@@ -136,30 +146,6 @@ def test_transfers(shared_data):
                 "position": position,
             }
         assert rows_of(path, "dask.transfer") == list(expected.values())
-
-
-def test_workers_and_clients(shared_data):
-    for path in files(shared_data, "*/worker.csv"):
-        assert rows_of(path, "dask.worker") == [
-            {
-                "time": moment(r["time"]),
-                "worker": r["worker"],
-                "action": r["action"],
-                "stimulus_id": r["stimulus_id"],
-                "position": position,
-            }
-            for position, r in enumerate(plain(path), 1)
-        ]
-    for path in files(shared_data, "*/client.csv"):
-        assert rows_of(path, "dask.client") == [
-            {
-                "time": moment(r["time"]),
-                "client": r["client"],
-                "action": r["action"],
-                "position": position,
-            }
-            for position, r in enumerate(plain(path), 1)
-        ]
 
 
 def test_graphs(shared_data):

@@ -41,14 +41,6 @@ def test_of_the_distributions_below_public_names_alone_are_imported():
                 assert {name.name for name in node.names} <= {*public}, f"{path.name}:{node.lineno}"
 
 
-def test_a_run_directory_becomes_tasks():
-    example = TaskHandler.from_directory(RUN)
-    assert len(example) == 58
-    assert example.runs == [str(RUN)]
-    assert example.rejects == ()
-    assert [task.key for task in example] == example.keys()
-
-
 def test_a_key_of_two_runs_must_be_told_apart(tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

@@ -12,21 +12,6 @@ from harvest import collect
 from harvest_mofka_dask.read import transfers
 from harvest_mofka_dask.source import MofkaDaskSource
 
-COLUMNS = [
-    "start",
-    "stop",
-    "middle",
-    "duration",
-    "keys",
-    "total",
-    "bandwidth",
-    "who",
-    "type",
-    "called_from",
-    "time",
-    "compressed",
-]
-
 
 def transfer(number: int, **changes: object) -> dict[str, object]:
     row = {
@@ -49,7 +34,7 @@ def transfer(number: int, **changes: object) -> dict[str, object]:
 def harvest(tmp_path, rows):
     path = tmp_path / "worker_transfer.csv"
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, ["", *COLUMNS])
+        writer = csv.DictWriter(file, ["", *transfer(0)])
         writer.writeheader()
         writer.writerows({"": i, **row} for i, row in enumerate(rows))
     found = collect(MofkaDaskSource(str(path)))

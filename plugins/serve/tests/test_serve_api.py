@@ -123,10 +123,8 @@ def test_findings_and_reports_are_those_of_the_command_line(jobs):
         ("/api/jobs/reports/nothing", 404),
         ("/api/jobs/tables/slurm.job/rows?nope=1", 400),
         ("/api/jobs/tables/slurm.job/rows?limit=-1", 400),
-        ("/api/jobs/tables/slurm.job/rows?form=xls", 400),
         ("/api/jobs/tables/slurm.usage/rows?set.nothing=1", 400),
         ("/api/jobs/reports/slurm.usage?set.top=many", 400),
-        ("/api/jobs/reports/gpfs.change", 404),
     ],
 )
 def test_an_error_says_what_is_wrong_and_what_to_do(jobs, path, status):

@@ -70,6 +70,14 @@ class Folder:
             line += ["--set", f"notify.{setting}"]
         return CliRunner().invoke(app, line, env=self.environment, standalone_mode=False)
 
+    def run_with(self, plugin: str, *more: str) -> int:
+        """The exit code of a process with a plugin, that tells the command."""
+        line = [sys.executable, "-m", "harvest", "--plugin", plugin, "run", "-s", "slurm:in", "-q"]
+        line += ["-k", "parquet:out", "--set", "slurm.timezone=UTC", *more]
+        line += ["--set", "notify.command=./ear"]
+        done = subprocess.run(line, cwd=self.path, env=self.environment, timeout=100, check=False)
+        return done.returncode
+
     def heard(self) -> list[dict[str, Any]]:
         """What the command was given, each time."""
         file = self.path / "heard.jsonl"
@@ -152,12 +160,9 @@ def test_a_command_hears_once_of_rejects_and_of_more(folder: Folder) -> None:
 @pytest.mark.slow
 def test_findings_are_said_when_they_are_new_and_severe(folder: Folder) -> None:
     (folder.path / "rule.py").write_text(RULE)
-    line = [sys.executable, "-m", "harvest", "--plugin", "rule.py", "run", "-s", "slurm:in", "-q",
-            "-k", "parquet:out", "--set", "slurm.timezone=UTC", "--set", "notify.command=./ear",
-            "--set", "notify.severity=high"]  # fmt: skip
 
     def run() -> list[list[str]]:
-        subprocess.run(line, cwd=folder.path, env=folder.environment, timeout=100, check=True)
+        assert folder.run_with("rule.py", "--set", "notify.severity=high") == 0
         return [
             [each["headline"] for each in message["findings"] if each["rule"] == "test.failing"]
             for message in folder.heard()
@@ -339,11 +344,7 @@ def test_a_failed_export_is_said(folder: Folder) -> None:
         "bad = harvest.ExporterSpec(name='bad', doc='Fails.', write=write)\n"
     )
     folder.give("a.txt", job(1, "a", "COMPLETED"))
-    line = [sys.executable, "-m", "harvest", "--plugin", "bad.py", "run", "-s", "slurm:in", "-q",
-            "-k", "parquet:out", "--set", "slurm.timezone=UTC", "--export", "bad:x",
-            "--set", "notify.command=./ear"]  # fmt: skip
-    done = subprocess.run(line, cwd=folder.path, env=folder.environment, timeout=100, check=False)
-    assert done.returncode == 5
+    assert folder.run_with("bad.py", "--export", "bad:x") == 5
     assert folder.heard()[0]["failed_exports"] == [{"export": "bad:x", "reason": "no room"}]
 
 
