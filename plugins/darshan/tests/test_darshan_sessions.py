@@ -66,6 +66,15 @@ def test_an_interval_may_be_asked_for_that_suits_each_session():
     assert set(widths(data, bin=0.1).values()) == {0.1}
 
 
+def test_processes_of_a_run_share_their_intervals():
+    # given a worker that reads early and one that reads late, while both live
+    data = dataset(
+        [("/runs/R1/a.darshan", 1000, 0, 60), ("/runs/R1/b.darshan", 1000, 1, 60)],
+        [("/runs/R1/a.darshan", 2, 2.1, 10), ("/runs/R1/b.darshan", 50, 50.1, 10)],
+    )
+    assert widths(data) == {at(0): 0.5}  # 48.1 s in at most 200
+
+
 def test_a_killed_job_lasts_until_its_last_operation():
     data = dataset(
         [("/runs/a.darshan", 1, 0, None), ("/runs/b.darshan", 1, 5, 8)],
