@@ -72,15 +72,6 @@ def test_columns_are_as_declared(dataset, view):
 # ---- what the meanings of columns claim ----------------------------------------------------------
 
 
-def test_of_files_operations_are_reads_and_writes(dataset):
-    for row in rows(dataset, "io.files"):
-        assert row["operations"] == row["reads"] + row["writes"]
-        sized = sum(size["reads"] + size["writes"] for size in row["sizes"] or ())
-        assert sized == row["operations"] or "STDIO" in row["basis"]
-        assert (row["sizes"] is None) == (row["basis"] == ["STDIO"])
-        assert row["sequential_share"] is None or 0 <= row["sequential_share"] <= 1
-
-
 @pytest.mark.parametrize("per", ["job", "log"])
 def test_shares_of_jobs_and_requests_are_of_the_time_of_all_processes(dataset, per):
     jobs = {
@@ -109,36 +100,6 @@ def check_share(share: float | None, part: float | None, whole: float | None) ->
     else:
         assert whole
         assert share == pytest.approx(part / whole)
-
-
-def test_figures_of_posix_files_add_up_to_those_of_their_job(dataset):
-    sums: defaultdict[tuple[Any, ...], defaultdict[str, float]] = defaultdict(
-        lambda: defaultdict(float)
-    )
-    names = ("reads", "writes", "read_bytes", "write_bytes")
-    jobs = {(r["run"], r["job"], r["began"]): r for r in rows(dataset, "io.jobs")}
-    for row in rows(dataset, "io.posix_files"):
-        one = row["run"], row["job"], row["began"]
-        for name in names:
-            sums[one][name] += row[name]
-        sums[one]["files"] += 1
-        spent = row["read_s"] + row["write_s"] + row["meta_s"]
-        check_share(row["time_share"], spent, jobs[one]["process_s"])
-        for op in ("read", "write"):
-            assert row[f"small_{op}s"] <= row[f"{op}s"]
-            assert row[f"{op}_spread"] is None or 0 <= row[f"{op}_spread"] <= 1
-            if not row[f"{op}s"]:
-                assert row[f"{op}_extent"] in (0, 1)
-        if not row["shared"]:
-            late = ("late_s", "late_share", "byte_imbalance", "time_imbalance", "slowest_rank")
-            assert {row[name] for name in late} == {None}
-    for one, job in jobs.items():
-        if job["files"] is None:  # without records of POSIX
-            assert one not in sums
-            continue
-        assert {name: job[name] for name in (*names, "files")} == {
-            name: sums[one][name] for name in (*names, "files")
-        }
 
 
 def test_ranks_have_the_median_of_their_log_and_the_bytes_of_its_trace(dataset):

@@ -192,6 +192,21 @@ def test_the_page_shows_what_the_log_has(opened):
     assert "<svg" in report.html()
 
 
+def test_the_page_of_logs_without_what_it_counts_is_written(opened):
+    # given a log without records, and one of AutoPerf alone
+    mpi = struct.pack("<QqqI4xdd", 1, 0, 280520118345, 1, 0.25, 0.5)
+    data = opened(
+        log("r/u_a_id50-1", 50, 0, 10),
+        log("r/u_a_id51-1", 51, 0, 10, modules={"APMPI": (1, mpi)}),
+    )
+
+    report = data.report("darshan.io")
+
+    assert len(report.html()) > 10_000
+    tables = {table.name: table.data for table in report.tables}
+    assert sum(tables["use"]["files"]) == 0
+
+
 def test_the_heat_map_holds_every_byte_where_it_was_moved(opened):
     # given bins of 2 s: 100 bytes read in the second, and 40 written in the last, beyond the end
     heat = struct.pack("<QqdqQQ", 1, 0, 2.0, 6, 0, 0)

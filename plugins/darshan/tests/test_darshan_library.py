@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import zlib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -79,28 +78,6 @@ def test_every_sample_is_opened_or_rejected_with_a_reason(log):
     assert found.rows("darshan.job") or found.rejects[0].reason
     assert found.units == found.accounted
     assert bool(found.rejects) == log.name.endswith(".darshan_partial")
-    if not found.rejects and found.rows("darshan.job")[0]["dxt_layout"] == "pthread_id":
-        check_variant(found, log)
-
-
-def check_variant(found: Any, log: Path) -> None:
-    """Its segments are those of a decode in a few lines, which the library has none of."""
-    data = log.read_bytes()
-    offset, length = struct.unpack_from("<QQ", data, 48 + 16 * 10)  # module 10 of the header
-    region, expected = zlib.decompress(data[offset : offset + length]), []
-    position = 0
-    while position < len(region):
-        head = struct.unpack_from("<Qqq64sqq", region, position)
-        position += 104
-        for number in range(head[4] + head[5]):
-            *segment, text = struct.unpack_from("<qqdd64s", region, position)
-            thread = int(text.split(b"\0")[0].removeprefix(b"pthread_id="))
-            op = "write" if number < head[4] else "read"
-            expected.append((head[0], head[3].split(b"\0")[0].decode(), op, *segment, thread))
-            position += 96
-
-    keys = ("record_id", "hostname", "op", "offset", "length", "start_s", "end_s", "thread")
-    assert [tuple(r[k] for k in keys) for r in found.rows("darshan.dxt_segment")] == expected
 
 
 @pytest.mark.slow

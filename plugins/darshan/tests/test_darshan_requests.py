@@ -1,4 +1,4 @@
-"""Sums by job and file equal a plain count; and the page reads every sample that can be read."""
+"""Sums by job and file equal a plain count."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from darshan_logs import SAMPLES, Reader, zeros
+from darshan_logs import Reader, zeros
 from hypothesis import given
 from hypothesis import strategies as st
 
-import harvest
 from harvest_darshan.views.posix_files import posix_files, requests
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
@@ -101,31 +100,3 @@ def test_requests_and_files_equal_a_plain_count(records):
         assert row["read_spread"] == spread
         assert row["processes"] == len(single)
         assert row["shared"] == any(r["rank"] < 0 for r in some)
-
-
-DIES_ELSEWHERE = (
-    "darshan/partial-dxt-with-pthread-id.darshan",
-    "darshan/apmpi",
-    "darshan/empty_log",
-    "mofka-dask/D2024-04-19_19:01:02_R6_W8",
-)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", DIES_ELSEWHERE)
-def test_the_page_reads_what_other_tools_do_not(place, tmp_path):
-    """DXT with threads, AutoPerf alone, a log without records, the 33 logs of a Dask run."""
-    if not (SAMPLES / place).exists():
-        pytest.skip(f"no real samples here: {place} is absent")
-    harvest.run(f"darshan:{SAMPLES / place}", f"parquet:{tmp_path / 'out'}", workers=1)
-    data = harvest.open(tmp_path / "out")
-
-    report = data.report("darshan.io")
-
-    assert len(report.html()) > 10_000
-    tables = {table.name: table.rows for table in report.tables}
-    sizes = tables.get("sizes")
-    layers = {row["layer"]: row for row in tables["layers"].to_dicts()}
-    if sizes is not None and "MPI-IO" not in layers:
-        assert sizes["reads"].sum() + sizes["writes"].sum() == layers["POSIX"]["requests"]
-    assert sum(tables["use"]["files"]) == data.view("io.files").collect().height

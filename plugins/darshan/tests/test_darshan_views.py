@@ -85,6 +85,15 @@ def test_a_file_tells_who_used_it_and_how():
     assert (row["tasks"], row["untraced_operations"]) == (None, None)
 
 
+def test_each_length_is_in_the_size_up_to_its_limit():
+    # given a read of each limit, and one of a byte more
+    lengths = [length for most in [*BINS.values()][:-1] for length in (most, most + 1)]
+
+    row = only(files(dataset(*(seg(n, 0, length) for n, length in enumerate(lengths)))))
+
+    assert [size["reads"] for size in row["sizes"]] == [1, *[2] * 8, 1]
+
+
 def test_counters_stand_in_for_a_missing_trace():
     counts = {"POSIX_READS": 4, "POSIX_BYTES_READ": 400, "POSIX_SEQ_READS": 3}
     counts |= {"POSIX_SIZE_READ_0_100": 4, "POSIX_F_READ_TIME": 0.25}

@@ -223,17 +223,6 @@ def test_values_are_those_of_the_dataset_and_columns_say_what_they_mean(tmp_path
     assert table.metadata().description == "A column of each type."
 
 
-def test_a_map_with_equal_keys_keeps_both():
-    columns = pytest.importorskip("harvest_exports.delta.columns")
-    kind = pa.map_(pa.string(), pa.uint64())
-    entries = [{"key": "k", "value": 1}, {"key": "k", "value": 2**64 - 1}]
-    held = pl.List(pl.Struct({"key": pl.String, "value": pl.UInt64}))
-    frame = pl.DataFrame({"m": pl.Series([[], None, entries], dtype=held)}).slice(1)
-    schema = columns.table_schema(pa.schema([("m", kind)]), {})
-    (batch,) = columns.arranged([columns.in_arrow(frame)], schema)
-    assert batch.column(0).to_pylist() == [None, [("k", 1), ("k", 2**64 - 1)]]
-
-
 def _plain(value):
     """Decimals, which stand for large integers, as such; times with Python's zone."""
     if isinstance(value, list):

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from night import NIGHT
-from zoo_rows import BLANK, Point, Views, rows, zoo
+from zoo_rows import BLANK, Point, Views, rows, same, zoo
 
 import harvest
 
@@ -48,17 +48,6 @@ def as_listed(value):
     if isinstance(value, dict):
         return [{"key": key, "value": each} for key, each in value.items()]
     return [as_listed(each) for each in value] if isinstance(value, list) else value
-
-
-def same(found, expected) -> bool:
-    """Whether both are one value, NaN being itself."""
-    if isinstance(expected, float) and isinstance(found, float):
-        return found == expected or (math.isnan(found) and math.isnan(expected))
-    if isinstance(expected, list) and isinstance(found, list):
-        return len(found) == len(expected) and all(map(same, found, expected))
-    if isinstance(expected, dict) and isinstance(found, dict):
-        return found.keys() == expected.keys() and all(same(found[k], expected[k]) for k in found)
-    return type(found) is type(expected) and found == expected
 
 
 @settings(max_examples=50 if NIGHT else 3, phases=(Phase.explicit, Phase.generate),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from postgresql import running
-from zoo_rows import BLANK, ROWS, Point, ZooSource, rows, zoo
+from zoo_rows import BLANK, ROWS, Point, ZooSource, rows, same, zoo
 
 import harvest
 from harvest.plugins import plugins_of
@@ -37,17 +37,6 @@ def in_json(value):
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value
-
-
-def same(found, expected) -> bool:
-    """Whether both are one value; JSON writes 4e16 as 40000000000000000, which is that number."""
-    if isinstance(expected, float) and isinstance(found, (int, float)):
-        return float(found) == expected or (math.isnan(found) and math.isnan(expected))
-    if isinstance(expected, list) and isinstance(found, list):
-        return len(found) == len(expected) and all(map(same, found, expected))
-    if isinstance(expected, dict) and isinstance(found, dict):
-        return found.keys() == expected.keys() and all(same(found[k], expected[k]) for k in found)
-    return found == expected
 
 
 @settings(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -94,6 +95,17 @@ rows = st.fixed_dictionaries(
 BLANK = dict.fromkeys(attrs.fields_dict(Row))
 for _tail in ("extra", "origin", "position"):
     BLANK.pop(_tail, None)
+
+
+def same(found, expected) -> bool:
+    """Whether both are one value; JSON writes 4e16 as 40000000000000000, which is that number."""
+    if isinstance(expected, float) and isinstance(found, (int, float)):
+        return float(found) == expected or (math.isnan(found) and math.isnan(expected))
+    if isinstance(expected, list) and isinstance(found, list):
+        return len(found) == len(expected) and all(map(same, found, expected))
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return found.keys() == expected.keys() and all(same(found[k], expected[k]) for k in found)
+    return found == expected
 
 
 class Views:

@@ -111,29 +111,20 @@ class Rules:
         if self.rest[self.at][0] == "text":
             found["name"] = self.text()
         if self.may("EXTERNAL"):
-            found["kind"] = f"EXTERNAL {self.take('LIST', 'POOL')}"
+            found["kind"] = f"EXTERNAL {self.take('LIST')}"
             found["of"] = self.text()
             self.take("EXEC")
             found["exec"] = self.text()
-            for clause in ("OPTS", "ESCAPE", "THRESHOLD"):
-                if self.may(clause):
-                    found[clause.lower()] = self.text()
-            if "escape" in found:
-                assert found["escape"].startswith("%"), "ESCAPE is '%' and what it leaves alone"
+            if self.may("ESCAPE"):
+                assert self.text().startswith("%"), "ESCAPE is '%' and what it leaves alone"
             return found
         found["kind"] = self.take("LIST")
         found["of"] = self.text()
         for flag in ("EXCLUDE", "DIRECTORIES_PLUS"):
             found[flag.lower()] = self.may(flag)
-        if self.may("FROM"):
-            self.take("POOL")
-            found["from"] = self.text()
-        if self.may("WEIGHT"):
-            found["weight"] = self.parenthesised()
-        if self.may("SHOW"):
-            found["show"] = self.parenthesised()
-        if self.may("SIZE"):
-            found["size"] = self.parenthesised()
+        for clause in ("WEIGHT", "SHOW"):
+            if self.may(clause):
+                self.parenthesised()
         if self.may("WHERE"):
             found["where"] = self.either()
         return found

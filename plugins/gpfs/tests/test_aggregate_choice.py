@@ -62,20 +62,6 @@ def test_a_gpu_without_a_device_is_not_available(monkeypatch):
     assert "below 1.45" in (BACKENDS["gpu"]() or "")
 
 
-@pytest.mark.skipif(BACKENDS["gpu"]() is not None, reason=f"gpu: {BACKENDS['gpu']()}")
-def test_the_gpu_counts_as_the_cpu_does(tmp_path):
-    from scan_rows import dataset, files, row
-
-    from harvest_gpfs import aggregate
-
-    rows = [row(f"/g/{n % 3}/f{n}", n % 900, n, nlink=None, uid=n % 5) for n in range(1000)]
-    dataset(tmp_path, rows)
-    results = [
-        aggregate(files(tmp_path), by="uid,top", backend=name) for name in ("streaming", "gpu")
-    ]
-    assert results[0].frame.equals(results[1].frame)
-
-
 def write(root, path, text):
     target = root / path
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -327,20 +327,7 @@ def test_parts_of_a_scan_that_say_no_time_are_judged_together(tmp_path):
     assert any("scan=all takes them for parts of one scan" in why for _, why in nothing.unjudged)
     verdict = data.findings([rule.name for rule in RULES], scan="all")
 
-    assert_judged_without_time_and_names(verdict)
-
-
-def test_one_scan_alone_can_be_judged_by_what_it_holds(tmp_path):
-    data = harvested(tmp_path, [row("/fs/a", 1, 5, scan_time=None)])
-
-    verdict = data.findings([rule.name for rule in RULES])
-
-    assert verdict.found == ()
-    assert_judged_without_time_and_names(verdict)
-
-
-def assert_judged_without_time_and_names(verdict):
-    """Without a time nothing is cold or in the future, without a passwd file nobody unknown."""
+    # without a time nothing is cold or in the future, without a passwd file nobody unknown
     unknown = {"gpfs.cold_data", "gpfs.future_times", "gpfs.unknown_owners"}
     assert {rule for rule, _ in verdict.unjudged} == unknown
     assert set(verdict.passed) == {rule.name for rule in RULES} - unknown

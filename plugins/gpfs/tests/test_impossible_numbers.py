@@ -57,7 +57,6 @@ def two(tmp_path_factory):
         ("gpfs.usage", {"by": "top"}, "top", by_directory),
         ("gpfs.owners", {}, "uid", by_uid),
         ("gpfs.cold", {"by": "uid"}, "uid", by_uid),
-        ("gpfs.small", {"by": "uid"}, "uid", by_uid),
         ("gpfs.heat", {"by": "uid"}, "uid", by_uid),
         ("gpfs.crowded", {"least": "1"}, "directory", by_directory),
     ],

@@ -74,16 +74,6 @@ def test_the_time_is_where_the_band_about_the_line_holds_the_level(ys, level):
         assert first <= line.reaches(level) <= last
 
 
-def test_two_points_say_nothing_of_how_sure_they_are():
-    line = Line.through([(-7.0, 100), (0.0, 150)])
-
-    assert line.reaches(200) == pytest.approx(7)
-    assert line.between(200) == (None, None)
-    assert line.slopes is None
-    assert Line.through([(0.0, 150)]) is None
-    assert Line.through([]) is None
-
-
 def test_what_shrinks_is_never_full():
     line = Line.through([(-14.0, 200), (-7.0, 150), (0.0, 100)])
 

@@ -15,6 +15,8 @@ from policy_lists import (
     by_columns,
     by_reference,
     expected,
+    files,
+    harvest,
     layout_of,
     line,
     listing,
@@ -118,3 +120,17 @@ def test_realistic_rows_are_read_by_columns(style: str, escape: str) -> None:
     assert not rejects
     marked = [one for one in made if b"\n" in one["path"]] if (style, escape) == MARKED else []
     assert odd == len(marked)
+
+
+@pytest.mark.parametrize(("style", "escape"), [*product(STYLES, ESCAPES)])
+def test_a_list_in_ranges_has_the_rows_of_the_whole(tmp_path, style: str, escape: str) -> None:
+    path = tmp_path / "scan.list"
+    made = [row(inode=n, size=n * 7, path=b"/data/u/%d" % n) for n in range(1, 400)]
+    path.write_bytes(listing(made, style, escape))
+
+    whole, ranged = harvest(path), harvest(path, partition_bytes=8192)
+
+    assert len(ranged.partitions) > 2
+    assert not whole.rejects + ranged.rejects
+    assert [one["size_bytes"] for one in files(whole)] == [one["size"] for one in made]
+    assert files(ranged) == files(whole)

@@ -12,9 +12,6 @@ import harvest
 from harvest import SourceError, UsageError
 from harvest_gpfs.parse.show_clause import template
 
-CASES = [p / "shared/data/cases" for p in Path(__file__).resolve().parents]
-CASES = [folder for folder in CASES if folder.is_dir()]
-
 
 def rows(path: Path, out: Path, **settings: str) -> list[dict]:
     harvest.run(f"gpfs:{path}", f"parquet:{out}", settings={"gpfs": settings})
@@ -92,19 +89,3 @@ def test_any_concatenation_is_its_texts_and_attributes(texts, mark):
     found = template(f"SHOW({sql})" if len(texts) % 2 else sql)
 
     assert found.parts == (("", "FILE_SIZE"), *((text, name) for name, text, _ in pieces))
-
-
-@pytest.mark.skipif(not CASES, reason="needs the shared cases")
-def test_the_records_of_the_shared_case(tmp_path):
-    path = CASES[0] / "gpfs-record-backslash.rec"
-    # lengths are decimal, and a minus sign marks escapes: by IBM's description of the format
-    expected = []
-    for line in path.read_bytes().splitlines():
-        length, _, rest = line.split(b":", 8)[8].partition(b"!")
-        name = rest[: abs(int(length))]
-        if length.startswith(b"-"):
-            name = b"\\".join(part.replace(b"\\n", b"\n") for part in name.split(b"\\\\"))
-        expected.append(name.decode())
-
-    assert [row["path"] for row in rows(path, tmp_path / "out")] == expected
-    assert len(expected) == 6

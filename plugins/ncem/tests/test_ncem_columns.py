@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-import harvest
 from harvest_ncem.plugin import harvest_views
 from harvest_testing import faults_of_columns
 
@@ -30,24 +29,6 @@ def test_the_columns_of_every_view_are_looked_at():
 @pytest.mark.parametrize("view", WAYS)
 def test_a_view_declares_the_columns_that_it_gives_and_no_others(example, view):
     assert faults_of_columns(example, view, WAYS[view]) == []
-
-
-def test_the_columns_of_views_of_real_tables_have_a_meaning(shared_data, tmp_path):
-    tables = shared_data / "ncem"
-    sources = {
-        "ncem": ("ncem_file_created_times", "write_times", "scan_times_2709_3688"),
-        "distiller": ("128_128", "1024_1024"),
-        "slurm": ("slurm_job_info",),
-    }
-    harvest.run(
-        [f"{name}:{tables / file}.head.csv" for name, files in sources.items() for file in files],
-        f"parquet:{tmp_path}",
-        settings={"slurm": {"timezone": "America/Los_Angeles"}},
-    )
-    dataset = harvest.open(tmp_path)
-    # of the few scans and jobs in the samples none is a pair that the study counts
-    for view in set(WAYS) - {"ncem.outliers"}:
-        assert faults_of_columns(dataset, view, WAYS[view]) == []
 
 
 def test_fences_lie_one_and_a_half_distances_of_the_quartiles_beyond_them(example):

@@ -65,18 +65,6 @@ def lines(paths) -> int:
     return count
 
 
-def test_outliers_are_what_lies_between_kept_and_removed(study):
-    _, _, report = study
-    found = tables(report)
-    counts = {(r["size"], r["method"], r["outliers"]): r["n"] for r in found["comparison"]}
-    limits = found.get("outliers", [])
-    assert len(counts) == 2 * len(limits)
-    for row in limits:
-        one = row["size"], row["method"]
-        assert row["n"] == counts[*one, "kept"]
-        assert row["n"] - row["n_outliers"] == counts[*one, "removed"]
-
-
 def test_tiles_and_descriptions_give_the_numbers_of_the_table(study):
     _, _, report = study
     found = tables(report)
