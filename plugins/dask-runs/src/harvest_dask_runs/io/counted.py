@@ -17,10 +17,10 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest_toolkit.frames import LONGEST_S, complete_sum, possible, whole_nanoseconds
+from harvest_toolkit.kept import kept
 
-from ..executions.executions import executions
-from ..frames import load, runs_of
-from ..record_names import EXECUTED, JOB
+from ..frames import runs_of
+from ..record_names import JOB
 from .lanes import FOREVER
 from .ties import may_be_of, runs_of_logs, trace
 
@@ -57,6 +57,10 @@ def untraced(dataset: DatasetReader) -> pl.DataFrame:
     """
     if JOB not in dataset:
         return pl.DataFrame(schema=UNTRACED)
+    return kept(dataset, "dask.untraced", lambda: _untraced(dataset))
+
+
+def _untraced(dataset: DatasetReader) -> pl.DataFrame:
     jobs = dataset[JOB].select(
         pl.col("origin").cast(pl.String), begun=pl.col("start_time").dt.epoch("us")
     )
@@ -174,18 +178,20 @@ def _traced(dataset: DatasetReader) -> pl.LazyFrame:
     )
 
 
-def counted_io(dataset: DatasetReader, known: Correlation, run: str | None) -> pl.DataFrame:
+def counted_io(dataset: DatasetReader, known: Correlation, found: pl.LazyFrame) -> pl.DataFrame:
     """Find the untraced I/O of workers' processes, and its task.
+
+    found: executions.
 
     Columns: run, key (null: unknown), worker (null: a process of several), pid, host, file,
     module, op, count, bytes, seconds, first_time, last_time, record_id, log.  If the task is
     unknown, ``beside`` is the kind of the only tasks that ran meanwhile, and ``beside_key`` the
     task if it was one.
     """
-    processes = _processes(dataset, known, run)
+    processes = _processes(dataset, known)
     mine = untraced(dataset).join(processes, on=["origin", "rank"])
     mine = mine.with_columns(place=pl.int_range(pl.len()))
-    ran = _executed(dataset, processes, run)
+    ran = _executed(processes, found)
     owned = owners(mine.select("place", "process", "first", "last"), ran)
     moment = pl.from_epoch(pl.col("first", "last"), "us").dt.replace_time_zone("UTC")
     return (
@@ -207,7 +213,7 @@ def counted_io(dataset: DatasetReader, known: Correlation, run: str | None) -> p
     )
 
 
-def _processes(dataset: DatasetReader, known: Correlation, run: str | None) -> pl.DataFrame:
+def _processes(dataset: DatasetReader, known: Correlation) -> pl.DataFrame:
     """List workers' processes: origin, rank, process (a number), run, host, pid, worker, homes.
 
     homes: all workers in the process; worker: the only one, null if there are several.
@@ -244,15 +250,13 @@ def _by_process_id(dataset: DatasetReader, known: Correlation) -> pl.DataFrame:
     )
 
 
-def _executed(dataset: DatasetReader, processes: pl.DataFrame, run: str | None) -> pl.DataFrame:
+def _executed(processes: pl.DataFrame, found: pl.LazyFrame) -> pl.DataFrame:
     """Find executions in these processes: process, key, prefix, owner (worker), start, end, sure.
 
     sure: whether the worker recorded the times.  The scheduler's times are widened by SKEW.
     """
     homes = processes.select("process", "run", owner="homes").explode("owner")
-    found = executions(load(dataset, EXECUTED, run=run)).join(
-        homes.lazy(), left_on=["run", "worker"], right_on=["run", "owner"]
-    )
+    found = found.join(homes.lazy(), left_on=["run", "worker"], right_on=["run", "owner"])
     sure = pl.col("by_worker")
     start = pl.when(sure).then(pl.coalesce("opened", "start")).otherwise(pl.col("start") - SKEW)
     end = pl.when(sure).then(pl.coalesce("closed", "end")).otherwise(pl.col("end") + SKEW)

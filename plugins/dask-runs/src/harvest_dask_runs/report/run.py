@@ -15,10 +15,11 @@ from harvest_report import Column, LazySection, Notes, Report, Section, Table, T
 from harvest_toolkit.frames import fraction, known_sum
 
 from ..frames import Frames, choose_run, load, pairs_of
-from ..record_names import DASK_TYPES
+from ..record_names import DASK_TYPES, JOB_TYPES
 from ..trace.tasks import place_tasks
 from ..trace.tracks import micros_of, microseconds_since
 from ..views.indicators import judged_runs
+from ..views.summary import summary_frame
 from ..views.tasks import states_entered
 from .causes import time_sections, time_sentence
 from .io import RunIo, io_by_task, io_sections, run_io
@@ -38,10 +39,13 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     """
     name = choose_run(data, run, "--set run=NAME")
     frames = load(data, DASK_TYPES, run=name)
-    (summary,) = data.view("dask.run_summary", run=name).collect().to_dicts()
-    start = micros_of(summary["first_time"])
     judged = judged_runs(data, name)
     workers, kinds = judged.workers, judged.kinds
+    summarized = summary_frame(
+        load(data, (*DASK_TYPES, *JOB_TYPES), run=name), judged.executions.lazy(), workers.lazy()
+    )
+    (summary,) = summarized.collect().to_dicts()
+    start = micros_of(summary["first_time"])
     since_start = microseconds_since(start, pl.col("start", "end"))
     tasks = place_tasks(judged.executions, summary["last_time"]).with_columns(since_start)
     (numbers,) = judged.rows.to_dicts()

@@ -62,7 +62,7 @@ def judged_runs(dataset: DatasetReader, run: str | None) -> JudgedRuns:
 def _judged(dataset: DatasetReader, run: str | None) -> JudgedRuns:
     frames = load(dataset, (*DASK_TYPES, "dask.worker_sample"), run=run)
     found = executions(frames).collect()
-    io = io_by_task(dataset, run)
+    io = io_by_task(dataset, run, found)
     every = worker_frame(frames, found.lazy()).collect()
     kinds = kinds_of(found, frames, io, whole_runs(frames).collect())
     workers = _with_threads(every)

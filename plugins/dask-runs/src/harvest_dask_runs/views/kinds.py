@@ -16,7 +16,7 @@ from ..executions.windows import RUNNING
 from ..frames import Frames, exact_sum, load
 from ..record_names import COUNTED, DASK_TYPES, KILLED, SEGMENT
 from .declared.tasks import PREFIX_COLUMNS
-from .task_io import TASK_IO, once, task_io
+from .task_io import TASK_IO, io_of_tasks, once
 from .workers import whole_runs
 
 _TYPE: Final = r"^(?:<(?:class ')?)?([\p{L}_][\p{L}\p{N}_.]*)"
@@ -132,14 +132,17 @@ def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     frames = load(dataset, DASK_TYPES, run=run)
     found = executions(frames).collect()
     whole = whole_runs(frames).collect()
-    return kinds_of(found, frames, io_by_task(dataset, run), whole).lazy()
+    return kinds_of(found, frames, io_by_task(dataset, run, found), whole).lazy()
 
 
-def io_by_task(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    """Return the rows of ``dask.task_io``, each operation once; none without Darshan's logs."""
+def io_by_task(dataset: DatasetReader, run: str | None, found: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of ``dask.task_io``, each operation once; none without Darshan's logs.
+
+    found: the executions.
+    """
     if not any(name in dataset for name in (SEGMENT, *COUNTED)):
         return pl.DataFrame(schema=TASK_IO)
-    return once(task_io(dataset, run=run)).collect()
+    return once(io_of_tasks(dataset, run, found.lazy())).collect()
 
 
 def kinds_of(

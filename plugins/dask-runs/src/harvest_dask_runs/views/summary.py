@@ -28,8 +28,15 @@ def run_summary(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFra
     return summary_frame(load(dataset, (*DASK_TYPES, *JOB_TYPES), run=run))
 
 
-def summary_frame(frames: Frames) -> pl.LazyFrame:
-    """Compute the view from frames with the column ``run``."""
+def summary_frame(
+    frames: Frames, found: pl.LazyFrame | None = None, workers: pl.LazyFrame | None = None
+) -> pl.LazyFrame:
+    """Compute the view from frames with the column ``run``.
+
+    found: their executions; workers: their rows of ``dask.workers``, if known.
+    """
+    found = executions(frames) if found is None else found
+    workers = worker_frame(frames, found) if workers is None else workers
     transfers, graphs = frames["dask.transfer"], frames["dask.graph_task"]
     clients = pl.concat(each.select("run", "client") for each in (frames["dask.client"], graphs))
     frame = pl.concat([frames[name].select("run") for name in DASK_TYPES]).unique()
@@ -40,7 +47,7 @@ def summary_frame(frames: Frames) -> pl.LazyFrame:
         frames["dask.worker_transition"].group_by("run").agg(worker_transitions=_rows()),
         _transfers(transfers),
         pairs_of(transfers).group_by("run").agg(bytes_moved=known_sum("bytes")),
-        _workers(frames),
+        _workers(frames, found, workers),
         _log(frames["dask.log_event"]),
         _processes(frames["dask.process"]),
         clients.group_by("run").agg(clients=_distinct("client")),
@@ -189,11 +196,10 @@ def _transfers(transfers: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _workers(frames: Frames) -> pl.LazyFrame:
+def _workers(frames: Frames, found: pl.LazyFrame, workers: pl.LazyFrame) -> pl.LazyFrame:
     registered, reported = pl.col("registered"), pl.col("reported")
     known = registered.is_not_null().any()
     silent = registered & ~reported
-    found = executions(frames)
     # executions on a worker that recorded others, but not this one
     missed = (
         found.filter(pl.col("by_scheduler") & ~pl.col("by_worker"))
@@ -201,8 +207,7 @@ def _workers(frames: Frames) -> pl.LazyFrame:
         .agg(missed=_rows())
     )
     return (
-        worker_frame(frames, found)
-        .join(missed, on=["run", "worker"], how="left")
+        workers.join(missed, on=["run", "worker"], how="left")
         .join(recorded_runs(frames), on="run", how="left")
         .group_by("run")
         .agg(

@@ -16,10 +16,11 @@ from harvest_toolkit.frames import (
     whole_nanoseconds,
 )
 
-from ..frames import host_of, named_run
+from ..executions.executions import executions
+from ..frames import host_of, load, named_run
 from ..io.counted import counted_io
 from ..io.match import Correlation, correlate
-from ..record_names import JOB, SEGMENT
+from ..record_names import EXECUTED, JOB, SEGMENT
 from .declared.io import COVERAGE_COLUMNS, PROCESS_COLUMNS, TASK_IO_COLUMNS
 from .declared.tasks import TASK_COLUMNS
 
@@ -36,15 +37,20 @@ def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     ``io.match`` finds its task.  All other I/O of workers' processes, by Darshan's counters, is in
     rows that are counted; see ``io.counted``.
     """
+    return io_of_tasks(dataset, run, executions(load(dataset, EXECUTED, run=run)))
+
+
+def io_of_tasks(dataset: DatasetReader, run: str | None, found: pl.LazyFrame) -> pl.LazyFrame:
+    """Compute the view from the executions of a run, or of all."""
     wanted = named_run(dataset, run)
-    return deferred(lambda: _operations(dataset, correlate(dataset, wanted), wanted), TASK_IO)
+    return deferred(lambda: _operations(dataset, correlate(dataset, wanted), found), TASK_IO)
 
 
-def _operations(dataset: DatasetReader, known: Correlation, run: str | None) -> pl.DataFrame:
+def _operations(dataset: DatasetReader, known: Correlation, found: pl.LazyFrame) -> pl.DataFrame:
     traced = _traced(known)
     if JOB not in dataset:
         return traced
-    counted = counted_io(dataset, known, run).with_columns(
+    counted = counted_io(dataset, known, found).with_columns(
         thread=pl.lit(None, pl.Int64), by_elimination=pl.lit(0, pl.Int64), how=pl.lit("counted")
     )
     return pl.concat([traced, counted.select(list(TASK_IO))])
@@ -102,7 +108,8 @@ def task_io_totals(dataset: DatasetReader, *, run: str | None = None) -> pl.Lazy
         if SEGMENT not in dataset and JOB not in dataset:
             return pl.DataFrame(schema=TOTALS)
         known = correlate(dataset, wanted)
-        found = _operations(dataset, known, wanted)
+        ran = executions(load(dataset, EXECUTED, run=wanted))
+        found = _operations(dataset, known, ran)
         traced = found.filter(how="traced").drop_nulls("key")
         alone = _alone(found.filter(how="counted"))
         return _totals(known, traced).join(alone, on=["run", "key"], how="full", coalesce=True)
