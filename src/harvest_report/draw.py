@@ -116,7 +116,7 @@ def draw(plot: Plot, *formats: str) -> Mapping[str, bytes]:
         with drawn(plot) as figure, warnings.catch_warnings():
             # a character that the font lacks is drawn as a box, which readers of the plot see
             warnings.filterwarnings("ignore", "Glyph .* missing from font")
-            figure.draw_without_rendering()
+            figure.get_layout_engine().execute(figure)
             figure.set_layout_engine("none")  # otherwise each file repeats the layout
             files.update({name: _saved(figure, name) for name in missing})
     return files

@@ -83,15 +83,18 @@ def _marks(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> Marks:
         trace.join(lines.lazy().select(*ONE, "line", "label"), on=ONE, nulls_equal=True)
         .select(
             *("label", "op", "length"),
-            took=(pl.col("end") - pl.col("start")) / 1e6,
-            left=(pl.col("start") - extent.start_us) / 1e6,
-            right=(pl.col("end") - extent.start_us) / 1e6,
+            took=pl.col("end") - pl.col("start"),
+            left=pl.col("start") - extent.start_us,
+            right=pl.col("end") - extent.start_us,
             bottom=pl.col("line") + 0.4,
             top=pl.col("line") - 0.4,
             colour=pl.col("op").replace_strict(COLOURS, default="C5", return_dtype=pl.String),
         )
         .head(MOST_MARKS + 1)
         .collect(engine="streaming")
+        # in one order, so that the same data give the same page
+        .sort("bottom", "left", "right", "op", "length")
+        .with_columns(pl.col("took", "left", "right") / 1e6)
     )
     tips = (
         Column("label", "process"),

@@ -10,7 +10,7 @@ from harvest import DatasetReader, Rule
 from harvest.model.frames import types_of
 from harvest.toolkit.frames import condition
 from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import fraction, known_sum
+from harvest_toolkit.frames import fraction, known_sum, whole_nanoseconds
 
 from ..rules import RULES
 from ..rules.words import NamesWorst
@@ -75,7 +75,7 @@ def gains(
         per_part = (
             pl.concat(found)
             .group_by(*JOB, "finding", "part")
-            .agg(_words().alias("certainty"), seconds=known_sum("seconds"))
+            .agg(_words().alias("certainty"), seconds=known_sum(whole_nanoseconds("seconds")) / 1e9)
         )
         per_finding = _summed(per_part, [*JOB, "finding"])
         rows = per_finding if per == "finding" else _by_job(per_part, per_finding)

@@ -72,12 +72,14 @@ def _picture(path: pl.DataFrame, start: int) -> Plot:
     grid = mean_at_once(placed, "part", present, OCCUPANCY_COLUMNS, first, last)
 
     def draw(figure: Any) -> None:
-        from matplotlib.patches import Patch  # optional: the extra "report"
+        from matplotlib.patches import Patch, StepPatch  # optional: the extra "report"
 
         axes = figure.subplots()
         below = np.zeros(OCCUPANCY_COLUMNS)
         for part, height in zip(present, grid, strict=True):
-            axes.stairs(below + height, edges, baseline=below, fill=True, color=COLOUR[part])
+            # the limits are known; ``stairs`` would look for them step by step
+            colour = {"facecolor": COLOUR[part], "linewidth": 0}
+            axes.add_artist(StepPatch(below + height, edges, baseline=below, fill=True, **colour))
             below = below + height
         axes.set_ylim(0, 1)
         axes.set_xlim(edges[0], edges[-1])
