@@ -120,6 +120,19 @@ def test_hours_equal_those_summed_job_by_job_and_what_is_unknown_is_never_zero(j
                 assert equal(row[name], value), (name, row[name], value)
 
 
+def test_sums_are_the_same_in_any_order_of_the_jobs():
+    # 0.1 + 0.2 + 0.3 differs from 0.3 + 0.2 + 0.1 in floating point
+    seconds = [0.1, 0.2, 0.3, 1e9]
+    jobs = [{"user": "ann", "cpu_time_s": s, "cpu_s": s, "elapsed_s": s} for s in seconds]
+    cpu = next(resource for resource in RESOURCES if resource.name == "cpu")
+
+    def hours(jobs: list[dict[str, Any]]) -> list[Any]:
+        rows = amounts(pl.LazyFrame(jobs, schema=JOB).with_columns(**WHOLE))
+        return rows.group_by("user").agg(**use(cpu)).collect()["cpu_used_hours"].to_list()
+
+    assert hours(jobs) == hours(jobs[::-1]) == [1000000000.6 / 3600]
+
+
 @given(JOBS)
 def test_every_run_ended_in_one_way_and_waits_equal_an_independent_computation(jobs):
     frame = pl.DataFrame(jobs, schema=JOB).with_columns(ended=ended(), **WHOLE)

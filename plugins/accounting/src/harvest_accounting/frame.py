@@ -132,25 +132,38 @@ def once(rows: pl.LazyFrame, order: str = "submit_time") -> pl.LazyFrame:
     order: the time that distinguishes runs of the same cluster and job id.
     """
     known = pl.col(order).is_not_null()
+    same = [*_JOB, pl.col(order)]
     if order == "start_time":  # a job's row without it counts only while no other row has it
         rows = rows.filter(known | ~known.any().over(_JOB))
-        apart = []
     else:  # runs without it are distinguished by their place
-        apart = [pl.when(~known).then(pl.col(name)) for name in ("origin", "position")]
-    fullest = pl.col("job_row").sort_by(
+        same += [pl.when(~known).then(pl.col(name)) for name in ("origin", "position")]
+    runs = last_of(
+        rows,
+        same,
         pl.col("end_time").is_not_null(),
         pl.col("start_time").is_not_null(),
         pl.col("elapsed_s").fill_null(-1.0),
-        "job_row",
     )
-    # chosen by row number: a group_by would copy every column
-    same = pl.struct(*_JOB, order, *(e.alias(f"apart {n}") for n, e in enumerate(apart)))
-    rows = rows.with_row_index("job_row")
-    runs = rows.filter(pl.col("job_row") == fullest.last().over(same))
     number = pl.col(order).rank("ordinal").over(_JOB).cast(pl.Int64) - 1
     # only these times show the order of several runs
     only = pl.when(pl.len().over(_JOB) == 1).then(pl.lit(0, pl.Int64))
     return runs.with_columns(restart=pl.coalesce(number, only), ended=ended())
+
+
+def last_of(
+    rows: pl.LazyFrame, key: Iterable[str | pl.Expr], *order: str | pl.Expr
+) -> pl.LazyFrame:
+    """Keep one row per key: the last in an order in which nulls are first.
+
+    Only keys with several rows are sorted, since most have one.
+    """
+    names = (pl.col(n) if isinstance(n, str) else n for n in key)
+    marked = rows.with_columns(key=pl.struct(n.alias(f"key {i}") for i, n in enumerate(names)))
+    several = pl.col("key").is_duplicated()
+    marked = marked.with_columns(several=several)
+    sorted_ = marked.filter("several").sort(*order, nulls_last=False, maintain_order=True)
+    last = sorted_.unique("key", keep="last", maintain_order=True)
+    return pl.concat([marked.filter(~pl.col("several")), last]).drop("key", "several")
 
 
 def complete(
@@ -173,7 +186,9 @@ def complete(
     }
     names = [name for name in FRAME if name not in MORE or name in fills]
     filled = runs.with_columns(**columns, **more).select(names)
-    return filled.sort("submit_time", "job_id", "restart", nulls_last=True)
+    # the last three order runs of several clusters or dumps
+    order = ("submit_time", "job_id", "restart", "cluster", "origin", "position")
+    return filled.sort(order, nulls_last=True)
 
 
 def runs_of(data: DatasetReader, runs: JobRuns) -> pl.LazyFrame:

@@ -48,6 +48,12 @@ def possible(rows: pl.LazyFrame, *, also: Iterable[pl.Expr] = ()) -> pl.LazyFram
     )
 
 
+def millionths(amount: str | pl.Expr) -> pl.Expr:
+    """Convert an amount to whole millionths, whose sum does not depend on the order of the rows."""
+    number = pl.col(amount) if isinstance(amount, str) else amount
+    return (number * 1e6).round(0).cast(pl.Int128, strict=False)
+
+
 def bytes_of(each: pl.Expr, count: str | pl.Expr) -> pl.Expr:
     """Return bytes of each times their number; null if more than any machine has."""
     number = pl.col(count) if isinstance(count, str) else count

@@ -11,9 +11,9 @@ from typing import TypeAlias
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_accounting.frame import OWNER, amount, complete, ended, gpus, once, owner
+from harvest_accounting.frame import OWNER, amount, complete, ended, gpus, last_of, once, owner
 from harvest_accounting.job_runs import MORE
-from harvest_accounting.possible import bytes_of, possible
+from harvest_accounting.possible import bytes_of, millionths, possible
 from harvest_accounting.states import ENDS, FAILED
 from harvest_toolkit.frames import complete_sum
 
@@ -43,7 +43,7 @@ def steps_once(data: Rows) -> pl.LazyFrame:
         gpu_mem=amount(tot, "gres/gpumem"),
         ended=ended(),
     )
-    return (
+    rows = (
         possible(steps.filter(pl.col("job_position").is_not_null()))
         .with_columns(pl.col("used_mem", "gpu_mem").cast(pl.Int64))
         .with_columns(
@@ -52,10 +52,9 @@ def steps_once(data: Rows) -> pl.LazyFrame:
         )
         .with_columns(pl.when("ended").then(pl.col(*_WHEN_ENDED)))
         .with_columns(owner("job_submit_time", "job_position"))
-        # several dumps may hold one step: the latest state counts
-        .sort(pl.col("end_time").is_not_null(), "elapsed_s", nulls_last=False)
-        .unique([*OWNER, "step_id"], keep="last", maintain_order=True)
     )
+    # several dumps may hold one step: the latest state counts
+    return last_of(rows, (*OWNER, "step_id"), pl.col("end_time").is_not_null(), "elapsed_s")
 
 
 def steps_of_runs(data: Rows) -> pl.LazyFrame:
@@ -69,9 +68,9 @@ def steps_of_runs(data: Rows) -> pl.LazyFrame:
             impossible_of_steps=pl.col("impossible").drop_nulls().first(),
             steps_ended=pl.col("ended").fill_null(value=False).all(),
             ntasks=pl.col("ntasks").max(),
-            steps_cpu_s=complete_sum("total_cpu_s"),
-            steps_user_cpu_s=complete_sum("user_cpu_s"),
-            steps_system_cpu_s=complete_sum("system_cpu_s"),
+            steps_cpu_s=_exact_sum("total_cpu_s"),
+            steps_user_cpu_s=_exact_sum("user_cpu_s"),
+            steps_system_cpu_s=_exact_sum("system_cpu_s"),
             max_rss_bytes=pl.col("max_rss_bytes").max(),
             # the maximum is unknown if a sampled step has an unknown number of tasks
             mem_used_bytes=pl.when(
@@ -84,6 +83,10 @@ def steps_of_runs(data: Rows) -> pl.LazyFrame:
             gpu_mem_used_bytes=pl.col("gpu_mem").max(),
         )
     )
+
+
+def _exact_sum(seconds: str) -> pl.Expr:
+    return complete_sum(millionths(seconds)) / 1e6
 
 
 def failed_first(data: Rows) -> pl.LazyFrame:

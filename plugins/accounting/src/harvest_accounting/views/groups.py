@@ -54,13 +54,14 @@ def usage(
         columns |= use(resource)
     columns |= how_they_ended() | why_they_failed() | waits()
     summed = amounts(chosen).group_by(names).agg(**columns)
-    for resource in RESOURCES:
-        summed = summed.with_columns(**shares(resource))
-    summed = summed.with_columns(**costs(cpu_hour_cost, gpu_hour_cost))
     times = [name for name in names if name in ("month", "day")]
     most_first = ["cpu_wasted_hours", "cpu_hours", "jobs"]
     order = [*times, *most_first, *(name for name in names if name not in times)]
-    return summed.sort(order, descending=[name in most_first for name in order], nulls_last=True)
+    most = [name in most_first for name in order]
+    ordered = summed.sort(order, descending=most, nulls_last=True)
+    for resource in RESOURCES:
+        ordered = ordered.with_columns(**shares(resource))
+    return ordered.with_columns(**costs(cpu_hour_cost, gpu_hour_cost))
 
 
 def ends(data: Jobs, **choice: str | None) -> pl.LazyFrame:

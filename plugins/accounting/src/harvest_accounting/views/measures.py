@@ -16,11 +16,9 @@ import polars as pl
 
 from harvest_toolkit.frames import fraction, known_sum
 
+from ..possible import millionths
 from ..states import ENDED, ENDS, FAILED
 from .declared.common import Resource
-
-_GIB: Final = 2**30
-
 
 COUNTS: Final = pl.col("counts")
 """Whether the run counts in this row, one of its parts."""
@@ -51,12 +49,12 @@ _GIVEN_AND_USED: Final = {
         _RAN & (pl.col("alloc_gpus") > 0),
     ),
     # the peak of a step, as if the job had used it all the time
-    "mem": (_amount("alloc_mem_bytes") / _GIB, _amount("mem_used_bytes") / _GIB, _RAN),
+    "mem": (_amount("alloc_mem_bytes"), _amount("mem_used_bytes"), _RAN),
     # a job that failed early does not show that its limit was too high
     "timelimit": (pl.col("timelimit_s"), pl.col("elapsed_s"), pl.col("state") == "completed"),
 }
-"""By resource, for one job: allocated and used, in 3600 times the resource's unit, and whether the
-job has the resource. Either amount may be null."""
+"""By resource, for one job: what is allocated and used, times seconds, and whether the job has the
+resource. Either may be null."""
 
 
 def count_of(which: pl.Expr) -> pl.Expr:
@@ -71,12 +69,18 @@ def hours_of(seconds: pl.Expr, which: pl.Expr) -> pl.Expr:
 
     0 only if all are known not to meet it; null if all hours of those that do are unknown.
     """
-    return _sum_or_none(seconds * pl.col("share") / 3600, which & _RAN_HERE)
+    used = which & _RAN_HERE
+    return _or_none(_hours(millionths(seconds * pl.col("share")).filter(used)), used)
 
 
-def _sum_or_none(hours: pl.Expr, these: pl.Expr) -> pl.Expr:
+def _or_none(hours: pl.Expr, these: pl.Expr) -> pl.Expr:
     none = these.is_not_null().all() & ~these.any()
-    return pl.coalesce(known_sum(hours.filter(these).drop_nulls()), pl.when(none).then(0.0))
+    return pl.coalesce(hours, pl.when(none).then(0.0))
+
+
+def _hours(amounts: pl.Expr, unit: int = 1) -> pl.Expr:
+    """Sum known amounts, in millionths; null when there is none. unit: of the hours."""
+    return known_sum(amounts.drop_nulls()) / (3.6e9 * unit)
 
 
 def unknown_cpu_hours() -> pl.Expr:
@@ -101,15 +105,16 @@ def counted() -> dict[str, pl.Expr]:
 
 
 def amounts(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Add the columns for ``use``: for each resource, whether a run has it, and its hours.
+    """Add the columns for ``use``: for each resource, whether a run has it, and its amounts.
 
-    Each is computed only once here; the sums of a group would compute it each time they name it.
+    Amounts are whole numbers, so that sums do not depend on the order of jobs. Each is computed
+    only once here; the sums of a group would compute it each time they name it.
     """
     share, columns = pl.col("share"), {}
     for name, (given, spent, held) in _GIVEN_AND_USED.items():
         has = held & _RAN_HERE
         for what, amount in (("given", given), ("spent", spent)):
-            columns[f"{name} {what}"] = pl.when(has).then(amount * share) / 3600
+            columns[f"{name} {what}"] = millionths(pl.when(has).then(amount * share))
         columns[f"{name} has"] = has
     return rows.with_columns(**columns)
 
@@ -119,14 +124,15 @@ def use(resource: Resource) -> dict[str, pl.Expr]:
     given, spent, has = (pl.col(f"{resource.name} {what}") for what in ("given", "spent", "has"))
     known = given.is_not_null() & spent.is_not_null()
     unknown = has.fill_null(value=True) & ~known
-    used = known_sum(spent.filter(known))
+    unit = 2**30 if resource.name == "mem" else 1
+    used = _hours(spent.filter(known), unit)
     return {
-        resource.column(): _sum_or_none(given, has),
+        resource.column(): _or_none(_hours(given.filter(has), unit), has),
         resource.column("used"): used,
-        resource.column("wasted"): known_sum((given - spent).filter(known)),
-        resource.column("unknown"): _sum_or_none(given, unknown),
+        resource.column("wasted"): _hours((given - spent).filter(known), unit),
+        resource.column("unknown"): _or_none(_hours(given.filter(unknown), unit), unknown),
         f"{resource.name}_unknown_jobs": unknown.sum().cast(pl.Int64),
-        f"{resource.name}_eff": used / known_sum(given.filter(known & (given > 0))),
+        f"{resource.name}_eff": used / _hours(given.filter(known & (given > 0)), unit),
     }
 
 
