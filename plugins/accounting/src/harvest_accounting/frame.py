@@ -88,12 +88,13 @@ def gpus() -> pl.Expr:
     So a job has 0 GPUs only if another job of its cluster has some, else null.
     """
     key, value = pl.element().struct.field("key"), pl.element().struct.field("value")
+    of_a_kind = key.str.starts_with("gres/gpu:") & value.is_not_null()
+    kinds = pl.col("alloc_tres").list.filter(of_a_kind)
     # a sum of integers could overflow
-    one = pl.when(key.str.starts_with("gres/gpu:")).then(value.cast(pl.Float64))
-    kinds = pl.col("alloc_tres").list.eval(one).list.drop_nulls()
+    total = kinds.list.eval(value.cast(pl.Float64)).list.sum()
     listed = pl.coalesce(
         amount("alloc_tres", "gres/gpu"),
-        pl.when(kinds.list.len() > 0).then(kinds.list.sum()).cast(pl.Int64, strict=False),
+        pl.when(kinds.list.len() > 0).then(total).cast(pl.Int64, strict=False),
     )
     counted = listed.is_not_null().any().over("cluster")
     return pl.when(pl.col("alloc_tres").is_not_null() & counted).then(listed.fill_null(0))
