@@ -77,9 +77,7 @@ _ticket: ContextVar[Ticket] = ContextVar("ticket", default=Ticket())  # noqa: B0
 
 
 def stopping(stop: Callable[[], object]) -> AbstractContextManager[None]:
-    """Call ``stop`` from another thread when the client leaves or time is over, inside this
-    context.
-    """
+    """Call ``stop`` from another thread if the question is to end while this context is open."""
     return _ticket.get().stopping(stop)
 
 
