@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -132,7 +131,8 @@ def test_where_notifications_may_be_lost_all_is_looked_at(small, monkeypatch, tm
 def test_a_change_of_which_no_notification_came_is_found_by_the_next_look_at_all(
     small, monkeypatch
 ):
-    monkeypatch.setattr(changes.Listening, "_hear", lambda self, seconds: time.sleep(seconds))
+    monkeypatch.setattr(changes.Notifications, "_hear", lambda self, paths: None)
+    monkeypatch.setattr(changes.Notifications, "heard", lambda self: set())
     told = Told(lambda: put(small, "new", dump(7)))
 
     keep_watching(small, told, look_every_s=1.0, rounds=2, **UNTIL)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import re
 import stat
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import attrs
 
@@ -29,13 +29,99 @@ _QUEUED = 16_384
 """Notifications that the kernel queues for a listener, see inotify(7); more are lost."""
 
 _STEP_MS = 250
-_GROUP_MS = 1_000
+_SIGN_OF_LIFE_MS = 1_000
 
 
-class _StopSignal:
-    """A signal that ends a wait, as the library asks for it."""
+class Bell:
+    """Ends a wait, from another thread."""
 
-    is_set = staticmethod(interrupt.requested)
+    def __init__(self) -> None:
+        self._rings = threading.Event()
+
+    def ring(self) -> None:
+        """End the current wait, or the next one."""
+        self._rings.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until a ring, a stop signal, or the time limit; return whether it rang."""
+        end = time.monotonic() + seconds
+        while not self._rings.wait(max(0.0, min(end - time.monotonic(), interrupt.POLL_S))):
+            if end <= time.monotonic() or interrupt.requested():
+                return False
+        self._rings.clear()
+        return True
+
+
+class Notifications:
+    """Rings when the file system notifies a change below some directories.
+
+    It also rings when it begins to listen, so that earlier changes are found, and when it fails;
+    ``failure`` then has the reason.
+    """
+
+    # The library passes on neither that the kernel's queue overflowed nor which events it lost.
+    # So many at once that it may have been are taken for that.
+
+    def __init__(
+        self, directories: Sequence[str], wanted: Callable[[str], bool], ring: Callable[[], None]
+    ):
+        self.failure: str | None = None
+        self._directories = directories
+        self._is_input = wanted
+        self._ring = ring
+        self._lock = threading.Lock()
+        self._heard: set[str] | None = None
+        self._too_many = _queue_length() // 2
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._stop.set()
+        self._thread.join()
+
+    def heard(self) -> set[str] | None:
+        """Return the paths that changed since the last call; None if any may have changed."""
+        with self._lock:
+            heard, self._heard = self._heard, set()
+        return heard
+
+    def _hear(self, paths: set[str] | None) -> None:
+        with self._lock:
+            if paths is None or len(paths) >= self._too_many:
+                self._heard = None
+            elif self._heard is not None:
+                self._heard |= paths
+        self._ring()
+
+    def _listen(self) -> None:
+        import watchfiles  # optional
+
+        listening = False
+        try:
+            for changes in watchfiles.watch(
+                *self._directories,
+                watch_filter=lambda _, path: self._is_input(path),
+                debounce=_SIGN_OF_LIFE_MS,
+                step=_STEP_MS,
+                rust_timeout=_SIGN_OF_LIFE_MS,
+                yield_on_timeout=True,
+                stop_event=self._stop,
+                force_polling=False,
+                ignore_permission_denied=True,
+                raise_interrupt=False,
+            ):
+                if changes or not listening:
+                    self._hear({path for _, path in changes} if listening else None)
+                    listening = True
+        except (OSError, RuntimeError) as error:  # too many directories; a defect within
+            self.failure = str(error)
+        else:
+            if not self._stop.is_set():
+                self.failure = "the notifications ended"
+        if self.failure is not None:
+            self._ring()
 
 
 def _queue_length() -> int:
@@ -58,99 +144,54 @@ class Listening:
     """
 
     _inputs: Inputs
+    _bell: Bell
     _note: Callable[[str], None]
     _every_s: float = attrs.field(kw_only=True)
     _look_every_s: float = attrs.field(kw_only=True)
     _instead: str | None = attrs.field(kw_only=True)
-    _library: Any = attrs.field(default=None, init=False)
-    _heard: set[str] | None = attrs.field(default=None, init=False)
+    _to: Notifications | None = attrs.field(default=None, init=False)
     _found: list[tuple[int, int] | None] | None = attrs.field(default=None, init=False)
 
     @property
     def interval_s(self) -> float:
-        """Seconds to the next look, if nothing is notified."""
-        if self._library is None:
+        """Seconds to the next look, if nothing rings."""
+        if self._to is None:
             return self._every_s
         return min(max(LOOK_EVERY_S, self._every_s), self._look_every_s)
 
     def heard(self) -> set[str] | None:
         """Return the paths that changed since the last call; None if any may have changed."""
-        if self._library is None:
+        heard = None if self._to is None else self._to.heard()
+        if heard is None or not all(map(self._inputs.is_in_root, heard)):
             return None
-        self._hear(0.0)
-        heard, self._heard = self._heard, set()
         return heard
-
-    def wait(self, seconds: float, *, quietly: bool) -> None:
-        """Wait for the time limit, a stop signal or, unless ``quietly``, a notification."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0 and not interrupt.requested():
-            if self._library is None:
-                time.sleep(min(left, interrupt.POLL_S))
-            elif self._hear(left) and not quietly:
-                return
-
-    def _hear(self, seconds: float) -> bool:
-        """Return whether the file system notifies a change; a failure counts as one."""
-        limit_ms = max(1, round(seconds * 1_000))  # 0 would mean no limit
-        try:
-            found = self._library.watch(_GROUP_MS, _STEP_MS, limit_ms, _StopSignal)
-        except (OSError, RuntimeError) as error:
-            self._fail(error)
-            return True
-        if isinstance(found, str):  # why it ended without a change
-            return False
-        paths = {path for _, path in found if path not in self._inputs.ours}
-        # The library passes on neither that the kernel's queue overflowed nor which events it
-        # lost. So many at once that it may have been are taken for that.
-        if len(paths) >= _queue_length() // 2 or not all(map(self._inputs.is_in_root, paths)):
-            self._heard = None
-        elif self._heard is not None:
-            self._heard |= paths
-        return bool(paths)
 
     def begin(self) -> None:
         """Listen to the existing directories; report that, or the reason why not."""
+        if self._to is not None and self._to.failure is not None:
+            self._instead = f"notifications fail here: {printable_line(self._to.failure)}"
+            self._found = None
         found = [_identity(root) for root in self._inputs.roots]
         if found == self._found:
             return
         self.close()
         self._found = found
-        instead = self._instead or self._why_not() or self._listen()
+        instead = self._instead or self._why_not()
         roots = ", ".join(map(printable_line, self._inputs.roots))
         if instead is None:
+            self._to = Notifications(self._inputs.roots, self._is_input, self._bell.ring)
             self._note(f"watching {roots}, and looking at all of it every {self._look_every_s:g} s")
         else:
             self._note(f"looking at {roots} every {self._every_s:g} s ({instead})")
 
     def close(self) -> None:
         """Stop listening."""
-        if self._library is not None:
-            self._library.close()
-            self._library = self._heard = None
+        if self._to is not None:
+            self._to.close()
+            self._to = None
 
-    def _listen(self) -> str | None:
-        """Begin to listen; return why this fails, for example if there are too many directories."""
-        from watchfiles._rust_notify import RustNotify  # optional
-
-        try:
-            self._library = RustNotify(
-                list(self._inputs.roots),
-                debug=False,
-                force_polling=False,
-                poll_delay_ms=0,
-                recursive=True,
-                ignore_permission_denied=True,
-            )
-        except (OSError, RuntimeError) as error:
-            self._fail(error)
-        return self._instead
-
-    def _fail(self, error: Exception) -> None:
-        """Check periodically from the next ``begin`` on."""
-        self.close()
-        self._instead = f"notifications fail here: {printable_line(str(error))}"
-        self._found = None
+    def _is_input(self, path: str) -> bool:
+        return path not in self._inputs.ours
 
     def _why_not(self) -> str | None:
         """Return why the roots must be polled; None if they can notify."""

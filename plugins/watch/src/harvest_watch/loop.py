@@ -17,7 +17,7 @@ from harvest.commands.outcome import exports_failed
 from harvest.errors import ExitCode
 from harvest.toolkit.amounts import count_in_words
 
-from .changes import Listening
+from .changes import Bell, Listening
 from .entry import refuse_streams
 from .inputs import Inputs, Ours
 from .rounds import Round, error_text, make_round
@@ -25,6 +25,7 @@ from .rounds import Round, error_text, make_round
 PATIENCE_ROUNDS = 10
 """A file that keeps changing is read anyway after the time of this many rounds."""
 
+_GRACE_S = 0.5
 _NOTED = 1_000
 
 
@@ -143,8 +144,10 @@ class _Watch:
         self.inputs = inputs
         self.reporter = reporter or Lines()
         self.patience_s = PATIENCE_ROUNDS * max(options.every_s, options.settle_s)
+        self.bell = Bell()
         self.listening = Listening(
             inputs,
+            self.bell,
             self.note,
             every_s=options.every_s,
             look_every_s=options.look_every_s,
@@ -196,7 +199,8 @@ class _Watch:
         while True:
             self.listening.begin()
             now = time.monotonic()
-            if self._look(now):
+            ends = interrupt.requested() or self._is_idle(now)
+            if self._look(now, at_all=ends):
                 self.last_change = now
             if interrupt.requested():
                 return True
@@ -208,22 +212,29 @@ class _Watch:
             wake = now + self.listening.interval_s if due is None else due
             if self.options.until_idle_s is not None:
                 wake = min(wake, self.last_change + self.options.until_idle_s)
-            # pending files are checked when they are due, whatever else changes until then
-            self.listening.wait(wake - now, quietly=due is not None)
+            if self.bell.wait(wake - now) and not interrupt.requested():
+                # pending files are checked when they are due, whatever else changes until then
+                self._wait_quietly(_GRACE_S if due is None else wake - time.monotonic())
 
     def _is_idle(self, now: float) -> bool:
         """Return whether the watch ends because nothing has changed for long enough."""
         idle_s = self.options.until_idle_s
         return idle_s is not None and self.last_change + idle_s <= now
 
-    def _look(self, now: float) -> bool:
-        """Check the notified inputs, or all before the last round; return whether any changed."""
+    def _look(self, now: float, *, at_all: bool) -> bool:
+        """Check the notified inputs, or all; return whether any changed."""
         heard = self.listening.heard()
-        at_all = now >= self.looked + self.options.look_every_s
-        if heard is not None and not (at_all or interrupt.requested() or self._is_idle(now)):
+        at_all = at_all or now >= self.looked + self.options.look_every_s
+        if heard is not None and not at_all:
             return self.inputs.look_at(heard)
         self.looked = now
         return self.inputs.look()
+
+    def _wait_quietly(self, seconds: float) -> None:
+        """Wait regardless of notifications; a signal ends the wait."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 and not interrupt.requested():
+            self.bell.wait(left)
 
     def _due(self) -> float | None:
         """Return when the next round is due; None while nothing changes."""
