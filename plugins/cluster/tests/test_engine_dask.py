@@ -218,8 +218,8 @@ def test_results_come_as_they_are_done_and_few_are_given_out_at_a_time(cluster, 
     most = []
     give = engine_module.ClusterTasks._give
 
-    def counting(work, given):
-        give(work, given)
+    def counting(work, task, *, lost):
+        give(work, task, lost=lost)
         most.append(len(work.given))
 
     monkeypatch.setattr(engine_module.ClusterTasks, "_give", counting)

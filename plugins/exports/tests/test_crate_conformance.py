@@ -16,13 +16,6 @@ class TestCrate(testing.ExporterConformance):
     exporter = "ro-crate"
     deterministic = False  # it says when it was made
     settings: ClassVar = {"license": "CC-BY-4.0"}
-    examples: ClassVar = {
-        "license": "CC0-1.0",
-        "title": "Two jobs",
-        "description": "Jobs of a day.",
-        "authors": "Ada",
-        "publisher": "A laboratory",
-    }
 
     def dataset(self, directory: Path, inputs: int) -> harvest.Dataset:
         """Two jobs of each input, and a line that cannot be read."""

@@ -341,8 +341,6 @@ class TestPromises(testing.ExporterConformance):
     exporter, target = "duckdb", "z.duckdb"
     deterministic = False  # it says when it was made
     settings: ClassVar = {"views": "none"}
-    examples: ClassVar = {"views": "zoo.texts"}
-    without_effect: ClassVar = {"memory": "it decides how a file is made, not what it holds"}
 
     def dataset(self, directory: Path, inputs: int) -> harvest.Dataset:
         """A row of each input."""

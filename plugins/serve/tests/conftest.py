@@ -12,7 +12,8 @@ from serving import PLUGIN, Server, serving, things
 import harvest
 from harvest.plugins import PluginManager
 from harvest_serve.engine.scratch import scratch
-from harvest_serve.state import Place, Snapshot
+from harvest_serve.given import Given, GivenDataset
+from harvest_serve.state import Snapshot
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +35,8 @@ def opened_as_served(location: Path) -> Iterator[Snapshot]:
     known = PluginManager()
     known.add_file(PLUGIN)
     with scratch() as directory:
-        yield Snapshot(Place("out", location), harvest.open(location, plugins=known), directory)
+        dataset = GivenDataset.of(harvest.open(location, plugins=known), Given({}))
+        yield Snapshot("out", location, "out", dataset, directory)
 
 
 @pytest.fixture(scope="session")

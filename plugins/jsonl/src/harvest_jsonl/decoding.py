@@ -116,31 +116,20 @@ def _read_maps(
     """
     present = reduce(operator.or_, (pl.col(name).is_not_null() for name in kinds))
     rows = frame.select(present).to_series().arg_true()
-    found: dict[str, list[Any]] = {name: [] for name in kinds}
-    takers = [(found[name].append, name, name in within, _converter(kinds[name])) for name in kinds]
+    found: dict[str, list[Any]] = {name: [None] * frame.height for name in kinds}
+    takers = [(found[name], name, name in within, _converter(kinds[name])) for name in kinds]
     lines = text.split(b"\n") if len(rows) else []
     for row in rows:
         line = orjson.loads(lines[row])
         inner = line[inside] if within else line
-        for take, name, is_inner, convert in takers:
-            take(convert((inner if is_inner else line).get(name)))
+        for values, name, is_inner, convert in takers:
+            values[row] = convert((inner if is_inner else line).get(name))
     columns = []
     for name, kind in kinds.items():
-        values = _scatter(without_maps(pa.array(found[name], kind)), rows, frame.height)
+        values = without_maps(pa.array(found[name], kind))
         column: pl.Series = pl.from_arrow(values)  # type: ignore[assignment]
         columns.append(column.cast(polars_type(kind)).alias(name))
     return frame.with_columns(columns)
-
-
-def _scatter(values: pa.Array, rows: pl.Series, height: int) -> pa.Array:
-    """Return a column of ``height`` rows with ``values`` at the given rows, null elsewhere."""
-    if len(values) == height:
-        return values
-    if not len(values):
-        return pa.nulls(height, values.type)
-    index = pl.repeat(None, height, dtype=pl.Int64, eager=True)
-    index = index.scatter(rows, pl.int_range(len(values), eager=True))
-    return values.take(index.to_arrow())
 
 
 def _converter(kind: pa.DataType) -> Callable[[Any], Any]:

@@ -158,13 +158,15 @@ class _Packing:
         except BaseException:
             file.abort()
             raise
-        described = _describe(written, record_type, file.rows)
+        size, digest = flush(written)
         members = [member for member, _ in held.members]
-        path = self._place(record_type, _stem(members, described.sha256))
+        path = self._place(record_type, _stem(members, digest))
         target = self._folder / path
         target.parent.mkdir(exist_ok=True)
         written.rename(target)
-        described = attrs.evolve(described, path=path)
+        described = PartFile(
+            path=path, record_type=record_type, rows=file.rows, size_bytes=size, sha256=digest
+        )
         if len(members) == 1:
             self._written[members[0].key, record_type] = described
             return
@@ -223,10 +225,3 @@ def _stem(members: Sequence[_Member], content: str) -> str:
         return members[0].stem
     keys = "\0".join(member.key for member in members)
     return f"shared-{hashlib.sha256(keys.encode()).hexdigest()[:16]}-{content[:12]}"
-
-
-def _describe(path: Path, record_type: str, rows: int) -> PartFile:
-    size, digest = flush(path)
-    return PartFile(
-        path=path.name, record_type=record_type, rows=rows, size_bytes=size, sha256=digest
-    )

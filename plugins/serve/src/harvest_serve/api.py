@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 import attrs
 import orjson
@@ -19,7 +20,7 @@ from harvest.model.json import encode_frame
 
 from . import downloads, facets, reports, sql, tables
 from .downloads import FORMS, Form, form_of, frame_of
-from .problems import Busy, NotFound, Problem, Refused
+from .problems import NotFound, Problem, Refused
 from .questions import Question, number, question
 from .state import Snapshot, find_served
 from .work import Turns, answer
@@ -48,13 +49,15 @@ def problem(_: Request, problem: Problem) -> Response:
     return answered
 
 
-async def _respond(
-    request: Request, ask: Callable[[Snapshot], Mapping[str, Any]], *, written: bool = False
-) -> Response:
+Asking: TypeAlias = Callable[[Snapshot, Request], Mapping[str, Any]]
+"""A function that answers a request from a snapshot."""
+
+
+async def _respond(request: Request, ask: Asking, *, written: bool = False) -> Response:
     """Respond with the result of a question on the current snapshot, and its commit."""
 
     def of_state(snapshot: Snapshot) -> Mapping[str, Any]:
-        return {"commit": snapshot.commit, **ask(snapshot)}
+        return {"commit": snapshot.commit, **ask(snapshot, request)}
 
     return _json(await answer(request, find_served(request), of_state, written=written))
 
@@ -76,27 +79,9 @@ async def datasets(request: Request) -> Response:
     return _json({"datasets": [{"name": s.name, "location": str(s.location)} for s in known]})
 
 
-async def dataset(request: Request) -> Response:
-    """Describe a dataset's contents at the current commit."""
-    return await _respond(request, Snapshot.summary)
-
-
-async def commit(request: Request) -> Response:
-    """Give the current commit's token, which changes with each commit."""
-    return await _respond(request, lambda _: {})
-
-
-async def table_list(request: Request) -> Response:
-    """List record types and views."""
-    return await _respond(request, lambda snapshot: {"tables": tables.tables(snapshot)})
-
-
-async def table(request: Request) -> Response:
-    """Describe a table's columns and settings."""
+def _table(snapshot: Snapshot, request: Request) -> Any:
     name, asked = _question(request)
-    return await _respond(
-        request, lambda snapshot: _plain(tables.describe(snapshot, name, asked.settings))
-    )
+    return _plain(tables.describe(snapshot, name, asked.settings))
 
 
 async def rows(request: Request) -> Response:
@@ -113,7 +98,7 @@ async def rows(request: Request) -> Response:
         )
     limited = asked if asked.limit is not None else attrs.evolve(asked, limit=ROWS)
 
-    def ask(snapshot: Snapshot) -> Mapping[str, Any]:
+    def ask(snapshot: Snapshot, _: Request) -> Mapping[str, Any]:
         found, total = tables.rows(snapshot, name, limited)
         about = {"table": name, "total": total, "offset": asked.offset}
         return {**about, "rows": _objects(found)}
@@ -126,7 +111,7 @@ async def facet_list(request: Request) -> Response:
     name, asked = _question(request, "most")
     most = number(request.query_params.get("most"), "most")
 
-    def ask(snapshot: Snapshot) -> Mapping[str, Any]:
+    def ask(snapshot: Snapshot, _: Request) -> Mapping[str, Any]:
         found = facets.facets(snapshot, name, asked, facets.FEW if most is None else most)
         return {"table": name, "facets": found}
 
@@ -152,7 +137,7 @@ async def query(request: Request) -> Response:
             written=True,
         )
 
-    def ask(snapshot: Snapshot) -> Mapping[str, Any]:
+    def ask(snapshot: Snapshot, _: Request) -> Mapping[str, Any]:
         found, cut = sql.ask(snapshot, text, limit=limit, settings=settings)
         return {"cut": cut, "rows": _objects(found)}
 
@@ -181,30 +166,18 @@ def _are_settings(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(each, dict) for each in value.values())
 
 
-async def findings(request: Request) -> Response:
+def _findings(snapshot: Snapshot, _: Request) -> dict[str, Any]:
     """List findings, the worst first, each with its first rows of evidence."""
-
-    def ask(snapshot: Snapshot) -> Mapping[str, Any]:
-        verdict = reports.findings(snapshot)
-        found = verdict.to_dict()
-        for plain, each in zip(found["findings"], verdict.found, strict=True):
-            plain["first"] = _objects(each.evidence.first)
-        return {"summary": verdict.summary(), **found}
-
-    return await _respond(request, ask)
+    verdict = reports.findings(snapshot)
+    found = verdict.to_dict()
+    for plain, each in zip(found["findings"], verdict.found, strict=True):
+        plain["first"] = _objects(each.evidence.first)
+    return {"summary": verdict.summary(), **found}
 
 
-async def report_list(request: Request) -> Response:
-    """List the reports that the dataset can serve, each with its settings."""
-    return await _respond(request, lambda snapshot: {"reports": reports.reports(snapshot)})
-
-
-async def report(request: Request) -> Response:
-    """Give a report's content, as ``harvest report --json`` does."""
+def _report(snapshot: Snapshot, request: Request) -> Any:
     name, asked = _question(request)
-    return await _respond(
-        request, lambda snapshot: reports.report(snapshot, name, asked.settings).to_dict()
-    )
+    return reports.report(snapshot, name, asked.settings).to_dict()
 
 
 def _form(request: Request) -> Form | None:
@@ -227,7 +200,7 @@ async def download(
 
     written: whether the question contains a user's own SQL.
     The first bytes are read before anything is sent, so that an error has its own status. Raises
-    Busy where too many other downloads run.
+    Refused where too many other downloads run.
     """
     turns: Turns = request.app.state.downloads
 
@@ -241,7 +214,7 @@ async def download(
 
     try:
         await turns.take()
-    except Busy:
+    except Refused:
         raise Refused(
             "too many downloads at the same time", status=503, remedy="try again in a minute"
         ) from None
@@ -273,21 +246,21 @@ async def nothing(request: Request) -> Response:
     raise NotFound("no such address", where=request.url.path, remedy="see /api/")
 
 
-_OF: Final[Mapping[str, Callable[..., Any]]] = {
-    "": dataset,
-    "/commit": commit,
-    "/tables": table_list,
-    "/tables/{name}": table,
-    "/tables/{name}/rows": rows,
-    "/tables/{name}/facets": facet_list,
-    "/findings": findings,
-    "/reports": report_list,
-    "/reports/{name}": report,
+_OF: Final[Mapping[str, Asking]] = {
+    "": lambda snapshot, _: snapshot.summary(),
+    "/commit": lambda snapshot, _: {},  # its token, which changes with each commit
+    "/tables": lambda snapshot, _: {"tables": tables.tables(snapshot)},
+    "/tables/{name}": _table,
+    "/findings": _findings,
+    "/reports": lambda snapshot, _: {"reports": reports.reports(snapshot)},
+    "/reports/{name}": _report,
 }
 
 routes = [
     Route("/", datasets),
-    *(Route(f"/{{dataset}}{path}", function) for path, function in _OF.items()),
+    *(Route(f"/{{dataset}}{path}", partial(_respond, ask=ask)) for path, ask in _OF.items()),
+    Route("/{dataset}/tables/{name}/rows", rows),
+    Route("/{dataset}/tables/{name}/facets", facet_list),
     Route("/{dataset}/sql", query, methods=["POST"]),
     Route("/{rest:path}", nothing),
 ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import attrs
 import polars as pl
@@ -27,7 +27,7 @@ class Given:
     A name is that of a view or report, or a prefix of some: ``ncem`` includes ``ncem.comparison``.
     """
 
-    values: Mapping[str, Any] = attrs.field(factory=dict)
+    values: Mapping[str, Any]
 
     @classmethod
     def parse(cls, texts: Iterable[str] | None) -> Given:
@@ -85,10 +85,6 @@ class Given:
                     remedy=suggestion(name, known),
                 )
             _check(key, value, meant, name, f"{where}{name}.{key}")
-
-
-NOTHING: Final = Given()
-"""No settings."""
 
 
 def _by_dots(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -152,7 +148,7 @@ class GivenDataset(Dataset):
     given: Given
 
     @classmethod
-    def of(cls, dataset: Dataset, given: Given) -> Dataset:
+    def of(cls, dataset: Dataset, given: Given) -> GivenDataset:
         """Return the same dataset with these settings."""
         made = cls(dataset.sink, dataset.manifest, dataset.plugins)
         made.given = given

@@ -26,13 +26,6 @@ class Refused(HarvestError):
         self.status = status
 
 
-class Busy(Refused):
-    """Too many questions at the same time; a later try may succeed."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, status=503, remedy="try again in a moment")
-
-
 class Damaged(DatasetError):
     """A dataset that cannot be read.
 

@@ -89,9 +89,7 @@ def _called(host: str) -> str:
 
 
 def _token(file: Path | None) -> str:
-    """Read the token of a file, or make a new one; raises UsageError for a file that others may
-    read.
-    """
+    """Read a file's token, or make a new one; raises UsageError if others may read the file."""
     if file is None:
         return secrets.token_urlsafe(24)
     try:

@@ -19,10 +19,7 @@ from .engine.guarded import open_engine, quote_name
 from .engine.statements import lowered, reads, select
 from .problems import Refused
 from .state import Snapshot
-from .tables import tables
-
-MOST_ROWS: Final = 10_000
-"""Largest number of rows of one answer; a download gives all."""
+from .tables import MOST_ROWS, tables
 
 MOST_BYTES: Final = 64 * 2**20
 """Largest size of the rows of one answer."""

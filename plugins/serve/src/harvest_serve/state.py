@@ -14,16 +14,17 @@ from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import quote, urlencode
 
+import attrs
 import polars as pl
 from polars.exceptions import PolarsError
 from starlette.requests import Request
 
 import harvest
-from harvest import Dataset, DatasetChanged, DatasetError, HarvestError, UsageError
+from harvest import DatasetChanged, DatasetError, HarvestError, UsageError
 from harvest.errors import suggestion
 
 from .engine.scratch import Scratch
-from .given import NOTHING, Given, GivenDataset
+from .given import Given, GivenDataset
 from .problems import Damaged, NotFound, Refused
 from .settings import check_settings, settings_key
 
@@ -43,16 +44,16 @@ Answer = TypeVar("Answer")
 Arguments = ParamSpec("Arguments")
 
 
+@attrs.define(eq=False)
 class Place:
     """A dataset as addresses name it.
 
     location: absolute path; label: its name on pages.
     """
 
-    def __init__(self, name: str, location: Path, label: str = "") -> None:
-        self.name = name
-        self.location = location
-        self.label = label or name
+    name: str
+    location: Path
+    label: str
 
     def to(self, *places: str, **query: Any) -> str:
         """Return the address of one of its pages; query: parameters, of which None is left out."""
@@ -66,24 +67,22 @@ class Place:
         return f"{self.to('table', table)}{'?' if asked else ''}{asked}"
 
 
+@attrs.define(eq=False)
 class Snapshot(Place):
-    """A dataset at one commit.
+    """A dataset at one commit, with the settings that the server was started with.
 
-    commit: its token; dataset: opened at it.
     scratch: where rows of views are written while questions read them.
-    given: settings of views and reports that the server was started with.
     """
 
-    def __init__(
-        self, place: Place, dataset: Dataset, scratch: Scratch, given: Given = NOTHING
-    ) -> None:
-        super().__init__(place.name, place.location, place.label)
-        self.dataset = GivenDataset.of(dataset, given)
-        self.scratch = scratch
-        self.given = given
-        self.commit = str(dataset.manifest.token)
-        self._kept: OrderedDict[Hashable, _Once] = OrderedDict()
-        self._lock = threading.Lock()
+    dataset: GivenDataset
+    scratch: Scratch
+    _kept: OrderedDict[Hashable, _Once] = attrs.field(factory=OrderedDict)
+    _lock: threading.Lock = attrs.field(factory=threading.Lock)
+
+    @property
+    def commit(self) -> str:
+        """The token of its commit."""
+        return str(self.dataset.manifest.token)
 
     def is_in_force(self) -> bool:
         """Return whether the dataset is still there, without a later commit."""
@@ -118,7 +117,7 @@ class Snapshot(Place):
         """Describe the server's settings for a view or report; files by name."""
         plugins = self.dataset.plugins
         spec = plugins.views.get(name) or plugins.reports.get(name)
-        return "" if spec is None else self.given.in_words(spec)
+        return "" if spec is None else self.dataset.given.in_words(spec)
 
 
 def kept(
@@ -152,19 +151,16 @@ class _Once:
             return self._value[0]
 
 
+@attrs.define(eq=False)
 class Served(Place):
     """One dataset of the command line."""
 
-    def __init__(
-        self, name: str, location: Path, scratch: Scratch, given: Given, label: str
-    ) -> None:
-        super().__init__(name, location, label)
-        self._scratch = scratch
-        self._given = given
-        self._lock = threading.Lock()
-        self._opened: Snapshot | None = None
-        self._looking = threading.Lock()
-        self._looked: tuple[Snapshot | None, float, Damaged | None] = (None, 0.0, None)
+    _scratch: Scratch
+    _given: Given
+    _lock: threading.Lock = attrs.field(factory=threading.Lock)
+    _opened: Snapshot | None = None
+    _looking: threading.Lock = attrs.field(factory=threading.Lock)
+    _looked: tuple[Snapshot | None, float, Damaged | None] = (None, 0.0, None)
 
     def current(self) -> Snapshot:
         """Return the current snapshot; the dataset is reopened only where its commit changed.
@@ -175,8 +171,9 @@ class Served(Place):
         with self._lock:
             try:
                 if self._opened is None or not self._opened.is_in_force():
-                    dataset = harvest.open(self.location)
-                    self._opened = Snapshot(self, dataset, self._scratch, self._given)
+                    dataset = GivenDataset.of(harvest.open(self.location), self._given)
+                    place = (self.name, self.location, self.label)
+                    self._opened = Snapshot(*place, dataset, self._scratch)
                 return self._opened
             except UsageError:
                 raise
@@ -252,7 +249,7 @@ def serve(datasets: Iterable[tuple[Path, Given]], scratch: Scratch) -> dict[str,
             number += 1
             name = f"{word}-{number}"
         label = str(location) if names[location.name] > 1 else name
-        found[name] = Served(name, location, scratch, given, label)
+        found[name] = Served(name, location, label, scratch, given)
     errors = []
     for each in found.values():
         try:

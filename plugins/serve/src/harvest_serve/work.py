@@ -13,11 +13,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from starlette.requests import Request
 
-from .problems import Busy, Refused
+from .problems import Refused
 
 if TYPE_CHECKING:
     from .state import Served, Snapshot
@@ -76,9 +77,7 @@ _ticket: ContextVar[Ticket] = ContextVar("ticket", default=Ticket())  # noqa: B0
 
 
 def stopping(stop: Callable[[], object]) -> AbstractContextManager[None]:
-    """Call ``stop`` from another thread when the client leaves or time is over, inside this
-    context.
-    """
+    """Call ``stop`` from another thread if the question is to end while this context is open."""
     return _ticket.get().stopping(stop)
 
 
@@ -98,9 +97,10 @@ class Turns:
         self._left = at_once + waiting
 
     async def take(self, *, written: bool = False) -> None:
-        """Wait for a turn; raises Busy where too many wait, or for too long."""
+        """Wait for a turn; raises Refused where too many wait, or for too long."""
+        busy = partial(Refused, status=503, remedy="try again in a moment")
         if self._left <= 0:
-            raise Busy("too many questions at the same time")
+            raise busy("too many questions at the same time")
         self._left -= 1
         try:
             async with asyncio.timeout(TURN_S):
@@ -108,7 +108,7 @@ class Turns:
         except BaseException as error:
             self._left += 1
             if isinstance(error, TimeoutError):
-                raise Busy("others ask so much that this had no turn") from None
+                raise busy("others ask so much that this had no turn") from None
             raise
 
     def give_back(self, *, written: bool = False) -> None:

@@ -152,14 +152,9 @@ def try_promises(kit: Any, about: str, *, thorough: bool = False) -> Iterator[Fi
         if not (name.startswith("test_") and (thorough or getattr(test, "quick", False))):
             continue
         wanted = inspect.signature(test).parameters
-        chosen: dict[str, list[str]] = {"": [""]}
-        for parameter, choices in kit.choices().items():
-            if parameter in wanted:
-                chosen = {parameter: choices}
-        ((parameter, choices),) = chosen.items()
-        for choice in choices:
-            words = f"{test.promise} ({choice})" if choice else test.promise
-            given = {parameter: choice} if choice else {}
+        varied = {name: values for name, values in kit.choices().items() if name in wanted}
+        for given in [{name: each} for name in varied for each in varied[name]] or [{}]:
+            words = " ".join([test.promise, *(f"({choice})" for choice in given.values())])
             result, detail = _outcome(test, given, directory="tmp_path" in wanted)
             yield Finding(about=about, promise=words, result=result, detail=detail, test=name)
 

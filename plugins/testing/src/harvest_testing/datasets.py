@@ -132,7 +132,7 @@ class DatasetKit(Conformance):
         for alike, made in alikes.items():  # equal values, so that any sort key has ties
             tied = AlteredDataset(dataset, made)
             expected = self.lines(tied)
-            for words, change in (("backwards", _reversed), ("shuffled", _shuffled)):
+            for words, change in (("backwards", pl.LazyFrame.reverse), ("shuffled", _shuffled)):
                 found = self.lines(AlteredDataset(tied, change))
                 about = f"with the rows of the dataset {words}{alike}"
                 require_same(found, expected, remedy, about=about)
@@ -215,10 +215,6 @@ def _as_it_is(frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame
 
 
-def _reversed(frame: pl.LazyFrame) -> pl.LazyFrame:
-    return frame.reverse()
-
-
 def _shuffled(frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame.sort(pl.int_range(pl.len()).hash(4711))
 
@@ -237,6 +233,15 @@ def _all_zero(frame: pl.LazyFrame) -> pl.LazyFrame:
 def _all_at_once(frame: pl.LazyFrame) -> pl.LazyFrame:
     times = pl.selectors.datetime()
     return frame.with_columns(pl.when(times.is_not_null()).then(times.min()))
+
+
+def failing(error: Exception, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Make a frame of which no row can be read."""
+
+    def fail(_: pl.DataFrame) -> pl.DataFrame:
+        raise error
+
+    return frame.map_batches(fail, schema=frame.collect_schema())
 
 
 def copies(dataset: Dataset, times: int) -> Dataset:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +11,7 @@ import attrs
 import polars as pl
 
 from harvest import ConfigError, PluginError, Rule, Sink, Source
-from harvest.model import RecordType, RecordTypeError, record_type
+from harvest.model import RecordTypeError, record_type
 from harvest.plugins import PluginManager
 
 
@@ -76,11 +76,7 @@ def class_problems(cls: type[Source] | type[Sink]) -> list[str]:
         ]
         if not inspect.isabstract(cls):
             problems += _problems_of_defaults(cls)
-    names = [r.name for r in _record_types_of(cls)]
-    problems += [
-        f"{cls.name}: two record types are called {name}"
-        for name in sorted({name for name in names if names.count(name) > 1})
-    ]
+    names = Counter[str]()
     for record_class in getattr(cls, "record_types", ()):
         try:
             kind = record_type(record_class)
@@ -88,6 +84,7 @@ def class_problems(cls: type[Source] | type[Sink]) -> list[str]:
         except RecordTypeError as error:
             problems.append(str(error))
             continue
+        names[kind.name] += 1
         if not kind.doc:
             problems.append(f"{kind.name}: the record class has no docstring")
         problems += [f"{kind.name}.{c.name}: no documentation" for c in kind.columns if not c.doc]
@@ -96,13 +93,8 @@ def class_problems(cls: type[Source] | type[Sink]) -> list[str]:
             for c in kind.columns
             if c.role in ("subject", "pid", "thread", "job") and c.python_type is float
         ]
-    return problems
-
-
-def _record_types_of(cls: type[Source] | type[Sink]) -> Iterator[RecordType]:
-    for record_class in getattr(cls, "record_types", ()):
-        with contextlib.suppress(RecordTypeError):
-            yield record_type(record_class)
+    twice = (name for name, count in names.items() if count > 1)
+    return problems + [f"{cls.name}: two record types are called {name}" for name in twice]
 
 
 def _problems_of_defaults(cls: type[Source] | type[Sink]) -> Iterator[str]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from harvest import Dataset, HarvestError
 
-from .datasets import AlteredDataset, copies
+from .datasets import AlteredDataset, copies, failing
 from .lab.files import differing, files_below
 from .lab.globals import leaving_nothing, require_closed
 from .promise import Conformance, does_not_apply, promise, require
@@ -36,15 +36,11 @@ class ExporterConformance(Conformance):
 
     exporter: name of the exporter. settings: its settings in all tests.
     target: name of the file or directory to write, with the suffix that the exporter requires.
-    examples: setting -> a value that changes the output.
-    without_effect: setting -> why no value of it changes the output.
     deterministic: whether the same dataset gives the same bytes each time.
     """
 
     exporter: ClassVar[str]
     target: ClassVar[str] = "exported"
-    examples: ClassVar[Mapping[str, Any]] = {}
-    without_effect: ClassVar[Mapping[str, str]] = {}
     deterministic: ClassVar[bool] = True
 
     def dataset(self, directory: Path, inputs: int) -> Dataset:
@@ -136,7 +132,8 @@ class ExporterConformance(Conformance):
         dataset, target = self._prepared(tmp_path)
         self.write(dataset, target)
         before = files_below(target.parent)
-        cut = AlteredDataset(dataset, _unreadable, of=[*dataset][-1])
+        unreadable = OSError(errno.EIO, "the kit's own disk cannot be read")
+        cut = AlteredDataset(dataset, partial(failing, unreadable), of=[*dataset][-1])
         with contextlib.suppress(*REPORTED, pl.exceptions.PolarsError):
             self.write(cut, target)
             does_not_apply("it does not read all record types")
@@ -157,13 +154,6 @@ class ExporterConformance(Conformance):
         (directory / "inputs").mkdir(parents=True)
         (directory / "target").mkdir()
         return self.dataset(directory / "inputs", inputs), directory / "target" / self.target
-
-
-def _unreadable(frame: pl.LazyFrame) -> pl.LazyFrame:
-    def fail(_: pl.DataFrame) -> pl.DataFrame:
-        raise OSError(errno.EIO, "the kit's own disk cannot be read")
-
-    return frame.map_batches(fail, schema=frame.collect_schema())
 
 
 def _files_of(directory: Path) -> set[Path]:

@@ -60,11 +60,8 @@ class BrokenPromise(AssertionError):
         self.promise = promise
 
     def __str__(self) -> str:
-        return f"promise: {self.promise}\nseen:    {_indent(self.seen)}\nremedy:  {self.remedy}"
-
-
-def _indent(text: str) -> str:
-    return text.replace("\n", "\n         ")
+        seen = self.seen.replace("\n", "\n         ")
+        return f"promise: {self.promise}\nseen:    {seen}\nremedy:  {self.remedy}"
 
 
 def promise(text: str, *, quick: bool = False) -> Callable[[F], F]:

@@ -7,10 +7,9 @@ before, or find no problem where it found one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import polars as pl
 
@@ -65,21 +64,10 @@ def _null(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame if kind is None else frame.with_columns(pl.lit(None, kind).alias(column))
 
 
-def _once(known: Dataset, question: tuple[object, ...], ask: Callable[[], Any]) -> Any:
-    """Return the cached answer of a dataset that is compared with many others."""
-    answers = _ANSWERS.setdefault(known, {})
-    if repr(question) not in answers:
-        answers[repr(question)] = ask()
-    return answers[repr(question)]
-
-
-_ANSWERS: WeakKeyDictionary[Dataset, dict[str, Any]] = WeakKeyDictionary()
-
-
 def _faults_of_view(
     known: Dataset, less: Dataset, view: str, key: Sequence[str], settings: dict[str, Any]
 ) -> Iterator[str]:
-    before = _once(known, ("rows", view, settings), known.view(view, **settings).collect)
+    before = known.view(view, **settings).collect()
     try:
         after = less.view(view, **settings).collect()
     except (DatasetError, UsageError):
@@ -119,11 +107,10 @@ def _faults_of_rules(
     settings: dict[str, Any],
 ) -> Iterator[str]:
     rules = [rule for rule in known.plugins.rules.values() if rule.view == view]
-    ask = partial(
-        evaluate, plugins=known.plugins, rules=rules, thresholds=thresholds, settings=settings
+    before, after = (
+        evaluate(each, known.plugins, rules=rules, thresholds=thresholds, settings=settings)
+        for each in (known, less)
     )
-    before = _once(known, ("verdict", view, thresholds, settings), partial(ask, known))
-    after = ask(less)
     for rule in rules:
         was, now = (
             [SEVERITIES.index(f.finding.severity) for f in verdict.found if f.rule is rule]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -11,7 +12,7 @@ import polars as pl
 from harvest import Column, Dataset, View
 from harvest.model.frames import types_of
 
-from .datasets import AlteredDataset, DatasetKit
+from .datasets import AlteredDataset, DatasetKit, failing
 from .promise import BrokenPromise, does_not_apply, promise, require
 from .unknown import faults_of_unknown, without_each_column
 
@@ -170,7 +171,7 @@ class ViewConformance(DatasetKit):
 
     @promise("a view reads nothing before its rows are asked for")
     def test_it_is_lazy(self, tmp_path: Path) -> None:
-        watched = AlteredDataset(self.one(tmp_path), _read_alarm)
+        watched = AlteredDataset(self.one(tmp_path), partial(failing, _Read(_Read.__name__)))
         try:
             given = watched.view(self.view)
         except pl.exceptions.ComputeError as error:
@@ -188,10 +189,3 @@ class ViewConformance(DatasetKit):
 
 class _Read(Exception):
     """Raised when a view reads rows."""
-
-
-def _read_alarm(frame: pl.LazyFrame) -> pl.LazyFrame:
-    def alarm(_: pl.DataFrame) -> pl.DataFrame:
-        raise _Read(_Read.__name__)
-
-    return frame.map_batches(alarm, schema=frame.collect_schema())

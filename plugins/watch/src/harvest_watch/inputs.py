@@ -35,20 +35,17 @@ class Ours:
     """The places that a watch writes to, if they are below the watched roots."""
 
     def __init__(self, sinks: Iterable[Sink], roots: Sequence[str]):
+        spelled = {*roots, *map(os.path.realpath, roots)}
         places = set()
         for sink in sinks:
             location = os.path.abspath(os.path.expanduser(sink.location))  # noqa: PTH100, PTH111
-            if any(within(location, root) and location != root for root in _both(roots)):
+            if any(within(location, root) and location != root for root in spelled):
                 places.add(location)
             places.add(os.path.abspath(sink.state))  # noqa: PTH100
         self.places = tuple(sorted({*places, *map(os.path.realpath, places)}))
 
     def __contains__(self, path: str) -> bool:
         return any(within(path, place) for place in self.places)
-
-
-def _both(roots: Sequence[str]) -> set[str]:
-    return {*roots, *map(os.path.realpath, roots)}
 
 
 @attrs.frozen
@@ -112,7 +109,8 @@ class Inputs:
             found |= self._one(path)
         for path in filter(self._is_below, paths):
             below = dict(self._tree(path, set()))
-            if self._stamp_of(path) == _DIRECTORY:
+            waiting = self._waiting.get(path)
+            if (waiting.stamp if waiting else self._taken.get(path)) == _DIRECTORY:
                 below |= self._missing_in(below, path)
             found |= below
         return self._see(found)
@@ -229,10 +227,6 @@ class Inputs:
         """Return the known files of a directory that were not found, marked as missing."""
         known = chain(self._taken, self._waiting)
         return {path: _GONE for path in known if path not in found and within(path, directory)}
-
-    def _stamp_of(self, path: str) -> Stamp:
-        waiting = self._waiting.get(path)
-        return self._taken.get(path, _GONE) if waiting is None else waiting.stamp
 
     def _is_known(self, path: str) -> bool:
         return path in self._taken or path in self._waiting

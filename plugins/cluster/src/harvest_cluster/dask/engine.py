@@ -89,14 +89,6 @@ def _origin(unit: Bundle) -> str:
     return f"{origin}, or one of the {others} behind it" if others else origin
 
 
-@attrs.frozen(eq=False)
-class _Given:
-    """A submitted task; lost: number of times that its workers were lost."""
-
-    task: Any
-    lost: int
-
-
 class ClusterTasks:
     """Applies a function to tasks on a cluster.
 
@@ -118,7 +110,8 @@ class ClusterTasks:
         self.terms = terms
         self.function = function
         self.origin = origin
-        self.given: dict[Any, _Given] = {}
+        # each with the number of times that its workers were lost
+        self.given: dict[Any, tuple[Any, int]] = {}
         self.done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.threads = 0
         self.looked = self.seen = time.monotonic()
@@ -131,7 +124,7 @@ class ClusterTasks:
         try:
             self._first_worker()
             for task in tasks:
-                self._give(_Given(task, 0))
+                self._give(task, lost=0)
                 while len(self.given) >= max(1, AHEAD * self.threads):
                     yield from self._next()
             while self.given:
@@ -146,16 +139,16 @@ class ClusterTasks:
             self.client.cancel(list(self.given), asynchronous=False)
         self.given.clear()
 
-    def _give(self, given: _Given) -> None:
+    def _give(self, task: Any, *, lost: int) -> None:
         future = self.client.submit(
             _attempt,
             self.function,
-            given.task,
+            task,
             self.topic,
             key=f"harvest-{secrets.token_hex(12)}",
             pure=False,
         )
-        self.given[future] = given
+        self.given[future] = (task, lost)
         future.add_done_callback(self.done.put)
 
     def _next(self) -> Iterator[Any]:
@@ -168,39 +161,39 @@ class ClusterTasks:
             self._look()
         if future is None:
             return
-        given = self.given.pop(future)
+        task, lost = self.given.pop(future)
         status = future.status
         if status == "finished":
             try:
                 with _connection():
                     result = future.result()
             except library("distributed").KilledWorker as error:  # lost before it was fetched
-                self._handle_error(given, error)
+                self._handle_error(task, lost, error)
             else:
                 yield result
         elif status == "error":
-            self._handle_error(given, future.exception())
+            self._handle_error(task, lost, future.exception())
         else:
             self._require_connection()
-            self._give_again(given, f"the scheduler dropped it ({status})")
+            self._give_again(task, lost, f"the scheduler dropped it ({status})")
         future.release()
 
-    def _handle_error(self, given: _Given, error: BaseException) -> None:
+    def _handle_error(self, task: Any, lost: int, error: BaseException) -> None:
         if isinstance(error, RuntimeError) and isinstance(error.__cause__, ImportError):
             raise Terms.refusal("a worker", [str(error.__cause__)]) from error
         if not isinstance(error, library("distributed").KilledWorker):
             raise error
-        self._give_again(given, str(error).partition(". ")[0])
+        self._give_again(task, lost, str(error).partition(". ")[0])
 
-    def _give_again(self, given: _Given, reason: str) -> None:
-        if given.lost >= self.config.retries:
+    def _give_again(self, task: Any, lost: int, reason: str) -> None:
+        if lost >= self.config.retries:
             raise HarvestError(
                 f"its workers were lost repeatedly: {reason}",
-                where=self.origin(given.task),
+                where=self.origin(task),
                 remedy="run again: finished partitions are kept; give workers more memory "
                 "(fewer threads or processes on a node), or look at their logs",
             )
-        self._give(_Given(given.task, given.lost + 1))
+        self._give(task, lost=lost + 1)
 
     def _first_worker(self) -> None:
         """Wait for the first worker, and check the terms of all connected workers."""

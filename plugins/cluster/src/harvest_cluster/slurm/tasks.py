@@ -32,11 +32,6 @@ def write_task(folder: Path, number: int, bundle: Bundle) -> None:
     write(folder / f"{number}.json", bundle.to_json())
 
 
-def read_task(folder: Path, number: int) -> Bundle:
-    """Read the bundle of an array task; raises the errors of ``Bundle.from_json``."""
-    return Bundle.from_json(json.loads((folder / f"{number}.json").read_bytes()))
-
-
 def write_error(folder: Path, number: int, error: BaseException) -> None:
     """Write the error that stopped an array task, for the run that waits for the task."""
     document: dict[str, Any]
@@ -64,7 +59,8 @@ def write_error(folder: Path, number: int, error: BaseException) -> None:
 def stage(folder: Path, number: int, cpus: int) -> int:
     """Stage the task's partitions with ``cpus`` processes; return the exit code."""
     try:
-        for result in read_bundles(read_task(folder, number).split(), workers=cpus):
+        bundle = Bundle.from_json(json.loads((folder / f"{number}.json").read_bytes()))
+        for result in read_bundles(bundle.split(), workers=cpus):
             for origin in result.origins:
                 print(f"harvest: staged {origin}", flush=True)
             interrupt.check()

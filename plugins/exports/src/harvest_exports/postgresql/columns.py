@@ -38,7 +38,6 @@ JSON: Final = "jsonb"
 NUL_SHOWN: Final = r"\x00"
 """Replaces a NUL, as other bytes that a text cannot hold."""
 
-_NUL: Final = re.compile(b"\0")
 _NUL_ESCAPE: Final = "\\u0000"
 _ESCAPES: Final = re.compile(r"\\(?:u0000|.)", re.DOTALL)
 _FIRST_MICROSECOND: Final = -210_866_803_200_000_000
@@ -63,34 +62,22 @@ _PLAIN: Final[Mapping[str, Any]] = {
 """What is sent for a column of each type."""
 
 _TYPES: Final[Mapping[Any, str]] = {
-    pl.Boolean: "boolean",
+    **{type(kind): name for name, kind in _PLAIN.items()},
     pl.Int8: "smallint",
-    pl.Int16: "smallint",
-    pl.Int32: "integer",
-    pl.Int64: "bigint",
     pl.Int128: "numeric(38)",
     pl.UInt8: "smallint",
     pl.UInt16: "integer",
     pl.UInt32: "bigint",
     pl.UInt64: "numeric(20)",
-    pl.Float32: "real",
-    pl.Float64: "double precision",
-    pl.String: "text",
     pl.Categorical: "text",
     pl.Enum: "text",
     pl.Null: "text",
-    pl.Binary: "bytea",
-    pl.Date: "date",
-    pl.Time: "time",
-    pl.Duration: "interval",
 }
-_WIDER: Final[Mapping[str, tuple[str, ...]]] = {
-    "smallint": ("integer", "bigint", "numeric(20)", "numeric(38)"),
-    "integer": ("bigint", "numeric(20)", "numeric(38)"),
-    "bigint": ("numeric(20)", "numeric(38)"),
-    "numeric(20)": ("numeric(38)",),
-    "real": ("double precision",),
-}
+_WIDTHS: Final = (
+    ("smallint", "integer", "bigint", "numeric(20)", "numeric(38)"),
+    ("real", "double precision"),
+)
+"""Types of numbers, each of which keeps every value of those before it."""
 
 
 def sql_type(kind: pl.DataType) -> str:
@@ -119,9 +106,10 @@ def wider(present: str, wanted: str) -> str | None:
     if present.endswith("[]") and wanted.endswith("[]"):
         inner = wider(present[:-2], wanted[:-2])
         return None if inner is None else f"{inner}[]"
-    if wanted in _WIDER.get(present, ()):
-        return wanted
-    return present if present in _WIDER.get(wanted, ()) else None
+    for kinds in _WIDTHS:
+        if present in kinds and wanted in kinds:
+            return max(present, wanted, key=kinds.index)
+    return None
 
 
 @attrs.frozen
@@ -190,9 +178,7 @@ def _encoded(series: pl.Series, column: Column) -> tuple[pl.Series, pl.Series | 
         series, changed = _within(series, column.sent)
     if series.dtype != column.sent:
         series = series.cast(column.sent)
-    if plain == "text" and _has_nul(series):
-        return _without_nul(series)
-    return series, changed
+    return _without_nul(series) if plain == "text" else (series, changed)
 
 
 def _within(series: pl.Series, sent: Any) -> tuple[pl.Series, pl.Series | None]:
@@ -208,33 +194,18 @@ def _within(series: pl.Series, sent: Any) -> tuple[pl.Series, pl.Series | None]:
     return whole, changed if changed is not None and changed.any() else None
 
 
-def _has_nul(series: pl.Series) -> bool:
-    """Whether any text has a NUL byte."""
-    flat = series.explode() if isinstance(series.dtype, pl.List) else series
-    for array in flat.to_frame().to_arrow(compat_level=pl.CompatLevel.oldest()).column(0).chunks:
-        texts = array.buffers()[2]
-        if texts is None:
-            continue
-        offsets = memoryview(array.buffers()[1]).cast("q")
-        held = memoryview(texts)[offsets[array.offset] : offsets[array.offset + len(array)]]
-        if _NUL.search(held):
-            return True
-    return False
-
-
-def _without_nul(series: pl.Series) -> tuple[pl.Series, pl.Series]:
-    name = series.name or "v"
-    value = pl.col(name)
+def _without_nul(series: pl.Series) -> tuple[pl.Series, pl.Series | None]:
+    """Show each NUL of texts; gives also a mask of changed values, None if none changed."""
+    each = pl.element() if isinstance(series.dtype, pl.List) else pl.col("v")
+    has, shown = (
+        each.str.contains("\0", literal=True),
+        each.str.replace_all("\0", NUL_SHOWN, literal=True),
+    )
     if isinstance(series.dtype, pl.List):
-        each = pl.element()
-        found = value.list.eval(each.str.contains("\0", literal=True)).list.any()
-        shown = value.list.eval(each.str.replace_all("\0", NUL_SHOWN, literal=True))
-    else:
-        found = value.str.contains("\0", literal=True)
-        shown = value.str.replace_all("\0", NUL_SHOWN, literal=True)
-    frame = series.alias(name).to_frame()
-    found = found.fill_null(value=False)
-    return frame.select(shown).to_series(), frame.select(found).to_series()
+        has, shown = pl.col("v").list.eval(has).list.any(), pl.col("v").list.eval(shown)
+    frame = series.alias("v").to_frame()
+    changed = frame.select(has.fill_null(value=False)).to_series()
+    return (frame.select(shown).to_series(), changed) if changed.any() else (series, None)
 
 
 def _json_texts(series: pl.Series) -> tuple[pl.Series, pl.Series | None]:

@@ -57,9 +57,9 @@ def shown_address(target: str) -> str:
 class Database:
     """A connection with an open transaction."""
 
-    def __init__(self, connection: Any, address: str):
+    def __init__(self, connection: Any):
+        self._connection = connection
         self._cursor = connection.cursor()
-        self.address = address
 
     def execute(self, statement: str, *values: Any) -> None:
         """Execute one statement with values for ``$1``, ``$2``, ..."""
@@ -83,6 +83,12 @@ class Database:
         with streamed(columns, batches) as reader:
             self._cursor.adbc_ingest(table, reader, mode="append", db_schema_name=schema)
 
+    def insert(self, schema: str, table: str, rows: list[dict[str, Any]]) -> None:
+        """Append a few rows, each with a value for every column."""
+        if rows:
+            kinds = self._connection.adbc_get_table_schema(table, db_schema_filter=schema)
+            self.load(schema, table, kinds, iter([pa.Table.from_pylist(rows, schema=kinds)]))
+
 
 @contextlib.contextmanager
 def connected(target: str) -> Iterator[Database]:
@@ -96,7 +102,7 @@ def connected(target: str) -> Iterator[Database]:
     except adbc_driver_manager.Error as error:
         raise _said(error, address, _CONNECT) from error
     try:
-        database = Database(connection, address)
+        database = Database(connection)
         for setting in _SESSION:
             database.execute(setting)
         yield database

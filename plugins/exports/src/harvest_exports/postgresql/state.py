@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any, Final
 
 import attrs
-import pyarrow as pa
 
 from harvest import Dataset, UsageError
 from harvest.toolkit.texts import printable
@@ -55,30 +54,7 @@ _DECLARED: Final = {
 OWN_TABLES: Final = frozenset(_DECLARED)
 """Names that no table of rows has."""
 
-_PIECE: Final = pa.schema(
-    [
-        ("table", pa.string()),
-        ("piece", pa.int32()),
-        ("key", pa.string()),
-        ("run", pa.string()),
-        ("rows", pa.int64()),
-        ("file", pa.string()),
-    ]
-)
-
-
 _COUNTS: Final = ("read", "written", "rejected", "failed")
-_RUN: Final = pa.schema(
-    [
-        ("number", pa.int64()),
-        ("run", pa.string()),
-        ("action", pa.string()),
-        ("started", pa.timestamp("us", "UTC")),
-        ("ended", pa.timestamp("us", "UTC")),
-        *((name, pa.int64()) for name in ("exit_code", "partitions", *_COUNTS)),
-        ("problem", pa.string()),
-    ]
-)
 
 
 @attrs.define
@@ -182,9 +158,7 @@ class State:
         rows = [
             {"table": held.table, "piece": piece.number, **attrs.asdict(piece)} for piece in come
         ]
-        if rows:
-            table = pa.Table.from_pylist(rows, schema=_PIECE)
-            self._database.load(self.schema, PIECES, _PIECE, iter([table]))
+        self._database.insert(self.schema, PIECES, rows)
 
     def forget(self, held: Held) -> None:
         """Drop a table and its state."""
@@ -272,8 +246,7 @@ def _keep_runs(database: Database, schema: str, dataset: Dataset) -> None:
             {"number": number, **_run(record)}
             for number, record in enumerate(dataset.runs(skip=known), start=known)
         ]
-        table = pa.Table.from_pylist(rows, schema=_RUN)
-        database.load(schema, RUNS, _RUN, iter([table]))
+        database.insert(schema, RUNS, rows)
 
 
 def _run(record: Mapping[str, Any]) -> dict[str, Any]:

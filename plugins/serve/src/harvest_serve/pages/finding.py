@@ -71,6 +71,6 @@ def finding(snapshot: Snapshot, request: Request) -> dict[str, Any]:
 def _command(snapshot: Snapshot, found: Found) -> str:
     """Return the command that prints the evidence, with the server's settings."""
     evidence = found.evidence
-    given = snapshot.given.of(snapshot.dataset.plugins.views[evidence.view])
+    given = snapshot.dataset.given.of(snapshot.dataset.plugins.views[evidence.view])
     whole = attrs.evolve(evidence, settings={**given, **evidence.settings})
     return whole.command(str(snapshot.location))

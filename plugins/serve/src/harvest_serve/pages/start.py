@@ -115,7 +115,7 @@ def _values(snapshot: Snapshot) -> dict[str, Any]:
     return {
         **state_values(snapshot),
         "size": _size(snapshot),
-        "given": snapshot.given.in_words(),
+        "given": snapshot.dataset.given.in_words(),
         "held": [
             {**each, **_span(spans.get(each["name"]), moments)} for each in found["record_types"]
         ],

@@ -6,6 +6,7 @@ and the damaged content, which are the same in every run.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import re
@@ -113,13 +114,23 @@ CORRUPTIONS: Mapping[str, Corruption] = {
 """Kinds of damage by name; none of them can kill the process that reads the file."""
 
 
+@contextlib.contextmanager
+def mended(path: Path) -> Iterator[bytes]:
+    """Yield a file's content, and restore content and times after the block."""
+    data, times = path.read_bytes(), path.stat()
+    try:
+        yield data
+    finally:
+        path.unlink(missing_ok=True)
+        path.write_bytes(data)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
 def damaged(files: Iterable[Path], every: int = 1) -> Iterator[tuple[Path, str]]:
     """Damage one file per suffix in every n-th way; yield (path, damage); restore it at the end."""
     for path in {path.suffix: path for path in reversed(list(files))}.values():
-        data, times = path.read_bytes(), path.stat()
-        ways = [*truncated(data), *repeated(data), *garbage(data), *other_encoding(data)]
-        for done, content in ways[::every]:
-            path.write_bytes(content)
-            yield path, done
-        path.write_bytes(data)
-        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        with mended(path) as data:
+            ways = [*truncated(data), *repeated(data), *garbage(data), *other_encoding(data)]
+            for done, content in ways[::every]:
+                path.write_bytes(content)
+                yield path, done

@@ -141,16 +141,9 @@ def require_unchanged(before: dict[str, Any], doing: str) -> None:
 @contextlib.contextmanager
 def elsewhere(directory: Path, zone: str) -> Iterator[None]:
     """Run the block in another working directory and time zone, within this process."""
-    place, before = Path.cwd(), os.environ.get("TZ")
-    os.chdir(directory)
-    os.environ["TZ"] = zone
-    time.tzset()
     try:
-        yield
+        with contextlib.chdir(directory), mock.patch.dict(os.environ, {"TZ": zone}):
+            time.tzset()
+            yield
     finally:
-        if before is None:
-            del os.environ["TZ"]
-        else:
-            os.environ["TZ"] = before
         time.tzset()
-        os.chdir(place)

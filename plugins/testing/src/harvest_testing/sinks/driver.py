@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 import pyarrow as pa
@@ -81,10 +81,10 @@ class SinkDriver:
             rows = list(tables)
             shared = self.sink.shares_files
             if shared and sum(size_of(table) for _, table in rows) <= self.small_bytes:
-                few = _by_record_type(rows)
-                parts[key] = tuple(_unwritten(name, table) for name, table in few.items())
+                few = _small(rows)
+                parts[key] = tuple(_unwritten(name, each) for name, each in few.items())
                 if few:
-                    small[key] = partial(_small, few)
+                    small[key] = partial(dict, few)
             else:
                 parts[key] = _stage_files(self.sink.writer(staged[key], stem), staged[key], rows)
         return Publication(
@@ -121,22 +121,23 @@ def files_with(kind: RecordType, files: Mapping[str, Iterable[PartFile]]) -> lis
     return [file for file in every if file.record_type in (kind.name, "events")]
 
 
-def _by_record_type(rows: Iterable[Rows]) -> dict[str, pa.Table]:
+def _small(given: Iterable[Rows]) -> dict[str, SmallRows]:
     tables: dict[str, list[pa.Table]] = {}
-    for kind, table in rows:
+    for kind, table in given:
         tables.setdefault(kind.name, []).append(table)
-    return {name: concat_tables(each) for name, each in tables.items()}
+    whole = {name: concat_tables(each) for name, each in tables.items()}
+    return {n: SmallRows(rows, 0, rows.num_rows, size_of(rows)) for n, rows in whole.items()}
 
 
-def _unwritten(name: str, rows: pa.Table) -> PartFile:
+def _unwritten(name: str, few: SmallRows) -> PartFile:
     """Describe rows of a small partition that the sink has not written yet."""
-    number = rows.num_rows
-    about = {"size_bytes": size_of(rows), "sha256": "", "first_row": 0, "file_rows": number}
-    return PartFile(path=f"{name}.arrow", record_type=name, rows=number, **about)
-
-
-def _small(few: Mapping[str, pa.Table]) -> dict[str, SmallRows]:
-    return {n: SmallRows(rows, 0, rows.num_rows, size_of(rows)) for n, rows in few.items()}
+    about: dict[str, Any] = {
+        "size_bytes": few.size_bytes,
+        "sha256": "",
+        "first_row": 0,
+        "file_rows": few.stop,
+    }
+    return PartFile(path=f"{name}.arrow", record_type=name, rows=few.stop, **about)
 
 
 def _stage_files(

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from harvest import Detection, Reject, SourceError
 from harvest.toolkit.texts import printable
-from harvest_testing.lab.damage import UNEVEN, damaged
+from harvest_testing.lab.damage import UNEVEN, damaged, mended
 from harvest_testing.promise import BrokenPromise, does_not_apply, promise, raises_nothing, require
 
-from .kit import SourceKit, copy_of, files_of, is_input, mended
+from .kit import SourceKit, copy_of, files_of, is_input
 from .reading import REJECTS, Piece, all_lines, planned, read_all, require_same, rows_as_lines
 
 REPLACED = "\ufffd"
@@ -160,8 +160,10 @@ class HostilePromises(SourceKit):
     @promise("a line that is not a unit costs itself alone, and is kept whole as a reject",
              quick=True)  # fmt: skip
     def test_a_damaged_line_costs_itself_alone(self, tmp_path: Path) -> None:
-        location = self._lines_sample(tmp_path)
-        header = self.header_lines or 0
+        header = self.header_lines
+        if header is None:
+            does_not_apply("units are lines where the class says so (header_lines = 0, or more)")
+        location = self.make_files(tmp_path)
         for path in self._files(location):
             lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
             before = _by_number(self._pieces(location, path))
@@ -179,11 +181,6 @@ class HostilePromises(SourceKit):
                     expected = _moved(before, number)
                     require_same(found, expected, ALONE, about=f"{about}: others come otherwise")
             path.write_bytes(b"\n".join([*lines, b""]))
-
-    def _lines_sample(self, directory: Path) -> Path:
-        if self.header_lines is None:
-            does_not_apply("units are lines where the class says so (header_lines = 0, or more)")
-        return self.make_files(directory)
 
     def _files(self, location: Path) -> list[Path]:
         """Return the files of the sample that are read line by line: the partitions' origins."""

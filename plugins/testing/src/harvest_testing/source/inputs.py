@@ -12,11 +12,12 @@ from unittest import mock
 
 from harvest import Partition, Source, SourceError
 from harvest.toolkit.texts import printable
+from harvest_testing.lab.damage import mended
 from harvest_testing.lab.files import odd_names
 from harvest_testing.lab.globals import elsewhere
 from harvest_testing.promise import promise, raises_nothing, require
 
-from .kit import LONG_AGO, SourceKit, copy_of, files_of, is_input, mended
+from .kit import LONG_AGO, SourceKit, copy_of, files_of, is_input
 from .reading import (
     REJECTS,
     Piece,

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -157,18 +157,6 @@ def files_of(location: Path | str) -> list[Path]:
             if path.is_file() and not (path.is_symlink() and real in files):
                 files[real] = path
     return sorted(files.values())
-
-
-@contextlib.contextmanager
-def mended(path: Path) -> Iterator[bytes]:
-    """Yield a file's content, and restore content and times after the block."""
-    data, times = path.read_bytes(), path.stat()
-    try:
-        yield data
-    finally:
-        path.unlink(missing_ok=True)
-        path.write_bytes(data)
-        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def is_input(path: Path, partition: Partition) -> bool:

@@ -18,9 +18,10 @@ import attrs
 from harvest import ReadContext, Source, SourceError, tables
 from harvest.toolkit.texts import printable
 from harvest_testing.declarations import class_problems
+from harvest_testing.lab.damage import mended
 from harvest_testing.promise import BrokenPromise, does_not_apply, promise, raises_nothing, require
 
-from .kit import LONG_AGO, SourceKit, copy_of, files_of, is_input, mended
+from .kit import LONG_AGO, SourceKit, copy_of, files_of, is_input
 from .reading import (
     REJECTS,
     Piece,
