@@ -131,7 +131,7 @@ def _keys(listed: Listed) -> pa.Array:
 def _wanted(
     listed: Listed, keys: pa.Array, only: Mapping[str, tuple[str, str]] | None
 ) -> Sequence[int]:
-    """Return the rows of the wanted keys; if one is gone, all partitions of its origin are wanted."""
+    """Return the rows of wanted keys, or of all partitions of the origin of one that is gone."""
     if only is None:
         return range(len(listed))
     known = [key.hex() for key in keys.to_pylist()]
