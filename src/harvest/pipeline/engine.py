@@ -17,8 +17,8 @@ from harvest.api.source import Source
 from harvest.errors import UsageError
 from harvest.reading.awaited import Awaited
 from harvest.reading.bundle import Bundle, Bundles, Result
-from harvest.reading.task import Progress, identify
-from harvest.reading.terms import Absolute, Terms, probed, versions_for
+from harvest.reading.task import Progress, Task, identify
+from harvest.reading.terms import Terms, absolute, probed, versions_for
 from harvest.recipes.recipe import Recipe
 from harvest.storage.manifest import Manifest
 
@@ -66,16 +66,20 @@ class Work:
             checked.
         Raises UsageError for sources and sinks that no remote worker can have.
         """
-        versions = {**versions_for([*self._sources, *self._sinks]), **self._versions}
+        used: list[Any] = [*self._sources, *self._sinks]
+        versions = {**versions_for(used), **self._versions}
         terms = Terms(versions=tuple(sorted(versions.items())))
-        absolute = Absolute()
+        made = {id(item): absolute(item) for item in used}
+
+        def moved(task: Task) -> Task:
+            targets = tuple((made[id(sink)], part) for sink, part in task.targets)
+            return attrs.evolve(task, source=made[id(task.source)], targets=targets)
+
         with contextlib.nullcontext(terms) if lasting else probed(terms, self._sinks) as terms:
             yield attrs.evolve(
                 self,
                 terms=terms,
-                bundles=Bundles(
-                    self.bundles, lambda b: Bundle(tuple(map(absolute, b._tasks)), terms)
-                ),
+                bundles=Bundles(self.bundles, lambda b: Bundle(tuple(map(moved, b._tasks)), terms)),
             )
 
     def awaited(self) -> Awaited:
