@@ -124,11 +124,6 @@ def check_same(parts: Parts, expected: dict[str, Part]) -> None:
     assert stored.shared_rows() == plain.shared_rows()
     for wanted in ({"x.y/a"}, {"x.y/shared-1", "x.z/c"}):
         assert set(stored.users_of(wanted)) == set(plain.users_of(wanted))
-    assert set(stored.with_rejects_in(["rejects/a.parquet"])) == {
-        key
-        for key, part in ordered.items()
-        if part.rejects and part.rejects.path == "rejects/a.parquet"
-    }
     check_accounts(parts, [*ordered.values()])
 
 
@@ -184,7 +179,6 @@ def test_a_dataset_without_parts_is_asked_as_any_other(count):
     assert parts.pick(["3132333435363738"]) == {}
     files = StoredFiles(parts)
     assert files.pick(["3132333435363738"]) == {}
-    assert files.with_rejects_in(["rejects/a.parquet"]) == []
 
 
 @pytest.mark.parametrize("name", ["a.csv", "run-1-of-2.csv", "-", ""])
