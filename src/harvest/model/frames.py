@@ -17,7 +17,7 @@ import pyarrow as pa
 from harvest.columns import Column
 
 from .record import RecordType
-from .types import arrow_type
+from .types import shape_of
 
 __all__ = [
     "arrow_type_of", "frame_of", "no_rows", "plain_columns", "polars_schema", "polars_type",
@@ -58,7 +58,7 @@ def arrow_type_of(kind: pl.DataType) -> pa.DataType:
 
 def types_of(columns: Iterable[Column]) -> dict[str, pl.DataType]:
     """Return a view's columns by name, with polars types."""
-    return {column.name: polars_type(arrow_type(column.type)) for column in columns}
+    return {column.name: polars_type(shape_of(column.type).kind) for column in columns}
 
 
 def polars_schema(record_type: RecordType) -> dict[str, pl.DataType]:
