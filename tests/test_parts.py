@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from harvest.api.sink import PartFile, PartFiles
 from harvest.dataset.holdings import accounts_of, rows_by_type
+from harvest.dataset.verify import Problem, concerned
 from harvest.storage import parts as module
 from harvest.storage import segment
 from harvest.storage.manifest import NAME, Manifest
@@ -195,6 +196,14 @@ WITHIN = Part(
     files=(PartFile(path="x.y/a", **ONE_ROW),),
     rejects=PartFile(path="rejects/a", **ONE_ROW),
 )  # fmt: skip
+
+
+def test_a_damaged_file_of_rejects_concerns_its_own_parts() -> None:
+    rejects = (WITHIN.rejects, attrs.evolve(WITHIN.rejects, path="rejects/b"), None)
+    parts = [attrs.evolve(WITHIN, key=f"{n:016x}", rejects=each) for n, each in enumerate(rejects)]
+    manifest = Manifest(sink="s", location="l", parts={part.key: part for part in parts})
+    problem = Problem("damaged", frozenset({("rejects/b", None)}), in_state=True)
+    assert concerned(manifest, [problem]) == [parts[1].key]
 
 
 @pytest.mark.parametrize("name", ["key", "stem", "run", "files", "rejects"])
