@@ -10,8 +10,7 @@ import attrs
 import pytest
 
 from harvest import Bundle, PluginError, UsageError
-from harvest.pipeline.plan import make_plan
-from harvest.pipeline.prepare import prepare_sinks, prepare_sources
+from harvest.pipeline.prepare import PreparedRun, prepare_sinks, prepare_sources
 from harvest.plugins.registry import manager
 from harvest.reading.task import Task
 from harvest.reading.written import to_json
@@ -59,7 +58,8 @@ def example_tasks(folder: Path, limit: int = 50) -> list[Task]:
     uses, sinks = prepare_sources(recipe, manager()), prepare_sinks(recipe, manager())
     manifests = [Manifest(sink=sink.name, location=sink.location) for sink in sinks]
     listed = [(use, partition) for use in uses for partition in use.source.plan()]
-    plan = make_plan(listed, sinks, manifests, run="R")
+    prepared = PreparedRun(recipe=recipe, plugins=manager(), uses=uses, listed=listed, sinks=sinks)
+    plan = prepared.plan(manifests, "R")
     return [
         Task(
             source=planned.use.source,

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from harvest.model import BatchError, Int32, Record, RecordType, UInt64, field, record, record_type
 from harvest.model.arrow import conform, table_of
 from harvest.model.frames import polars_type
-from harvest.model.types import arrow_type
+from harvest.model.types import shape_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "data-model.md"
 REFUSED = "refused"
@@ -245,7 +245,7 @@ class Given:
 
 
 def declarable(hint: Any, values: st.SearchStrategy[Any]) -> Given:
-    arrow = arrow_type(hint)
+    arrow = shape_of(hint).kind
     return Given(arrow, polars_type(arrow), values, hint, str(arrow))
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from harvest.api.sink import PartFile, PartFiles
 from harvest.dataset.holdings import accounts_of, rows_by_type
+from harvest.dataset.verify import Problem, concerned
 from harvest.storage import parts as module
 from harvest.storage import segment
 from harvest.storage.manifest import NAME, Manifest
@@ -124,11 +125,6 @@ def check_same(parts: Parts, expected: dict[str, Part]) -> None:
     assert stored.shared_rows() == plain.shared_rows()
     for wanted in ({"x.y/a"}, {"x.y/shared-1", "x.z/c"}):
         assert set(stored.users_of(wanted)) == set(plain.users_of(wanted))
-    assert set(stored.with_rejects_in(["rejects/a.parquet"])) == {
-        key
-        for key, part in ordered.items()
-        if part.rejects and part.rejects.path == "rejects/a.parquet"
-    }
     check_accounts(parts, [*ordered.values()])
 
 
@@ -184,7 +180,6 @@ def test_a_dataset_without_parts_is_asked_as_any_other(count):
     assert parts.pick(["3132333435363738"]) == {}
     files = StoredFiles(parts)
     assert files.pick(["3132333435363738"]) == {}
-    assert files.with_rejects_in(["rejects/a.parquet"]) == []
 
 
 @pytest.mark.parametrize("name", ["a.csv", "run-1-of-2.csv", "-", ""])
@@ -201,6 +196,14 @@ WITHIN = Part(
     files=(PartFile(path="x.y/a", **ONE_ROW),),
     rejects=PartFile(path="rejects/a", **ONE_ROW),
 )  # fmt: skip
+
+
+def test_a_damaged_file_of_rejects_concerns_its_own_parts() -> None:
+    rejects = (WITHIN.rejects, attrs.evolve(WITHIN.rejects, path="rejects/b"), None)
+    parts = [attrs.evolve(WITHIN, key=f"{n:016x}", rejects=each) for n, each in enumerate(rejects)]
+    manifest = Manifest(sink="s", location="l", parts={part.key: part for part in parts})
+    problem = Problem("damaged", frozenset({("rejects/b", None)}), in_state=True)
+    assert concerned(manifest, [problem]) == [parts[1].key]
 
 
 @pytest.mark.parametrize("name", ["key", "stem", "run", "files", "rejects"])

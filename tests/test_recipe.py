@@ -74,7 +74,9 @@ def test_the_command_line_goes_on_top_of_the_recipe(tmp_path):
     [
         ("[runn]\n", r"unknown table 'runn'; did you mean 'run'\?"),
         ("[run]\nworker = 1\n", r"key of \[run\] 'worker'; did you mean 'workers'\?"),
-        ("[run]\nworkers = 'x'\n", "workers = 'x' is not of type int"),
+        ("[run]\nworkers = 'x'\n", "workers 'x' is not a whole number of at least 1"),
+        ("[run]\nengine = 1\n", "engine 1 is not text"),
+        ("[run]\nexport = 'a:b'\n", "export 'a:b' is not a list of texts"),
         ("[run]\nworkers = 0\n", "workers 0 is not a whole number of at least 1"),
         ("[run]\non-error = 'ignore'\n", "on-error 'ignore' is unknown"),
         ("run = 1\n", r"\[run\] must be a table"),

@@ -407,7 +407,7 @@ def test_names_are_plain_words():
 
 @given(st.floats(-1e7, 1e7))
 def test_a_duration_reads_back(seconds):
-    from harvest_report.cells import rows_of_text
+    from harvest_report.values import rows_of_text
 
     table = Table("t", pl.DataFrame({"s": [seconds]}), [Column("s", format="duration")])
     ((text,),) = rows_of_text(table)

@@ -15,8 +15,7 @@ from rich.cells import cell_len
 
 from harvest.toolkit.layout import GAP, fit, fold, shorten
 
-from .cells import leading
-from .values import exact
+from .values import exact, leading
 
 LEAST = 24
 """Fewest characters of a shortened text."""

@@ -17,9 +17,9 @@ from harvest import Column
 from harvest.toolkit.layout import fit, shorten
 from harvest.toolkit.texts import printable_line
 
-from .cells import group_starts, leading, rows_of_text
 from .model import Table
 from .units import in_fitting_units
+from .values import group_starts, leading, rows_of_text
 
 LEAST = {"id": 16, "path": 16}
 """Fewest characters of a shortened text, by the format of its column."""

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from harvest.toolkit.texts import printable_line
 
-from .cells import group_starts, numeric, rows_of_text
 from .model import Notes, Table
 from .units import in_fitting_units
-from .values import MISSING
+from .values import MISSING, group_starts, numeric, rows_of_text
 
 if TYPE_CHECKING:
     from .report import Report

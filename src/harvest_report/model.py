@@ -21,12 +21,6 @@ def _name(_: Any, attribute: Any, value: str) -> None:
         raise ValueError(f"{attribute.name} {value!r}: use letters, digits, '_', '-' and '.'")
 
 
-# functions of their own, because mypy cannot infer types from `converter=tuple`
-def texts(values: Iterable[str]) -> tuple[str, ...]:
-    """Convert any iterable of paragraphs or notes."""
-    return tuple(values)
-
-
 def _columns(values: Iterable[Column | str]) -> tuple[Column, ...]:
     return tuple(Column(value) if isinstance(value, str) else value for value in values)
 
@@ -140,7 +134,7 @@ class Notes:
     """Sentences under a title: definitions, omissions, warnings."""
 
     name: str = attrs.field(validator=_name)
-    items: tuple[str, ...] = attrs.field(converter=texts)
+    items: tuple[str, ...] = attrs.field(converter=tuple[str, ...])
     title: str = "Notes"
 
 

@@ -16,12 +16,12 @@ from harvest.toolkit import html
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
 
-from .cells import group_starts, numeric, rows_of_text
 from .draw import COLOURS, draw, to_inline_svg, to_png
 from .extra import need
 from .interactive import as_data, digest, item, scripts
 from .model import Notes, Plot, Section, Table
 from .units import in_fitting_units
+from .values import group_starts, numeric, rows_of_text
 from .write import to_csv
 
 if TYPE_CHECKING:

@@ -15,18 +15,13 @@ from harvest.findings import Verdict
 from harvest.toolkit.amounts import count_in_words
 
 from .latex import to_latex
-from .model import LazySection, Notes, Plot, Section, Table, Tile, texts
+from .model import LazySection, Notes, Plot, Section, Table, Tile
 from .page import to_fragment, to_html
 from .terminal import to_text
 from .write import to_dict, write
 
 if TYPE_CHECKING:
     from harvest import ReportContext
-
-
-# a function of its own, because mypy cannot infer types from `converter=tuple`
-def _sections(values: Iterable[Section | LazySection]) -> tuple[Section | LazySection, ...]:
-    return tuple(values)
 
 
 def _when_shown(
@@ -50,8 +45,10 @@ class Report:
     """
 
     title: str
-    intro: tuple[str, ...] = attrs.field(converter=texts, default=())
-    _sections: tuple[Section | LazySection, ...] = attrs.field(converter=_sections, default=())
+    intro: tuple[str, ...] = attrs.field(converter=tuple[str, ...], default=())
+    _sections: tuple[Section | LazySection, ...] = attrs.field(
+        converter=tuple[Section | LazySection, ...], default=()
+    )
     name: str = "report"
     facts: tuple[tuple[str, str], ...] = ()
     location: str = ""

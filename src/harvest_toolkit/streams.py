@@ -12,7 +12,6 @@ keeps the reason in ``trouble``::
 
 from __future__ import annotations
 
-import abc
 import io
 import sys
 import zlib
@@ -33,24 +32,30 @@ _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 
 
-class Stream(abc.ABC):
+class Stream:
     """The bytes of a file, read once; leaving its context closes the file.
 
+    start, stop: the range of bytes to read.
     consumed: bytes of the file read since this attribute was last set to 0.
     trouble: why the stream ended too early; None when it did not.
     """
 
-    def __init__(self, path: Path, once: bool):
+    def __init__(self, path: Path, once: bool, start: int = 0, stop: int = sys.maxsize):
         file = open_input(path)
         self._file = cast(io.FileIO, file.detach() if isinstance(file, io.BufferedReader) else file)
         if once:
             forward(file)
+        self._file.seek(start)
+        self._left = stop - start
         self.consumed = 0
         self.trouble: str | None = None
 
-    @abc.abstractmethod
     def read(self, size: int, /) -> bytes:
         """Return up to ``size`` bytes; none at the end."""
+        found = self._file.read(min(size, self._left))
+        self._left -= len(found)
+        self.consumed += len(found)
+        return found
 
     def close(self) -> None:
         """Close the file."""
@@ -79,24 +84,9 @@ def open_stream(
     """
     with open_input(path) as file:
         kind = compression(file.read(4))
-    if kind is None:
-        return _Range(path, once, start or 0, stop)
-    return _Unpacked(path, once, kind)
-
-
-class _Range(Stream):
-    """A byte range of a plain file, from ``start`` up to ``stop``."""
-
-    def __init__(self, path: Path, once: bool, start: int, stop: int | None):
-        super().__init__(path, once)
-        self._file.seek(start)
-        self._left = sys.maxsize if stop is None else stop - start
-
-    def read(self, size: int, /) -> bytes:
-        found = self._file.read(min(size, self._left))
-        self._left -= len(found)
-        self.consumed += len(found)
-        return found
+    if kind is not None:
+        return _Unpacked(path, once, kind)
+    return Stream(path, once, start or 0, sys.maxsize if stop is None else stop)
 
 
 class _Unpacked(Stream):
@@ -119,9 +109,7 @@ class _Unpacked(Stream):
 
     def _packed(self) -> bytes:
         """Read the next compressed bytes."""
-        found = self._file.read(_PIECES[self._kind])
-        self.consumed += len(found)
-        return found
+        return super().read(_PIECES[self._kind])
 
     def _unpacked(self) -> Iterator[bytes]:
         """Yield the bytes of all members of a gzip file, or of all frames of a zstd file."""

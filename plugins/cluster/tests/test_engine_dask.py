@@ -23,8 +23,7 @@ from harvest import Work
 from harvest.engines import Terms
 from harvest.errors import ConfigError, HarvestError, TooManyRejects, UsageError
 from harvest.plugins.registry import manager
-from harvest.reading.task import Task
-from harvest.reading.terms import Absolute
+from harvest.reading.terms import absolute
 from harvest_cluster.dask import engine as engine_module
 from harvest_cluster.dask.cluster import _binary, connect
 from harvest_cluster.dask.engine import ClusterTasks, DaskEngine
@@ -137,18 +136,14 @@ def test_a_task_means_the_same_in_another_working_directory(tmp_path, monkeypatc
     sinks = [manager().sink("parquet")("p"), manager().sink("jsonl")("all.jsonl")]
     sinks.append(manager().sink("jsonl")("~/x"))
     source = PacedSource("a.txt", PacedConfig(prefix="> "))
-    (partition,) = source.plan()
-    absolute = Absolute()
-    task = Task(source=source, partition=partition, targets=tuple((s, None) for s in sinks))
 
-    there, again = absolute(task), absolute(task)
+    there, *elsewhere = map(absolute, (source, *sinks))
 
-    assert there.source.location == str(tmp_path / "a.txt")
-    assert there.source.config == source.config
-    assert there.source is again.source
+    assert there.location == str(tmp_path / "a.txt")
+    assert there.config == source.config
     states = [sink.state for sink in sinks]
     monkeypatch.chdir("/")
-    assert [sink.state for sink, _ in there.targets] == states
+    assert [sink.state for sink in elsewhere] == states
 
 
 # --- tasks and workers

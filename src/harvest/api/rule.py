@@ -41,11 +41,6 @@ class Threshold:
     doc: str
 
 
-# a function, since type checkers do not understand `converter=tuple`
-def _words(given: Iterable[str]) -> tuple[str, ...]:
-    return tuple(given)
-
-
 @attrs.frozen
 class Finding:
     """One conclusion of a rule.
@@ -68,7 +63,7 @@ class Finding:
     where: Mapping[str, str | int | bool | None] = attrs.field(factory=dict)
     certainty: tuple[str, ...] = attrs.field(
         default=(),
-        converter=_words,
+        converter=tuple[str, ...],
         validator=attrs.validators.deep_iterable(attrs.validators.in_(CERTAINTIES)),
     )
     advice: str = ""

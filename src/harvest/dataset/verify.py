@@ -105,9 +105,12 @@ def concerned(manifest: Manifest, problems: Iterable[Problem]) -> list[str]:
             rejects |= {path for path, _ in problem.files}
         else:
             files |= problem.files
-    held = manifest.files
-    keys = held.users_where(lambda file: (file.path, file.offset) in files) if files else []
-    keys += held.with_rejects_in(rejects) if rejects else []
+    keys: list[str] = []
+    if files:
+        keys += manifest.files.users_where(lambda file: (file.path, file.offset) in files)
+    if rejects:
+        held = manifest.parts.with_rejects()
+        keys += [part.key for part in held if part.rejects and part.rejects.path in rejects]
     return list(dict.fromkeys(keys))
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from harvest.columns import Column
 
 from .record import RecordType
-from .types import TIMESTAMP, arrow_type
+from .types import shape_of
 
 __all__ = [
     "arrow_type_of", "frame_of", "no_rows", "plain_columns", "polars_schema", "polars_type",
@@ -30,18 +30,8 @@ Microseconds = TypeVar("Microseconds", pl.Expr, pl.Series)
 @lru_cache
 def polars_type(kind: pa.DataType) -> pl.DataType:
     """Return the plain polars type for an Arrow type of a record type's schema."""
-    if pa.types.is_dictionary(kind):
-        return polars_type(kind.value_type)
-    if pa.types.is_map(kind):
-        entry = {"key": polars_type(kind.key_type), "value": polars_type(kind.item_type)}
-        return pl.List(pl.Struct(entry))
-    if pa.types.is_list(kind):
-        return pl.List(polars_type(kind.value_type))
-    if pa.types.is_struct(kind):
-        return pl.Struct({field.name: polars_type(field.type) for field in kind})
-    if pa.types.is_temporal(kind) and kind != TIMESTAMP:
-        raise TypeError(f"no polars type is laid down for Arrow's {kind}")
-    return pl.Series(pa.nulls(0, kind)).dtype  # a list would let pyarrow import pandas
+    plain = kind.value_type if pa.types.is_dictionary(kind) else _without_maps(kind)
+    return pl.Series(pa.nulls(0, plain)).dtype  # a list would let pyarrow import pandas
 
 
 def arrow_type_of(kind: pl.DataType) -> pa.DataType:
@@ -68,7 +58,7 @@ def arrow_type_of(kind: pl.DataType) -> pa.DataType:
 
 def types_of(columns: Iterable[Column]) -> dict[str, pl.DataType]:
     """Return a view's columns by name, with polars types."""
-    return {column.name: polars_type(arrow_type(column.type)) for column in columns}
+    return {column.name: polars_type(shape_of(column.type).kind) for column in columns}
 
 
 def polars_schema(record_type: RecordType) -> dict[str, pl.DataType]:

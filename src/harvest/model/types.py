@@ -90,11 +90,6 @@ def shapes_of(record_type: RecordType) -> Mapping[str, Shape]:
     return {n: attrs.evolve(shape, nullable=null) for n, (shape, null) in shapes.items()}
 
 
-def arrow_type(hint: Any) -> pa.DataType:
-    """Return the Arrow type of a column annotated ``hint``."""
-    return shape_of(hint).kind
-
-
 def schema_of(record_type: RecordType) -> pa.Schema:
     """Return the Arrow schema of a record type, documented in its metadata."""
     return pa.schema(

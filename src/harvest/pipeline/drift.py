@@ -48,10 +48,8 @@ def recorded_types(manifest: Manifest, name: str) -> dict[str, pa.DataType] | No
         ) from error
 
 
-def _is_declared(recorded: Schema | None, kind: RecordType) -> bool:
+def _is_declared(recorded: Schema, kind: RecordType) -> bool:
     """Return whether a dataset has exactly a record type's columns, structs in order too."""
-    if recorded is None:
-        return False
     declared = _schema(kind)
     # comparing dicts would ignore the order
     same = orjson.dumps(recorded.columns) == orjson.dumps(declared.columns)
@@ -83,10 +81,8 @@ class Drift:
             return
         staying = self._staying(plan, number, manifest)
         for kind in self.kinds:
-            if _is_declared(manifest.schemas.get(kind.name), kind):
-                continue
             recorded = recorded_types(manifest, kind.name)
-            if recorded is None:
+            if recorded is None or _is_declared(manifest.schemas[kind.name], kind):
                 continue
             if self.policy == "reject":
                 _refuse_different(kind, recorded, manifest.schemas[kind.name].version, where)
@@ -102,9 +98,9 @@ class Drift:
         schemas = dict(manifest.schemas)
         for kind in self.kinds:
             recorded = schemas.get(kind.name)
-            if kind.name not in now or _is_declared(recorded, kind):
+            if kind.name not in now:
                 continue
-            if recorded is None or self.policy != "freeze":
+            if recorded is None or not (self.policy == "freeze" or _is_declared(recorded, kind)):
                 types = recorded_types(manifest, kind.name) if kind.name in staying else None
                 schemas[kind.name] = _schema(kind, types)
         return dict(sorted(schemas.items()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,8 +18,8 @@ from harvest.api.source import Source
 from harvest.errors import UsageError
 from harvest.reading.awaited import Awaited
 from harvest.reading.bundle import Bundle, Bundles, Result
-from harvest.reading.task import Progress, identify
-from harvest.reading.terms import Absolute, Terms, probed, versions_for
+from harvest.reading.task import Progress, Task, identify
+from harvest.reading.terms import Terms, absolute, probed, versions_for
 from harvest.recipes.recipe import Recipe
 from harvest.storage.manifest import Manifest
 
@@ -66,16 +67,20 @@ class Work:
             checked.
         Raises UsageError for sources and sinks that no remote worker can have.
         """
-        versions = {**versions_for([*self._sources, *self._sinks]), **self._versions}
+        used: list[Any] = [*self._sources, *self._sinks]
+        versions = {**versions_for(used), **self._versions}
         terms = Terms(versions=tuple(sorted(versions.items())))
-        absolute = Absolute()
+        made = {id(item): absolute(item) for item in used}
+
+        def moved(task: Task) -> Task:
+            targets = tuple((made[id(sink)], part) for sink, part in task.targets)
+            return attrs.evolve(task, source=made[id(task.source)], targets=targets)
+
         with contextlib.nullcontext(terms) if lasting else probed(terms, self._sinks) as terms:
             yield attrs.evolve(
                 self,
                 terms=terms,
-                bundles=Bundles(
-                    self.bundles, lambda b: Bundle(tuple(map(absolute, b._tasks)), terms)
-                ),
+                bundles=Bundles(self.bundles, lambda b: Bundle(tuple(map(moved, b._tasks)), terms)),
             )
 
     def awaited(self) -> Awaited:
@@ -91,9 +96,9 @@ class Work:
         """
         self._recipe.refuse_pipes("a job that commits later")
         lasting = [n for n, b in enumerate(self.bundles) if not b._tasks[0].targets[0][1].live]
-        held: dict[int, Manifest | None] = {}
+        manifest_in = cache(Manifest.load)
         return attrs.evolve(
-            self, bundles=Bundles(lasting, lambda number: _left(self.bundles[number], held))
+            self, bundles=Bundles(lasting, lambda number: _left(self.bundles[number], manifest_in))
         )
 
     def again(self, recipe: Path, *, workers: int, wait_s: float) -> tuple[str, ...]:
@@ -120,13 +125,11 @@ class Work:
         path.write_text(rest.to_toml(), encoding="utf-8")
 
 
-def _left(bundle: Bundle, held: dict[int, Manifest | None]) -> Bundle:
-    """Return a bundle with identified parts; ``held`` caches the manifests of sinks by id."""
+def _left(bundle: Bundle, manifest_in: Callable[[Path], Manifest | None]) -> Bundle:
+    """Return a bundle with identified parts; manifest_in: loads that of a state directory."""
     tasks = tuple(map(identify, bundle._tasks))
     for sink, part in (target for task in tasks for target in task.targets):
-        if id(sink) not in held:
-            held[id(sink)] = Manifest.load(sink.state)
-        manifest = held[id(sink)]
+        manifest = manifest_in(sink.state)
         there = manifest.parts.get(part.key) if manifest is not None else None
         if there is not None and there.stem == part.stem and there.settled:
             raise UsageError(

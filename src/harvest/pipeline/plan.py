@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import cattrs
@@ -14,7 +14,6 @@ import orjson
 import pyarrow as pa
 
 from harvest import interrupt
-from harvest.api.sink import Sink
 from harvest.api.source import Partition
 from harvest.errors import SourceError
 from harvest.recipes.endpoints import Listed, SourceUse
@@ -24,6 +23,9 @@ from harvest.storage.staging import staged_parts
 from harvest.toolkit.texts import printable
 
 from .deciding import Deciding, Earlier, Held, Planned, Unlisted, order_of
+
+if TYPE_CHECKING:
+    from .prepare import PreparedRun
 
 _BATCH: Final = 65_536
 """Number of partitions that are compared with the datasets together."""
@@ -67,39 +69,21 @@ class Plan:
         return {name for name, count in rows.items() if count}
 
 
-def make_plan(
-    listed: Listed,
-    sinks: Sequence[Sink],
-    manifests: Sequence[Manifest],
-    *,
-    run: str,
-    force: bool = False,
-    limit: int | None = None,
-    drop_deleted: bool = False,
-    only: Mapping[str, tuple[str, str]] | None = None,
-    drop: frozenset[str] = frozenset(),
-    frozen: Sequence[Mapping[str, Any]] = (),
-) -> Plan:
-    """Compare the sources' listing with the content of the datasets.
-
-    drop_deleted: drop parts of these locations that are not listed any more.
-    only: keys of the wanted partitions, each with its source and origin; None for all. If a key is
-        not listed any more, all partitions of its origin are wanted.
-    drop: keys of parts that leave the datasets in any case.
-    frozen: for each sink, the columns to which record types are fitted; empty for none.
-    """
-    columns = tuple(frozen) or ({},) * len(sinks)
+def make_plan(prepared: PreparedRun, manifests: Sequence[Manifest], run: str) -> Plan:
+    """Compare the sources' listing with the content of the datasets; run: id of the planned run."""
+    listed, recipe, force = prepared.listed, prepared.recipe, prepared.force
+    frozen = tuple(map(prepared.drift.frozen, manifests))
     keys = _keys(listed)
-    wanted = _wanted(listed, keys, only)
+    wanted = _wanted(listed, keys, prepared.only)
     deciding = Deciding(
         held=[Held(manifest, keys, force) for manifest in manifests],
         staged=[
             Earlier({} if force else staged_parts(sink.state), kept)
-            for sink, kept in zip(sinks, columns, strict=True)
+            for sink, kept in zip(prepared.sinks, frozen, strict=True)
         ],
         run=run,
     )
-    configs = {id(use): _config_digest(use.settings, limit) for use in _uses(listed)}
+    configs = {id(use): _config_digest(use.settings, recipe.limit) for use in _uses(listed)}
     for use, at, partitions in _batches(listed, wanted):
         interrupt.check()
         deciding.decide(use, configs[id(use)], at, keys.take(at), partitions)
@@ -108,8 +92,8 @@ def make_plan(
     some = [(use, p) for use, p in (listed[row] for row in wanted) if p.inputs]
     read_from = {(use.source.name, printable(p.origin)) for use, p in some}
     replaced = [each.of(read_from) for each in unlisted]
-    dropped = [frozenset(manifest.parts.pick(drop)) for manifest in manifests]
-    if drop_deleted:
+    dropped = [frozenset(manifest.parts.pick(prepared.drop)) for manifest in manifests]
+    if recipe.deleted == "drop" and not prepared.partial:
         places = list(_places(listed))
         gone = [each.within(places) for each in unlisted]
         dropped = [
@@ -122,7 +106,7 @@ def make_plan(
         unchanged=deciding.unchanged,
         replaced=tuple(replaced),
         dropped=tuple(dropped),
-        frozen=columns,
+        frozen=frozen,
     )
 
 
@@ -147,6 +131,7 @@ def _keys(listed: Listed) -> pa.Array:
 def _wanted(
     listed: Listed, keys: pa.Array, only: Mapping[str, tuple[str, str]] | None
 ) -> Sequence[int]:
+    """Return the rows of wanted keys, or of all partitions of the origin of one that is gone."""
     if only is None:
         return range(len(listed))
     known = [key.hex() for key in keys.to_pylist()]

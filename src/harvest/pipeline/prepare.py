@@ -218,13 +218,7 @@ class PreparedRun:
         )
 
     def plan(self, manifests: Sequence[Manifest], run: str) -> Plan:
-        drift = self.drift
-        plan = make_plan(
-            self.listed, self.sinks, manifests, run=run, force=self.force,
-            limit=self.recipe.limit,
-            drop_deleted=self.recipe.deleted == "drop" and not self.partial, only=self.only,
-            drop=self.drop, frozen=[drift.frozen(manifest) for manifest in manifests],
-        )  # fmt: skip
+        plan, drift = make_plan(self, manifests, run), self.drift
         for number, (sink, manifest) in enumerate(zip(self.sinks, manifests, strict=True)):
             drift.check(plan, number, manifest, where=printable(sink.location))
         fault.point("run.planned")

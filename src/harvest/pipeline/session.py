@@ -19,7 +19,7 @@ from harvest.recipes.choose import name_sources, unread_below
 from harvest.recipes.endpoints import Listed, SourceUse, endpoints_of
 from harvest.recipes.pipes import COPIES, copied_pipes, with_pipes
 from harvest.recipes.recipe import Recipe
-from harvest.recipes.selection import Named, Selection, partitions_in, partitions_of, selection_of
+from harvest.recipes.selection import Named, Since, partitions_in, partitions_of, selection_of
 from harvest.storage.part import part_key
 from harvest.storage.staging import STAGING
 from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
@@ -101,9 +101,9 @@ class Session:
     def enters(self) -> Callable[[str], bool] | None:
         """Return a function that says whether a run enters a directory; None if it enters all."""
         selection = self._selection()
-        return None if selection is None else selection.enters
+        return selection.enters if isinstance(selection, Since) else None
 
-    def _selection(self) -> Selection | None:
+    def _selection(self) -> Named | Since | None:
         last = last_day(self._uses, self.sinks) if self.recipe.since_last else None
         return selection_of(self.recipe, last)
 
@@ -214,7 +214,7 @@ class Session:
 
 
 def _partitions(
-    use: SourceUse, selection: Selection | None, named: Selection | None
+    use: SourceUse, selection: Named | Since | None, named: Named | None
 ) -> Iterable[Partition]:
     """List a source's partitions: of a pipe always all, else of the files in ``named``, or all."""
     if use.pipe is not None:

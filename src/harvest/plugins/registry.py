@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint
 from itertools import chain
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from harvest.api.from_file import load_file, loaded_file
 from harvest.api.rule import Rule
@@ -24,17 +24,10 @@ from .given import Objects, of_module, plugin_of_class, require_record_types, un
 from .known import KNOWN, Known, canonical
 from .registered import COMMITTED, RECORD_TYPES, Registered, as_broken, loaded
 
-_Spec = TypeVar("_Spec")
 
-
-class _Declared(Generic[_Spec]):
-    """Property for all declarations of one kind, by name."""
-
-    def __init__(self, kind: str, spec: type[_Spec]):
-        self._kind = kind
-
-    def __get__(self, plugins: Registered, _: Any = None) -> Mapping[str, _Spec]:
-        return plugins.claims.all(self._kind)
+def _declared(kind: str) -> Any:
+    """Build a property for all declarations of one kind, by name."""
+    return property(lambda plugins: plugins.claims.all(kind))
 
 
 class PluginManager(Registered):
@@ -162,13 +155,13 @@ class PluginManager(Registered):
         self._owner = {spec: owner for spec, owner in self._owner.items() if owner != plugin}
         del self.plugins[plugin.name]
 
-    sources = _Declared("sources", SourceSpec)
-    sinks = _Declared("sinks", SinkSpec)
-    views = _Declared("views", View)
-    reports = _Declared("reports", ReportSpec)
-    rules = _Declared("rules", Rule)
-    exporters = _Declared("exporters", ExporterSpec)
-    engines = _Declared("engines", EngineSpec)
+    sources: Mapping[str, SourceSpec] = _declared("sources")
+    sinks: Mapping[str, SinkSpec] = _declared("sinks")
+    views: Mapping[str, View] = _declared("views")
+    reports: Mapping[str, ReportSpec] = _declared("reports")
+    rules: Mapping[str, Rule] = _declared("rules")
+    exporters: Mapping[str, ExporterSpec] = _declared("exporters")
+    engines: Mapping[str, EngineSpec] = _declared("engines")
 
     def source(self, name: str) -> type[Source]:
         """Return the source class with this name; raise UsageError or PluginError."""

@@ -26,8 +26,6 @@ from harvest.plugins.registry import manager
 from harvest.storage.staging import STAGING
 from harvest.toolkit.files import write_atomically
 
-from .task import Task
-
 _REMEDY: Final = "give the workers the same environment and the same file system as the run"
 
 
@@ -121,30 +119,8 @@ def probed(terms: Terms, sinks: Iterable[Sink]) -> Iterator[Terms]:
             probe.unlink(missing_ok=True)
 
 
-class Absolute:
-    """Converter that makes tasks valid in a process with another working directory.
-
-    Called with a task, it returns one whose sources and sinks have absolute locations.
-    """
-
-    def __init__(self) -> None:
-        self._made: dict[int, tuple[Any, Any]] = {}
-
-    def __call__(self, task: Task) -> Task:
-        return attrs.evolve(
-            task,
-            source=self._of(task.source),
-            targets=tuple((self._of(sink), part) for sink, part in task.targets),
-        )
-
-    def _of(self, item: Any) -> Any:
-        # keep the item alive, so that its id is not reused
-        if id(item) not in self._made:
-            self._made[id(item)] = (item, _absolute(item))
-        return self._made[id(item)][1]
-
-
-def _absolute(item: Source | Sink) -> Source | Sink:
+def absolute(item: Any) -> Any:
+    """Return a source or sink that is valid in another working directory: its location absolute."""
     path = Path(item.location).expanduser()
     if path.is_absolute():
         return item

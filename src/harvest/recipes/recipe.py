@@ -87,13 +87,19 @@ def _number(doc: str, *, metavar: str = "N", least: int, recorded: bool = True) 
 
 
 def _check(_: Recipe, field: attrs.Attribute[Any], value: Any) -> None:
-    words, least = map(field.metadata.get, ("words", "least"))
+    words, kind, least = (field.metadata.get(key) for key in ("words", "kind", "least"))
     option = f"{field.name.replace('_', '-')} {value!r}"
     if words and value not in words:
         remedy = f"use {', '.join(words[:-1])} or {words[-1]}"
         raise ConfigError(f"{option} is unknown", remedy=remedy)
-    if least is not None and value is not None and (type(value) is not int or value < least):
+    if value is None:
+        return
+    if kind is int and (type(value) is not int or value < (least or 0)):
         raise ConfigError(f"{option} is not a whole number of at least {least}")
+    texts = [value] if kind is str else value
+    listed = isinstance(texts, list | tuple)
+    if kind is not int and not (listed and all(isinstance(text, str) for text in texts)):
+        raise ConfigError(f"{option} is not {'text' if kind is str else 'a list of texts'}")
 
 
 @attrs.frozen(kw_only=True)
@@ -184,7 +190,8 @@ class Recipe:
             raise ConfigError(f"invalid TOML: {error}", where=str(path)) from error
         others = {key: value for key, value in document.items() if key not in _TABLES}
         commands = {name: _of_command(name, table, path) for name, table in others.items()}
-        run = _run(document.get("run", {}), path)
+        run = _table(document.get("run", {}), "run", path)
+        _check_keys(run, tuple(run_options()), path, "key of [run]")
         settings = _table(document.get("set", {}), "set", path)
         try:
             return cls(
@@ -247,22 +254,6 @@ def run_options() -> dict[str, attrs.Attribute[Any]]:
     """Return the recipe's fields that are options of a run, by their words in a recipe file."""
     fields = attrs.fields(Recipe)
     return {field.name.replace("_", "-"): field for field in fields if "kind" in field.metadata}
-
-
-def _run(table: Any, path: Path) -> dict[str, Any]:
-    run, options = _table(table, "run", path), run_options()
-    _check_keys(run, tuple(options), path, "key of [run]")
-    for key, value in run.items():
-        kind = options[key].metadata["kind"]
-        if kind == list[str]:
-            what = "a list of texts"
-            fits = isinstance(value, list) and set(map(type, value)) <= {str}
-        else:
-            what = f"of type {kind.__name__}"
-            fits = type(value) is kind
-        if not fits:
-            raise ConfigError(f"[run] {key} = {value!r} is not {what}", where=str(path))
-    return run
 
 
 def _of_command(name: str, table: Any, path: Path) -> Mapping[str, Any]:

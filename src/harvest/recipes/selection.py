@@ -7,7 +7,6 @@ in the datasets.
 
 from __future__ import annotations
 
-import abc
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
@@ -31,31 +30,7 @@ from .recipe import Recipe, day_of, day_of_directory
 _SHOWN = 3
 
 
-class Selection(abc.ABC):
-    """A selection of files that a run looks at."""
-
-    @abc.abstractmethod
-    def files(self, location: Path) -> Iterable[Path]:
-        """Return the selected files of a location, which may itself be a file."""
-
-    def gone(self, location: Path) -> Sequence[Path]:
-        """Return missing files of a location that may have been read together with others."""
-        return ()
-
-    @abc.abstractmethod
-    def has(self, location: Path, path: str) -> bool:
-        """Return whether a file or directory of a location is selected."""
-
-    def enters(self, directory: str) -> bool:
-        """Return whether to look into a directory below a location."""
-        return True
-
-    @abc.abstractmethod
-    def remarks(self) -> list[str]:
-        """Return sentences about the files that were selected and left out."""
-
-
-class Named(Selection):
+class Named:
     """Files selected by absolute path; a directory selects the files directly in it."""
 
     def __init__(self, paths: Iterable[str]):
@@ -83,6 +58,7 @@ class Named(Selection):
         return files
 
     def gone(self, location: Path) -> list[Path]:
+        """Return missing files of a location that may have been read together with others."""
         below = self._below(location).items()
         gone = (path for path, name in below if name in self._gone)
         return list(map(Path, paths_below(location, gone)))
@@ -110,6 +86,7 @@ class Named(Selection):
         )
 
     def remarks(self) -> list[str]:
+        """Return sentences about the files that were selected and left out."""
         said = [f"{count_in_words(len(self._files), 'file')} of the list looked at"]
         others = {
             "gone": self._in_locations & self._gone,
@@ -126,7 +103,7 @@ class Named(Selection):
         return said
 
 
-class Since(Selection):
+class Since:
     """All files, except in directories that are named for a day before ``day``.
 
     Names of days are YYYY-MM-DD, YYYYMMDD, or nested directories YYYY/M/D.
@@ -146,6 +123,7 @@ class Since(Selection):
         return named >= self.day
 
     def files(self, location: Path) -> Iterator[Path]:
+        """Yield the selected files of a location, which may itself be a file."""
         if not location.is_dir():
             yield location
             return
@@ -153,6 +131,7 @@ class Since(Selection):
             yield from files
 
     def has(self, location: Path, path: str) -> bool:
+        """Return whether no directory above a path is named for an earlier day."""
         top = str(location)
         above = os.path.dirname(path)  # noqa: PTH120
         while len(above) > len(top):
@@ -168,7 +147,7 @@ class Since(Selection):
         ]
 
 
-def selection_of(recipe: Recipe, last: date | None = None) -> Selection | None:
+def selection_of(recipe: Recipe, last: date | None = None) -> Named | Since | None:
     """Return the selection of a recipe, or None if the run looks at all files."""
     if recipe.changed is not None:
         return read_names(Path(recipe.changed).expanduser())
@@ -176,12 +155,12 @@ def selection_of(recipe: Recipe, last: date | None = None) -> Selection | None:
     return Since(day) if day is not None else None
 
 
-def partitions_in(source: Source, selection: Selection) -> Iterable[Partition] | None:
+def partitions_in(source: Source, selection: Named | Since) -> Iterable[Partition] | None:
     """Return a source's partitions in the selected files; None if it can list only all files."""
     location = Path(source.location).expanduser().absolute()
     if not location.exists():
         return None
-    gone = selection.gone(location)
+    gone = selection.gone(location) if isinstance(selection, Named) else []
     found = source.plan_files(chain(selection.files(location), gone))
     if found is None or not gone:
         return found
@@ -189,7 +168,7 @@ def partitions_in(source: Source, selection: Selection) -> Iterable[Partition] |
     return (p for p in found if not p.inputs or not paths.issuperset(p.inputs))
 
 
-def partitions_of(source: Source, selection: Selection | None = None) -> Iterator[Partition]:
+def partitions_of(source: Source, selection: Named | Since | None = None) -> Iterator[Partition]:
     """Yield a source's partitions, all or in the selected files.
 
     A source that cannot list single files lists all; then origins without a selected file are left

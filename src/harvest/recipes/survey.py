@@ -236,7 +236,7 @@ def survey(root: Path, plugins: PluginManager) -> Survey:
     known.sort(key=lambda each: (-each.files, each.source))
     doubtful.sort(key=lambda each: (-each.confidence, each.source))
     return Survey(
-        top, tuple(known), tuple(doubtful), _unknown(tree.sizes, read), tuple(tree.datasets)
+        top, tuple(known), tuple(doubtful), _unknown(tree.sizes, read), tuple(sorted(tree.datasets))
     )
 
 
@@ -267,13 +267,13 @@ def _folders(top: Path, datasets: list[Path]) -> Iterator[tuple[Path, list[Path]
     if top.is_file():
         yield top, [top]
         return
-    for folder, files in walk_files(top):
-        if any(dataset in (folder, *folder.parents) for dataset in datasets[-1:]):
-            continue
-        if folder != top and (folder / "_harvest" / "manifest.json").is_file():
-            datasets.append(folder)
-            continue
-        yield folder, files
+
+    def enters(folder: str) -> bool:
+        if is_dataset := Path(folder, "_harvest", "manifest.json").is_file():
+            datasets.append(Path(folder))
+        return not is_dataset
+
+    yield from walk_files(top, enter=enters)
 
 
 def _unknown(sizes: Mapping[Path, int], read: set[Path]) -> tuple[Unknown, ...]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from harvest.api.sink import PartFile, PartFiles
 
 from .columns import FILES, KEYS, file_of, reject_of
-from .parts import Parts, rows_where
+from .parts import Parts
 
 
 class StoredFiles(PartFiles):
@@ -86,9 +86,6 @@ class StoredFiles(PartFiles):
                     [wanted(file_of(text)) for text in file.dictionary.to_pylist()], pa.bool_()
                 )
                 rows += values.column("row").filter(is_wanted.take(file.indices)).to_pylist()
-        return self._keys(rows)
-
-    def _keys(self, rows: Iterable[int]) -> list[str]:
         return list(self._parts.keys_at(self._parts.in_order(set(rows))))
 
     def reject_texts(self, among: pa.BooleanArray | None = None) -> pa.ChunkedArray:
@@ -98,13 +95,6 @@ class StoredFiles(PartFiles):
 
     def rejects(self) -> list[PartFile]:
         return [reject_of(text) for text in self.reject_texts().to_pylist()]
-
-    def with_rejects_in(self, paths: Collection[str]) -> list[str]:
-        """Return the keys of parts with rejects in these files, in the dataset's order."""
-        texts = [text for text in self.reject_texts().to_pylist() if file_of(text).path in paths]
-        held = self._parts.table(FILES).column("rejects").combine_chunks()
-        holds = pc.is_in(held, value_set=pa.array(texts, pa.string()))
-        return self._keys(rows_where(pc.and_(self._parts.counting, holds)).to_pylist())
 
     def of_type(self, name: str) -> list[PartFile]:
         """Return the files of one record type, each once with all its rows, in the dataset's order.
