@@ -20,8 +20,7 @@ from harvest import SourceError
 from ..values.fields import canonical, is_field, unique_names
 from .csvtext import first_misplaced
 from .form import BOM, LONGEST_HEADER, Layout
-from .headless import NAME_THEM, NAMED, UNNAMED, headless, headless_likeness
-from .orders import COMMON
+from .headless import COMMON, NAME_THEM, NAMED, UNNAMED, headless, headless_likeness
 from .said import is_aside, kind_of, refuse_others
 
 JOB_FIELDS: Final = ("jobid", "jobidraw", "jobname", "state")
@@ -253,7 +252,10 @@ def likeness(head: bytes) -> tuple[float, str] | None:
             f"rows of sacct without a header, in the order of {layout.order}: {layout.fitting:,} "
             f"lines looked at fit its {len(layout.columns)} columns"
         )
-    return (0.95 if layout.known > 0.8 else 0.7), f"header of sacct ({layout.describe()})"
+    marked = f"{layout.kind}, delimiter {layout.delimiter!r}"
+    shown = "fixed widths" if layout.kind == "fixed" else marked
+    said = f"header of sacct ({shown}, {len(layout.columns)} columns)"
+    return (0.95 if layout.known > 0.8 else 0.7), said
 
 
 def form_of(head: bytes) -> Literal["json", "yaml"] | None:

@@ -18,7 +18,7 @@ import attrs
 from harvest.toolkit.texts import excerpt
 from harvest_toolkit.spans import Spans
 
-from ..values.fields import BY_NAME, FREE, canonical
+from ..values.fields import FREE, Field, field_of
 from ..values.ids import why_no_id
 from ..values.kinds import KINDS
 from .form import LONGEST, Layout, too_long
@@ -54,13 +54,11 @@ _NEVER_EMPTY: Final = frozenset(
 )  # fmt: skip
 
 
-def _is_list(column: str) -> bool:
-    known = BY_NAME.get(canonical(column.partition("#")[0]))
+def _is_list(known: Field | None) -> bool:
     return known is not None and (known.kind in ("tres", "usage") or known.name == "NodeList")
 
 
-def _shape(column: str) -> re.Pattern[str]:
-    known = BY_NAME.get(canonical(column.partition("#")[0]))
+def _shape(known: Field | None) -> re.Pattern[str]:
     if known is None:
         return re.compile(KINDS["text"].shape)
     if known.name in _OWN_SHAPES:
@@ -102,9 +100,10 @@ class Joiner:
         self.due = len(layout.columns)
         self.mark = layout.delimiter
         self.any_mark = re.compile(f"(?={re.escape(layout.delimiter)})")
-        self.shapes = [_shape(column) for column in layout.columns]
-        free = [column.partition("#")[0] in FREE for column in layout.columns]
-        listed = [_is_list(column) and self.mark == "," for column in layout.columns]
+        fields = [field_of(column) for column in layout.columns]
+        self.shapes = [_shape(known) for known in fields]
+        free = [known is not None and known.name in FREE for known in fields]
+        listed = [_is_list(known) and self.mark == "," for known in fields]
         self.free = [one or other for one, other in zip(free, listed, strict=True)]
         self.first_free = free[0]
         self.is_id = [column in ("JobID", "JobIDRaw") for column in layout.columns]

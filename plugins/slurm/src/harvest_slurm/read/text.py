@@ -17,11 +17,10 @@ from harvest.toolkit.texts import not_utf8
 from harvest_toolkit.spans import PAD, Spans
 
 from ..values.ids import is_id
-from .blocks import BlockReader, after_last
 from .columns import Column, RawRows
 from .csvtext import CsvReader
 from .fixed_width import FixedReader
-from .form import LONGEST, Layout, reject_line
+from .form import LONGEST, BlockReader, Layout, after_last, reject_line
 from .rejoin import LINES, Joined, Joiner
 from .said import Said, kind_of
 

@@ -144,6 +144,11 @@ for _name in sorted({*_NEWER, *chain.from_iterable(PRESETS.values())}):
     BY_NAME.setdefault(canonical(_name), Field(_name, "text"))
 
 
+def field_of(column: str) -> Field | None:
+    """Return the field of a column, whose name may be numbered (``User#2``); None if unknown."""
+    return BY_NAME.get(canonical(column.partition("#")[0]))
+
+
 def is_field(name: str) -> bool:
     """Return whether sacct has a field of this name."""
     return canonical(name) in BY_NAME
