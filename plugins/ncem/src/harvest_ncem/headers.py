@@ -57,11 +57,8 @@ class Table:
     @property
     def extra(self) -> list[str]:
         """Columns that no record type declares."""
-        known = {"scan_number", "distiller_id", "datetime", LAST_WRITTEN, *self.receivers}
-        if self.receivers:
-            known -= {"distiller_id", "datetime"}
-        else:
-            known.discard(LAST_WRITTEN)
+        more = [LAST_WRITTEN] if self.receivers else ["distiller_id", "datetime"]
+        known = {"scan_number", *self.receivers, *more}
         return [name for name in self.columns if name not in known]
 
 
