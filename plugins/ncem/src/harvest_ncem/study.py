@@ -38,7 +38,6 @@ from harvest import ConfigError
 
 from .durations import seconds
 
-
 Method: TypeAlias = Literal["streaming", "file_transfer"]
 METHODS: tuple[Method, ...] = ("streaming", "file_transfer")
 Missing: TypeAlias = Literal["exclude", "include"]

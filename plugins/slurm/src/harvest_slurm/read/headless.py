@@ -19,9 +19,8 @@ import attrs
 
 from harvest import SourceError
 
-from ..values.fields import FREE, field_of, unique_names
+from ..values.fields import FREE, KINDS, NOTHING, field_of, unique_names
 from ..values.ids import PATTERN
-from ..values.kinds import KINDS, NOTHING
 from .form import HEAD_BYTES, LONGEST_HEADER, Layout
 from .presets import PRESETS, WIDTHS
 

@@ -145,7 +145,7 @@ def _headed(lines: Sequence[bytes], first: int, delimiter: str | None, crlf: boo
     if delimiter is None:
         splits += _quoted(line, header)
     best = max((split for split in splits if split.likely), key=_Split.rank, default=None)
-    if best is None or not best.has_job_field:
+    if best is None or not any(canonical(name) in JOB_FIELDS for name in best.names):
         return None
     trailing = not best.quoted and len(best.names) > 1 and best.names[-1] == ""
     raw = trailing or delimiter is not None or best.mark != ","
@@ -187,10 +187,6 @@ class _Split:
         if self.known == 1:
             return self.named == 1 and not any(map(str.isalnum, self.mark))  # not JobId=4
         return self.known * 2 >= self.named > 0
-
-    @property
-    def has_job_field(self) -> bool:
-        return any(canonical(name) in JOB_FIELDS for name in self.names)
 
     def rank(self) -> tuple[int, int, bool, bool, int]:
         """Return the rank; the greater, the likelier."""

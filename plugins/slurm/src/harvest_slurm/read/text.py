@@ -21,7 +21,7 @@ from .columns import Column, RawRows
 from .csvtext import CsvReader
 from .fixed_width import FixedReader
 from .form import LONGEST, BlockReader, Layout, after_last, reject_line
-from .rejoin import LINES, Joined, Joiner
+from .rejoin import LINES, Joiner
 from .said import Said, kind_of
 
 BLOCK_BYTES: Final = 8 * 1024 * 1024
@@ -166,7 +166,11 @@ class _LineReader(BlockReader):
                 count = len(number)
         done.blanks += int(np.searchsorted(gaps, count))
         taken = int(number[count]) if rest else size
-        self._report(done, number + line)
+        self.ctx.read(len(done.rejects) + done.blanks + done.headers)
+        for index, raw, reason in done.rejects:
+            self.ctx.reject(raw, reason, position=int(number[index]) + line)
+        self.ctx.folded(done.blanks, "blank line")
+        self.ctx.folded(done.headers, "repeated header")
         for index, text in said.items():
             if index < taken:
                 self.said.add(text, line + index)
@@ -201,13 +205,6 @@ class _LineReader(BlockReader):
         if not (self.joiner.last_free or self.joiner.first_free):
             gap |= (before < 0) | ~odd[before]
         return np.flatnonzero(empty & gap)
-
-    def _report(self, done: Joined, position: Any) -> None:
-        self.ctx.read(len(done.rejects) + done.blanks + done.headers)
-        for index, raw, reason in done.rejects:
-            self.ctx.reject(raw, reason, position=int(position[index]))
-        self.ctx.folded(done.blanks, "blank line")
-        self.ctx.folded(done.headers, "repeated header")
 
 
 def _find(data: Any, mark: bytes) -> Any:

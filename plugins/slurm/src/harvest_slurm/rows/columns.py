@@ -17,8 +17,7 @@ from harvest_toolkit.clocks import Length, Shown, decide, named
 from ..read.columns import Column, RawRows, series
 from ..records import Job, Step
 from ..values.convert import Context, Converted, convert, resource_maps
-from ..values.fields import AMOUNTS, BY_NAME, field_of
-from ..values.kinds import KINDS, STRING, TIMESTAMP
+from ..values.fields import AMOUNTS, BY_NAME, KINDS, STRING, TIMESTAMP, field_of
 from ..values.scalars import NOTHING
 
 

@@ -23,7 +23,7 @@ from harvest_toolkit.spans import spans
 from ..read.columns import Column, series
 from . import digits, scalars
 from .digits import arrow
-from .kinds import KINDS, STRING, TIMESTAMP, Kind
+from .fields import KINDS, STRING, TIMESTAMP, Kind
 from .scalars import NOTHING, Word
 
 Array: TypeAlias = Any  # pyarrow ships no type information
