@@ -175,7 +175,7 @@ def _memory(cpus: str, nodes: pl.Expr) -> pl.Expr:
     per, each = pl.col("req_mem_per"), pl.col("req_mem_bytes")
     return (
         pl.when(per == "cpu")
-        .then(bytes_of(each, cpus))
+        .then(bytes_of(each, pl.col(cpus)))
         .when(per == "node")
         .then(bytes_of(each, nodes))
         .otherwise(each)

@@ -108,18 +108,19 @@ def _table(name: str, rows: pl.DataFrame, names: Sequence[str], title: str) -> T
 
 def _in_words(
     data: Jobs, runs: pl.DataFrame, whole: pl.DataFrame, names: Sequence[str]
-) -> Iterable[str]:
+) -> Iterator[str]:
     """Say why there is nothing to see, else the nodes on which most runs failed for one reason."""
     ended = int(runs["state"].is_in(ENDED).sum())
     if not runs.height:
-        return ["The dataset has no such jobs that ended in this period."]
-    if not ended:
-        unknown = runs["state"].null_count()
-        record = data.words.record
-        return [f"{record} does not record how these jobs ended." if unknown else "No run ended."]
-    if not whole["jobs"].sum():
-        return [f"None of {count_in_words(ended, 'ended run')} failed."]
-    return _patterns(runs, names)
+        yield "The dataset has no such jobs that ended in this period."
+    elif not ended and runs["state"].null_count():
+        yield f"{data.words.record} does not record how these jobs ended."
+    elif not ended:
+        yield "No run ended."
+    elif not whole["jobs"].sum():
+        yield f"None of {count_in_words(ended, 'ended run')} failed."
+    else:
+        yield from _patterns(runs, names)
 
 
 def _tiles(runs: pl.DataFrame, whole: pl.DataFrame) -> Iterator[Tile]:
@@ -141,13 +142,12 @@ def _tiles(runs: pl.DataFrame, whole: pl.DataFrame) -> Iterator[Tile]:
 
 def _patterns(runs: pl.DataFrame, names: Sequence[str]) -> Iterator[str]:
     """Name nodes with many failures: ``Node n7: 9 of 10 runs of account maths ...``."""
-    groups = by_reason(runs.lazy(), names).collect()
     if "node" in names:
         return
     nodes = by_reason(runs.lazy(), ["node"]).select("node", "ended_jobs").unique().collect()
     ended_on = dict(nodes.iter_rows())
     all_ended = runs["state"].is_in(ENDED).sum()
-    for row in groups.iter_rows(named=True):
+    for row in by_reason(runs.lazy(), names).collect().iter_rows(named=True):
         known, most = row["node_known_jobs"], row["top_node_jobs"]
         ended = ended_on.get(row["top_node"])
         if ended is None or known < _ENOUGH or most < _PATTERN * known:
