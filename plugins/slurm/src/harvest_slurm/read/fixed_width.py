@@ -54,7 +54,7 @@ class FixedReader(BlockReader):
         records: number of the first line -> bytes of the record.
         """
         line, position = lines[index], number + index
-        short, stripped = self.length - len(line), self.layout.stripped
+        short = self.length - len(line)
         if kind_of(line):
             self.said.add(line, position)
             return 1
@@ -62,18 +62,12 @@ class FixedReader(BlockReader):
             self.ctx.read(1)
             self.ctx.folded(1, "repeated header")
             return 1
-        # editors remove the last blank of a last line
-        if short == 0 or (short == 1 and not stripped):
-            records[position] = line.ljust(self.length)
+        if short and not line.strip():
+            self.ctx.read(1)
+            self.ctx.folded(1, "blank line")
             return 1
-        if not line.strip():
-            taken = 1
-            while not line and index + taken < len(lines) and not lines[index + taken]:
-                taken += 1
-            self.ctx.read(taken)
-            self.ctx.folded(taken, "blank line")
-            return taken
-        if stripped and short > 0:
+        # editors remove the last blank of a last line
+        if 0 <= short <= (self.length if self.layout.stripped else 1):
             records[position] = line.ljust(self.length)
             return 1
         record, taken, said = line, 1, {}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
 from harvest import ReadContext
-from harvest_toolkit.lines import RAW_BYTES, LongLine, skip_line
+from harvest_toolkit.lines import LongLine
 from harvest_toolkit.spans import PAD
 
 from ..values.fields import is_field
@@ -58,15 +58,6 @@ class Layout:
 
 LONGEST: Final = 4 * 1024 * 1024
 """The largest size of a line or record in bytes; only a part of a longer one is in memory."""
-
-
-def reject_line(stream: IO[bytes], begin: bytes, ctx: ReadContext, position: int) -> bytes:
-    """Reject a line that begins with ``begin`` and is too long; return the bytes read behind it."""
-    skipped, _, behind = skip_line(stream)
-    ctx.advance(skipped + 1 + len(behind))
-    ctx.read(1)
-    ctx.reject(begin[:RAW_BYTES], too_long(len(begin) + skipped), position=position)
-    return behind
 
 
 def too_long(size: int) -> str:

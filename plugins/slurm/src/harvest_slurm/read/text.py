@@ -14,13 +14,14 @@ import numpy as np
 
 from harvest import ReadContext
 from harvest.toolkit.texts import not_utf8
+from harvest_toolkit.lines import RAW_BYTES, skip_line
 from harvest_toolkit.spans import PAD, Spans
 
 from ..values.ids import is_id
 from .columns import Column, RawRows
 from .csvtext import CsvReader
 from .fixed_width import FixedReader
-from .form import LONGEST, BlockReader, Layout, after_last, reject_line
+from .form import LONGEST, BlockReader, Layout, after_last, too_long
 from .rejoin import LINES, Joiner
 from .said import Said, kind_of
 
@@ -60,14 +61,15 @@ def read_text(
             line += lines
             carry = rest + carry
         if endless and len(carry) > LONGEST:
-            begin, newline, behind = carry.partition(b"\n")
-            if newline:  # within quotes, which are perhaps never closed
-                ctx.read(1)
-                reason = f"a record of more than {LONGEST} bytes begins in this line"
-                ctx.reject(begin, reason, position=line)
-                carry = behind
-            else:
-                carry = reject_line(stream, carry, ctx, line)
+            # a whole line is within quotes, which are perhaps never closed
+            begin, newline, carry = carry.partition(b"\n")
+            reason = f"a record of more than {LONGEST} bytes begins in this line"
+            if not newline:
+                skipped, _, carry = skip_line(stream)
+                ctx.advance(skipped + 1 + len(carry))
+                reason = too_long(len(begin) + skipped)
+            ctx.read(1)
+            ctx.reject(begin[:RAW_BYTES], reason, position=line)
             line += 1
         ctx.advance(size)
         if not size:

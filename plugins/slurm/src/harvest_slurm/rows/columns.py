@@ -93,7 +93,7 @@ class Columns:
         """Use a second field for a column: it fills gaps; other values go to extra."""
         first = self.ready[place]
         if pa.types.is_nested(first.type):
-            if not self.texts[place].same(field):
+            if not self.texts[place].text.equals(field.text):
                 self._keep(name, field.text)
             return
         differs = self._contradicts(place, name, values)
