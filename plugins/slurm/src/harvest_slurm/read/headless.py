@@ -45,7 +45,15 @@ def headless(
     texts = [line.decode("utf-8", "replace") for line in full]
     if columns:
         found = named(texts, columns, delimiter)
-        _require_fields(found, texts, where, sure=delimiter is not None)
+        few = not delimiter and found.fitting * 2 < len(texts) and _divided(texts)
+        if (few or not found.fitting) and texts and len(found.columns) > 1:
+            raise SourceError(
+                f"{NAMED} {len(found.columns)} columns, but "
+                f"{'few lines have' if found.fitting else 'no line has'} as many fields"
+                f"{_divided(texts)}: {NAME_THEM}",
+                where=where,
+                remedy="if another delimiter separates them, set slurm.delimiter",
+            )
     else:
         if len(lines[0]) > LONGEST_HEADER:
             raise SourceError(
@@ -71,18 +79,6 @@ def headless(
         stripped=sum(text.endswith(" ") for text in texts) * 2 < len(texts),
         crlf=crlf,
     )
-
-
-def _require_fields(found: Layout, texts: Sequence[str], where: str, *, sure: bool) -> None:
-    few = not sure and found.fitting * 2 < len(texts) and _divided(texts)
-    if (few or not found.fitting) and texts and len(found.columns) > 1:
-        raise SourceError(
-            f"{NAMED} {len(found.columns)} columns, but "
-            f"{'few lines have' if found.fitting else 'no line has'} as many fields"
-            f"{_divided(texts)}: {NAME_THEM}",
-            where=where,
-            remedy="if another delimiter separates them, set slurm.delimiter",
-        )
 
 
 def _undecided(texts: Sequence[str], known: Sequence[Layout]) -> str:

@@ -142,16 +142,26 @@ def _headed(lines: Sequence[bytes], first: int, delimiter: str | None, crlf: boo
         _Split(mark, header.split(mark))
         for mark in ([delimiter] if delimiter else _candidates(header))
     ]
-    if delimiter is None:
-        splits += _quoted(line, header)
+    if delimiter is None and '"' in header and "\r" not in header:
+        data = np.frombuffer(line, np.uint8)
+        splits += [
+            _Split(mark, next(csv.reader([header], delimiter=mark)), quoted=True)
+            for mark in COMMON
+            if first_misplaced(data, ord(mark)) < 0
+        ]
     best = max((split for split in splits if split.likely), key=_Split.rank, default=None)
     if best is None or not any(canonical(name) in JOB_FIELDS for name in best.names):
         return None
     trailing = not best.quoted and len(best.names) > 1 and best.names[-1] == ""
     raw = trailing or delimiter is not None or best.mark != ","
+    # pandas and R write an index without a name in front
+    names = [
+        name or (f"column_{place + 1}" if place else "index")
+        for place, name in enumerate(best.names)
+    ]
     return Layout(
         kind="csv" if best.quoted or not raw else "text",
-        columns=_columns(best.names[:-1] if trailing else best.names),
+        columns=tuple(unique_names(names[:-1] if trailing else names)),
         delimiter=best.mark,
         trailing=trailing,
         skip=first + 1,
@@ -193,23 +203,6 @@ class _Split:
         # a letter at its end more likely begins the next name: State|SLUID is not State and UID
         whole = not self.mark[-1].isalnum()
         return self.known, self.known - self.named, whole, not self.quoted, len(self.mark)
-
-
-def _quoted(line: bytes, header: str) -> Iterator[_Split]:
-    """Divide a header by CSV quotes; names have no line breaks."""
-    data = np.frombuffer(line, np.uint8)
-    for mark in COMMON if '"' in header and "\r" not in header else ():
-        if first_misplaced(data, ord(mark)) < 0:
-            yield _Split(mark, next(csv.reader([header], delimiter=mark)), quoted=True)
-
-
-def _columns(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of columns; pandas and R write an index without a name in front."""
-    named = [
-        name or (f"column_{place}" if place > 1 else "index")
-        for place, name in enumerate(names, start=1)
-    ]
-    return tuple(unique_names(named))
 
 
 def _candidates(header: str) -> Iterator[str]:
