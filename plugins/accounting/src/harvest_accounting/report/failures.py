@@ -44,7 +44,9 @@ def failures(
     whole_runs = runs.filter(failed, pl.col("cpu_time_s") > 0, pl.col("ran_until").is_null())
     caption, of_all = (counted_in(selection, by, whole_runs.height) for by in (names, ()))
     groups = _tables(parts, names, top, caption)
-    others = [name for name in _OTHERS if name not in names and _several(parts, name)]
+    found = parts.filter(failed).with_columns(node=pl.col("node_list"))
+    several = [name for name in _OTHERS if found[name].drop_nulls().n_unique() > 1]
+    others = [name for name in several if name not in names]
     first, last = days_of(jobs)
     return Report(
         f"Why jobs{chosen_in_words(selection)} failed, by {', '.join(names)}"
@@ -60,11 +62,6 @@ def failures(
             LazySection("definitions", lambda: _notes(data, runs, jobs, selection.zone.why, top)),
         ],
     )
-
-
-def _several(runs: pl.DataFrame, name: str) -> bool:
-    failed = runs.filter(pl.col("reason").is_not_null())
-    return failed["node_list" if name == "node" else name].drop_nulls().n_unique() > 1
 
 
 def _tables(runs: pl.DataFrame, names: Sequence[str], top: int, caption: str) -> list[Table]:
