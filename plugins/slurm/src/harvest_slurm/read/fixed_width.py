@@ -54,7 +54,7 @@ class FixedReader(BlockReader):
         records: number of the first line -> bytes of the record.
         """
         line, position = lines[index], number + index
-        short = self.length - len(line)
+        short, stripped = self.length - len(line), self.layout.stripped
         if kind_of(line):
             self.said.add(line, position)
             return 1
@@ -62,12 +62,13 @@ class FixedReader(BlockReader):
             self.ctx.read(1)
             self.ctx.folded(1, "repeated header")
             return 1
-        if short and not line.strip():
+        # editors remove the last blank of a last line
+        whole = short == 0 or (short == 1 and not stripped)
+        if not whole and not line.strip():
             self.ctx.read(1)
             self.ctx.folded(1, "blank line")
             return 1
-        # editors remove the last blank of a last line
-        if 0 <= short <= (self.length if self.layout.stripped else 1):
+        if whole or (stripped and short > 0):
             records[position] = line.ljust(self.length)
             return 1
         record, taken, said = line, 1, {}
