@@ -62,20 +62,16 @@ def zone_of(jobs: Jobs, wanted: str | None) -> Zone:
                 remedy="write Europe/Zurich, for example, or UTC",
             ) from None
         return Zone(wanted, f"Days and months are in the time zone {wanted}, your choice.")
+    sources = [runs.source for runs in jobs.schedulers if runs.source]
     try:
-        zones = sorted(
-            {
-                zone or "UTC"
-                for source in (runs.source for runs in jobs.schedulers)
-                for zone in (jobs.data.harvested_with(source, "timezone") if source else ())
-            }
-        )
+        given = [jobs.data.harvested_with(source, "timezone") for source in sources]
     except DatasetError as lost:
         return Zone(
             "UTC",
             f"The time zone of the harvest is unknown ({lost.message}): days and months are in "
             "UTC. Choose a zone with timezone=ZONE.",
         )
+    zones = sorted({zone or "UTC" for each in given for zone in each})
     if len(zones) > 1:
         return Zone(
             "UTC",

@@ -30,34 +30,29 @@ _LIMITS: Final = {
 """The largest possible amount of one run or step: a century, an exbibyte, 2**28 CPUs."""
 
 
-def _can_be(name: str) -> pl.Expr:
-    return pl.col(name).is_between(0, _LIMITS[name])
-
-
 def possible(rows: pl.LazyFrame, *, also: Iterable[pl.Expr] = ()) -> pl.LazyFrame:
     """Set impossible amounts to null, and name them in ``impossible``.
 
     also: texts that name further impossible values, or null.
     """
     names = [name for name in rows.collect_schema().names() if name in _LIMITS]
-    said = [pl.when(~_can_be(name)).then(pl.lit(name)) for name in names]
+    can_be = {name: pl.col(name).is_between(0, _LIMITS[name]) for name in names}
+    said = [pl.when(~fine).then(pl.lit(name)) for name, fine in can_be.items()]
     text = pl.concat_str([*also, *said], separator=", ", ignore_nulls=True)
     return rows.with_columns(
         pl.when(text != "").then(text).alias("impossible"),
-        *(pl.when(_can_be(name)).then(name).alias(name) for name in names),
+        *(pl.when(fine).then(name).alias(name) for name, fine in can_be.items()),
     )
 
 
-def millionths(amount: str | pl.Expr) -> pl.Expr:
+def millionths(amount: pl.Expr) -> pl.Expr:
     """Convert an amount to whole millionths, whose sum does not depend on the order of the rows."""
-    number = pl.col(amount) if isinstance(amount, str) else amount
-    return (number * 1e6).round(0).cast(pl.Int128, strict=False)
+    return (amount * 1e6).round(0).cast(pl.Int128, strict=False)
 
 
-def bytes_of(each: pl.Expr, count: str | pl.Expr) -> pl.Expr:
+def bytes_of(each: pl.Expr, count: pl.Expr) -> pl.Expr:
     """Return bytes of each times their number; null if more than any machine has."""
-    number = pl.col(count) if isinstance(count, str) else count
-    return pl.when(each.cast(pl.Float64) * number <= _MOST_BYTES).then(each * number)
+    return pl.when(each.cast(pl.Float64) * count <= _MOST_BYTES).then(each * count)
 
 
 def seconds_from(begin: str, end: str) -> pl.Expr:

@@ -138,11 +138,11 @@ def sizes_of(found: Sequence[Sequence[Scan]]) -> list[tuple[str | None, str]]:
     sizes = [_size_of(stretch) for stretch in found]
     took = [_typical(stretch) for stretch in found]
     known = [
-        (n, size, seconds, len(found[n]), _BYTES in why)
+        _Sized(n, size, seconds, len(found[n]), _BYTES in why)
         for n, ((size, why), seconds) in enumerate(zip(sizes, took, strict=True))
         if size is not None and seconds is not None
     ]
-    for n, against in _conflicts([_Sized(*each) for each in known]).items():
+    for n, against in _conflicts(known).items():
         said = sizes[n][1].removeprefix("as ")
         sizes[n] = None, f"unknown: {said}, but {against}; {_TO_DO}"
     return sizes
@@ -324,11 +324,13 @@ def _scans(dataset: DatasetReader) -> Iterator[Scan]:
         .collect()
     )
     for row in found.iter_rows(named=True):
-        side = _side(row["bytes"], unit)
+        # a square scan whose raw data have about as many bytes
+        size = row["bytes"] or 0
+        sides = [side for side in SIDES if abs(size / (side * side * unit) - 1) < 0.05]
         named = _IN_PATH.findall(row["path"] or row["data_path"] or "")
         evidence = (
             ("Distiller", row["scan_size"]),
-            (_BYTES, side and size_name(side)),
+            (_BYTES, size_name(sides[0]) if sides else None),
             ("the path of the files", size_name("x".join(named[-1])) if named else None),
         )
         begin = row["first_receiver_time"]
@@ -346,9 +348,3 @@ def _by_distiller(dataset: DatasetReader) -> pl.LazyFrame:
         return pl.LazyFrame(schema={"scan_id": pl.Int64, "scan_size": pl.String})
     sizes = jobs.select("scan_id", "scan_size").drop_nulls().unique()
     return sizes.filter(pl.len().over("scan_id") == 1)
-
-
-def _side(size: int | None, unit: float) -> int | None:
-    """Return the side of a square scan whose raw data have about ``size`` bytes."""
-    sides = (side for side in SIDES if size and abs(size / (side * side * unit) - 1) < 0.05)
-    return next(sides, None)

@@ -73,7 +73,7 @@ def comparison(
     moved = throughput_plot(marked, sizes)
     return Report(
         made.name or "File transfer compared with streaming",
-        intro=[*_intro(table, rows), *_warnings(limits)],
+        intro=list(_intro(table, rows, limits)),
         sections=[
             Table(
                 "comparison",
@@ -128,37 +128,38 @@ def describe(marked: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _intro(table: pl.DataFrame, rows: pl.DataFrame) -> list[str]:
-    """Describe the results in sentences; rows: all durations, including excluded ones."""
-    pairs = table.filter(
-        pl.col("outliers") == "removed",
-        pl.col("method") == "streaming",
-        pl.col("speed_up").is_not_null(),
-    )
+def _speed_ups(table: pl.DataFrame) -> pl.DataFrame:
+    shown = table.filter(pl.col("outliers") == "removed", pl.col("method") == "streaming")
+    return shown.select("size", "speed_up").drop_nulls("speed_up")
+
+
+def _intro(table: pl.DataFrame, rows: pl.DataFrame, limits: pl.DataFrame) -> Iterator[str]:
+    """Say why nothing can be compared, then warn of clocks; rows: also the excluded durations."""
     measured = rows.drop_nulls("duration_s")
+    drafts = "the study: --set study=FILE. `harvest ncem study DIRECTORY` drafts one."
     if not table.height and measured.height:
         reason = measured["excluded"].value_counts(sort=True).sort("count", "excluded").row(-1)
-        return [
+        yield (
             f"0 of {count_in_words(measured.height, 'measured duration')} count. "
-            f"{reason[1]:,} were left out because: {reason[0]}. "
-            "Sizes and scan ranges come from the study: --set study=FILE. "
-            "`harvest ncem study DIRECTORY` drafts one."
-        ]
-    if not table.height:
-        return [
+            f"{reason[1]:,} were left out because: {reason[0]}. Sizes and scan ranges come from "
+            f"{drafts}"
+        )
+    elif not table.height:
+        yield (
             "The dataset has no durations of either method. The last table lists what was left out."
-        ]
-    if not pairs.height:
-        return [
+        )
+    elif _speed_ups(table).is_empty():
+        yield (
             "No size has both methods, so nothing can be compared. Sizes and scan ranges come from "
-            "the study: --set study=FILE. `harvest ncem study DIRECTORY` drafts one."
-        ]
-    return []
+            f"{drafts}"
+        )
+    found = limits.select("size", "method", "warning").drop_nulls("warning")
+    for size, method, warning in found.iter_rows():
+        yield f"Warning: {LABELS[method]} at {size}: {warning}."
 
 
 def _tiles(table: pl.DataFrame, rows: pl.DataFrame) -> Iterator[Tile]:
-    shown = table.filter(pl.col("outliers") == "removed", pl.col("method") == "streaming")
-    factors = shown.drop_nulls("speed_up").select("size", "speed_up").head(TILES)
+    factors = _speed_ups(table).head(TILES)
     for size, value in factors.iter_rows():
         yield Tile(f"speed-up of streaming, {size}", f"{value:.2f}×", "of means, without outliers")
     if factors.is_empty():
@@ -166,14 +167,6 @@ def _tiles(table: pl.DataFrame, rows: pl.DataFrame) -> Iterator[Tile]:
     counted = table.filter(pl.col("outliers") == "kept")["n"].sum()
     measured = rows["duration_s"].count()
     yield Tile("durations compared", f"{counted:,}", f"of {measured:,} measured")
-
-
-def _warnings(limits: pl.DataFrame) -> list[str]:
-    found = limits.filter(pl.col("warning").is_not_null())
-    return [
-        f"Warning: {LABELS[method]} at {size}: {warning}."
-        for size, method, warning in found.select("size", "method", "warning").iter_rows()
-    ]
 
 
 def _fences(limits: pl.DataFrame) -> Table:

@@ -28,17 +28,15 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
 from harvest import ConfigError
 
 from .durations import seconds
-
-T = TypeVar("T")
 
 Method: TypeAlias = Literal["streaming", "file_transfer"]
 METHODS: tuple[Method, ...] = ("streaming", "file_transfer")
@@ -138,7 +136,7 @@ def load_study(path: str | Path | Study | None) -> Study:
         return path
     file = Path(path).expanduser().absolute()
     try:
-        text = file.read_text("utf-8")
+        return _study(tomllib.loads(file.read_text("utf-8")), str(file))
     except OSError as error:
         raise ConfigError(
             f"the study cannot be read: {error.strerror}",
@@ -147,18 +145,9 @@ def load_study(path: str | Path | Study | None) -> Study:
         ) from error
     except UnicodeDecodeError as error:
         raise ConfigError("not UTF-8 text", where=str(file), remedy="give a TOML file") from error
-    try:
-        return _study(tomllib.loads(text), str(file))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(
-            f"not valid TOML: {error}", where=str(file), remedy="correct the file"
-        ) from error
-    except _WrongKeyError as error:
-        raise ConfigError(str(error), where=str(file), remedy="correct the file") from error
-
-
-class _WrongKeyError(ValueError):
-    """Error for a key of the study that is unknown or has a wrong value."""
+    except ValueError as error:  # of the syntax, or of a key
+        said = "not valid TOML: " if isinstance(error, tomllib.TOMLDecodeError) else ""
+        raise ConfigError(f"{said}{error}", where=str(file), remedy="correct the file") from error
 
 
 def _text(value: object) -> str:
@@ -199,11 +188,11 @@ def _positive_number(value: object) -> float:
     return float(value)
 
 
-def _among(words: tuple[T, ...]) -> Callable[[Any], T]:
-    def check(value: Any) -> T:
+def _among(words: Sequence[str]) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
         if value not in words:
-            raise ValueError(f"{value!r} is not one of {', '.join(map(str, words))}")
-        return cast("T", value)
+            raise ValueError(f"{value!r} is not one of {', '.join(words)}")
+        return str(value)
 
     return check
 
@@ -239,25 +228,25 @@ def _checked(
 ) -> dict[str, Any]:
     """Convert the values of a table; raise an error for a wrong, unknown or missing key."""
     if not isinstance(values, dict):
-        raise _WrongKeyError(f"{name} must be a table")
+        raise ValueError(f"{name} must be a table")
     for key in needed:
         if key not in values:
-            raise _WrongKeyError(f"{name}.{key} is missing")
+            raise ValueError(f"{name}.{key} is missing")
     found = {}
     for key, value in values.items():
         if key not in checks:
-            raise _WrongKeyError(f"{name}.{key} is unknown; known are {', '.join(checks)}")
+            raise ValueError(f"{name}.{key} is unknown; known are {', '.join(checks)}")
         try:
             found[key] = checks[key](value)
         except (ValueError, TypeError) as error:
-            raise _WrongKeyError(f"{name}.{key}: {error}") from error
+            raise ValueError(f"{name}.{key}: {error}") from error
     return found
 
 
 def _study(top: dict[str, Any], path: str) -> Study:
     for key in top:
         if key not in _KNOWN:
-            raise _WrongKeyError(f"{key} is unknown; known are {', '.join(_KNOWN)}")
+            raise ValueError(f"{key} is unknown; known are {', '.join(_KNOWN)}")
     given: dict[str, Any] = {}
     for name, checks in _TABLES.items():
         given |= _checked(top.get(name, {}), name, checks)
@@ -274,14 +263,14 @@ def _study(top: dict[str, Any], path: str) -> Study:
 def _sizes(values: Any, study: Study) -> dict[str, Size]:
     found: dict[str, Size] = {}
     if not isinstance(values, dict):
-        raise _WrongKeyError("sizes must be a table")
+        raise ValueError("sizes must be a table")
     for key, table in values.items():
         try:
             name = size_name(key)
         except ValueError as error:
-            raise _WrongKeyError(f"sizes: {error}") from error
+            raise ValueError(f"sizes: {error}") from error
         if name in found:
-            raise _WrongKeyError(f"sizes.{key}: {name} is described twice")
+            raise ValueError(f"sizes.{key}: {name} is described twice")
         size = _checked(table, f"sizes.{key}", _OF_SIZE)
         save = size.pop("subtract_save_time", {})
         save = _checked(save, f"sizes.{key}.subtract_save_time", _SAVE, _SAVE if save else ())
@@ -297,17 +286,17 @@ def _sizes(values: Any, study: Study) -> dict[str, Size]:
 
 def _ranges(values: object) -> tuple[Range, ...]:
     if not isinstance(values, list):
-        raise _WrongKeyError("range must be an array of tables; write [[range]]")
+        raise ValueError("range must be an array of tables; write [[range]]")
     found: list[Range] = []
     for number, value in enumerate(values, 1):
         given = _checked(value, f"range {number}", _RANGE, _RANGE)
         first, last = given.pop("scans")
         if first > last:
-            raise _WrongKeyError(f"range {number}.scans: {first} comes after {last}")
+            raise ValueError(f"range {number}.scans: {first} comes after {last}")
         made = Range(first=first, last=last, **given)
         for other in found:
             if other.method == made.method and first <= other.last and other.first <= last:
-                raise _WrongKeyError(
+                raise ValueError(
                     f"range {number}: scans {first} to {last} overlap those of another range "
                     f"for {made.method}, {other.first} to {other.last}"
                 )

@@ -30,12 +30,16 @@ def job_table(raw: pa.Table) -> pa.Table:
     """
     extra = raw["extra"]
     frame: pl.DataFrame = pl.from_arrow(raw.drop_columns(["extra"]))  # type: ignore[assignment]
-    frame = frame.with_columns(_none_for_zero(name) for name in _TIMES)
+    # PBS writes 0 before it knows a time
+    frame = frame.with_columns(
+        pl.when(pl.col(name).dt.epoch("us") > 0).then(pl.col(name)).alias(name) for name in _TIMES
+    )
+    passed = (pl.col("end_time") - pl.col("start_time")).dt.total_microseconds() / 1e6
     frame = _resources(frame).with_columns(
         *id_parts(pl.col("job_id")),
         reservation=pl.coalesce("resvname", "resvID", "resvjobID"),
         restarts=(pl.coalesce("run_count", "start_count") - 1).clip(lower_bound=0),
-        elapsed_s=pl.coalesce("elapsed_s", _span("start_time", "end_time")),
+        elapsed_s=pl.coalesce("elapsed_s", pl.when(passed >= 0).then(passed)),
     )
     frame = _states(frame).with_columns(cpu_time_s=pl.col("elapsed_s") * pl.col("alloc_cpus"))
     table: pa.Table = frame.select(
@@ -47,16 +51,6 @@ def job_table(raw: pa.Table) -> pa.Table:
     for name in ("req", "alloc"):
         table = table.append_column(f"{name}_tres", _tres(frame, name))
     return table.append_column("extra", extra)
-
-
-def _none_for_zero(name: str) -> pl.Expr:
-    """Set a time of 0 to null: PBS writes 0 before it knows a time."""
-    return pl.when(pl.col(name).dt.epoch("us") > 0).then(pl.col(name)).alias(name)
-
-
-def _span(start: str, end: str) -> pl.Expr:
-    seconds = (pl.col(end) - pl.col(start)).dt.total_microseconds() / 1e6
-    return pl.when(seconds >= 0).then(seconds)
 
 
 def _resources(frame: pl.DataFrame) -> pl.DataFrame:

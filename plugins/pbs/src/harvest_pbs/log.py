@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-import attrs
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,19 +28,14 @@ from .states import EVENTS, NOT_JOBS, RUNS
 _TIME: Final = "%m/%d/%Y %H:%M:%S"
 
 
-@attrs.define
 class LogReader:
     """Reads one log."""
 
-    zone: str | None
-    ctx: ReadContext
-    runs: Runs = attrs.field(init=False)
-    clock: LocalTimes = attrs.field(init=False)
-    went_on: int = attrs.field(default=0, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.runs = Runs(self.ctx)
-        self.clock = LocalTimes(_TIME, self.zone, "pbs.timezone")
+    def __init__(self, zone: str | None, ctx: ReadContext):
+        self.ctx = ctx
+        self.runs = Runs(ctx)
+        self.clock = LocalTimes(_TIME, zone, "pbs.timezone")
+        self.went_on = 0
 
     def read(self, blocks: Iterator[Lines]) -> Iterator[tuple[type, Any]]:
         """Return batches of events and jobs."""

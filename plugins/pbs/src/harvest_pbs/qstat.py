@@ -1,5 +1,9 @@
 """Reads JSON of ``qstat -x -f -F json`` one job at a time: a row of ``pbs.job`` each.
 
+A live server answers for the jobs that it still knows. ``-x`` includes finished jobs as long as the
+server keeps their history (``job_history_duration``, two weeks by default; none unless
+``job_history_enable`` is set).
+
 The document is an object whose member ``Jobs`` has a member per job, named by its id. Some versions
 write backslashes and environment variables (``Variable_List``) that break JSON; such a job is read
 without them. The environment of a job is never kept, since it may hold passwords.
@@ -8,6 +12,7 @@ without them. The environment of a job is never kept, since it may hold password
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import IO, Any, Final, NamedTuple
@@ -17,9 +22,11 @@ import pyarrow as pa
 from harvest import Partition, ReadContext
 from harvest.toolkit.texts import not_utf8
 from harvest_toolkit.line_blocks import Faults
+from harvest_toolkit.programs import run_program
 from harvest_toolkit.spans import spans
 from harvest_toolkit.values import EPOCH, LocalTimes
 
+from .config import PbsConfig
 from .jobs import job_table
 from .keys import KNOWN, SCHEMA
 from .records import Job
@@ -66,6 +73,23 @@ class Piece(NamedTuple):
     raw: bytes
     reason: str = ""
     data: dict[str, Any] | None = None
+
+
+def read_live(partition: Partition, config: PbsConfig, ctx: ReadContext) -> Iterator[Any]:
+    """Return batches of the jobs that the server knows; qstat prints times in UTC."""
+    output = run_program(
+        [config.qstat, "-x", "-f", "-F", "json"],
+        ctx,
+        where="pbs:live",
+        env={**os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8"},
+        missing="run this where PBS is installed, set pbs.qstat to its path, or harvest accounting "
+        "logs",
+        failed="check that the server answers: qstat -B",
+        timeout_s=config.timeout_s,
+        slow="set pbs.timeout_s to more seconds, or check the server: qstat -B",
+    )
+    with output.open("rb") as stream:
+        yield from read_qstat(stream, "UTC", partition, ctx)
 
 
 def read_qstat(

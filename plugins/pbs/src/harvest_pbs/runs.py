@@ -57,15 +57,13 @@ class Runs:
         code, job_id = pl.col("code"), pl.col("job_id")
         frame = pl.from_arrow(records.select(["job_id", "code"]))
         assert isinstance(frame, pl.DataFrame)
+        whole = job_id.str.contains("[]", literal=True) & (code != "Q")
+        ended, last = code.is_in(ENDS), job_id.is_last_distinct()
         kinds = frame.select(
-            ended=code.is_in(ENDS),
-            whole=job_id.str.contains("[]", literal=True) & (code != "Q"),
-            last=job_id.is_last_distinct(),
-        ).select(
-            final=pl.col("ended") & ~pl.col("whole"),
-            held=~pl.col("ended") & ~pl.col("whole") & pl.col("last"),
-            later=~pl.col("ended") & ~pl.col("whole") & ~pl.col("last"),
-            whole="whole",
+            whole=whole,
+            final=~whole & ended,
+            held=~whole & ~ended & last,
+            later=~whole & ~ended & ~last,
         )
         self.ctx.folded(int(kinds["whole"].sum()), WHOLE_ARRAY)
         self.ctx.folded(int(kinds["later"].sum()), LATER)

@@ -58,9 +58,8 @@ class PbsSource(LineSource):
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Any]:
         """Return batches of jobs and events."""
         # these load polars, which planning does not need
-        from .live import read_live
         from .log import LogReader
-        from .qstat import read_qstat
+        from .qstat import read_live, read_qstat
 
         if self.location == LIVE:
             yield from read_live(partition, self.config, ctx)

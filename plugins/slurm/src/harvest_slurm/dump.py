@@ -114,9 +114,12 @@ def assemble(
     lost = LostJobs(ctx)
     for raw in blocks:
         ctx.read(len(raw.position))
-        jobs, steps = _split(raw)
-        job_rows = _typed(Job, *jobs, convert, ctx, delimiter)
-        step_rows = _typed(Step, *steps, convert, ctx, delimiter)
+        ids = read_ids(*(raw.column(name) for name in ("JobID", "JobIDRaw") if name in raw.names))
+        is_step = ids["is_step"].to_numpy()
+        job_rows, step_rows = (
+            _typed(cls, raw.pick(index), ids[index], convert, ctx, delimiter)
+            for cls, index in ((Job, np.flatnonzero(~is_step)), (Step, np.flatnonzero(is_step)))
+        )
         kept, decided = selection.jobs(job_rows)
         mine = selection.steps(step_rows, decided, lost.take(raw.names))
         for table in (kept, mine):
@@ -132,16 +135,6 @@ def assemble(
             f"{first} and {second} contradict each other in {count_in_words(count, 'row')}, the "
             f"first is {shown}; {first} counts"
         )
-
-
-def _split(raw: RawRows) -> tuple[tuple[RawRows, pl.DataFrame], tuple[RawRows, pl.DataFrame]]:
-    found = read_ids(*(raw.column(name) for name in ("JobID", "JobIDRaw") if name in raw.names))
-    is_step = found["is_step"].to_numpy()
-    jobs, steps = (
-        (raw.pick(index), found[index])
-        for index in (np.flatnonzero(~is_step), np.flatnonzero(is_step))
-    )
-    return jobs, steps
 
 
 def _typed(

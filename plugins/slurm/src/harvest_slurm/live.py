@@ -72,16 +72,6 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
         yield from assemble(blocks, selection, convert, ctx, delimiter=DELIMITER)
 
 
-def _environment() -> dict[str, str]:
-    """Return the environment of sacct: times in seconds since 1970, no defaults of the user."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("SACCT_") and name not in ("SLURM_TIME_FORMAT", "TZ")
-    }
-    return {**kept, "TZ": "UTC", "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
-
-
 def _fields(config: SlurmConfig, ctx: ReadContext) -> list[str]:
     listed = _run([config.sacct, "--helpformat"], f"run {config.sacct} --helpformat by hand", ctx)
     known = {name.lower() for name in listed.read_text().split()}
@@ -96,12 +86,16 @@ def _fields(config: SlurmConfig, ctx: ReadContext) -> list[str]:
 
 
 def _run(command: list[str], failed: str, ctx: ReadContext) -> Path:
-    """Run sacct, and return the file of its output; failed: the remedy if it fails."""
+    """Run sacct, and return the file of its output; failed: the remedy if it fails.
+
+    It prints times in seconds since 1970, and none of the user's defaults apply.
+    """
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("SACCT_")}
     return run_program(
         command,
         ctx,
         where=ORIGIN,
-        env=_environment(),
+        env={**kept, "TZ": "UTC", "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"},
         missing="run this where Slurm is installed, set slurm.sacct to its path, or harvest a "
         "file written by sacct",
         failed=failed,

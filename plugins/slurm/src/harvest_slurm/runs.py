@@ -86,7 +86,7 @@ def steps_of_runs(data: Rows) -> pl.LazyFrame:
 
 
 def _exact_sum(seconds: str) -> pl.Expr:
-    return complete_sum(millionths(seconds)) / 1e6
+    return complete_sum(millionths(pl.col(seconds))) / 1e6
 
 
 def failed_first(data: Rows) -> pl.LazyFrame:
@@ -178,7 +178,7 @@ def _memory(cpus: str, nodes: pl.Expr) -> pl.Expr:
     per, each = pl.col("req_mem_per"), pl.col("req_mem_bytes")
     return (
         pl.when(per == "cpu")
-        .then(bytes_of(each, cpus))
+        .then(bytes_of(each, pl.col(cpus)))
         .when(per == "node")
         .then(bytes_of(each, nodes))
         .otherwise(each)

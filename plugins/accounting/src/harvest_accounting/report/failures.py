@@ -44,7 +44,9 @@ def failures(
     whole_runs = runs.filter(failed, pl.col("cpu_time_s") > 0, pl.col("ran_until").is_null())
     caption, of_all = (counted_in(selection, by, whole_runs.height) for by in (names, ()))
     groups = _tables(parts, names, top, caption)
-    others = [name for name in _OTHERS if name not in names and _several(parts, name)]
+    found = parts.filter(failed).with_columns(node=pl.col("node_list"))
+    several = [name for name in _OTHERS if found[name].drop_nulls().n_unique() > 1]
+    others = [name for name in several if name not in names]
     first, last = days_of(jobs)
     return Report(
         f"Why jobs{chosen_in_words(selection)} failed, by {', '.join(names)}"
@@ -60,11 +62,6 @@ def failures(
             LazySection("definitions", lambda: _notes(data, runs, jobs, selection.zone.why, top)),
         ],
     )
-
-
-def _several(runs: pl.DataFrame, name: str) -> bool:
-    failed = runs.filter(pl.col("reason").is_not_null())
-    return failed["node_list" if name == "node" else name].drop_nulls().n_unique() > 1
 
 
 def _tables(runs: pl.DataFrame, names: Sequence[str], top: int, caption: str) -> list[Table]:
@@ -108,18 +105,19 @@ def _table(name: str, rows: pl.DataFrame, names: Sequence[str], title: str) -> T
 
 def _in_words(
     data: Jobs, runs: pl.DataFrame, whole: pl.DataFrame, names: Sequence[str]
-) -> Iterable[str]:
+) -> Iterator[str]:
     """Say why there is nothing to see, else the nodes on which most runs failed for one reason."""
     ended = int(runs["state"].is_in(ENDED).sum())
     if not runs.height:
-        return ["The dataset has no such jobs that ended in this period."]
-    if not ended:
-        unknown = runs["state"].null_count()
-        record = data.words.record
-        return [f"{record} does not record how these jobs ended." if unknown else "No run ended."]
-    if not whole["jobs"].sum():
-        return [f"None of {count_in_words(ended, 'ended run')} failed."]
-    return _patterns(runs, names)
+        yield "The dataset has no such jobs that ended in this period."
+    elif not ended and runs["state"].null_count():
+        yield f"{data.words.record} does not record how these jobs ended."
+    elif not ended:
+        yield "No run ended."
+    elif not whole["jobs"].sum():
+        yield f"None of {count_in_words(ended, 'ended run')} failed."
+    else:
+        yield from _patterns(runs, names)
 
 
 def _tiles(runs: pl.DataFrame, whole: pl.DataFrame) -> Iterator[Tile]:
@@ -141,13 +139,12 @@ def _tiles(runs: pl.DataFrame, whole: pl.DataFrame) -> Iterator[Tile]:
 
 def _patterns(runs: pl.DataFrame, names: Sequence[str]) -> Iterator[str]:
     """Name nodes with many failures: ``Node n7: 9 of 10 runs of account maths ...``."""
-    groups = by_reason(runs.lazy(), names).collect()
     if "node" in names:
         return
     nodes = by_reason(runs.lazy(), ["node"]).select("node", "ended_jobs").unique().collect()
     ended_on = dict(nodes.iter_rows())
     all_ended = runs["state"].is_in(ENDED).sum()
-    for row in groups.iter_rows(named=True):
+    for row in by_reason(runs.lazy(), names).collect().iter_rows(named=True):
         known, most = row["node_known_jobs"], row["top_node_jobs"]
         ended = ended_on.get(row["top_node"])
         if ended is None or known < _ENOUGH or most < _PATTERN * known:

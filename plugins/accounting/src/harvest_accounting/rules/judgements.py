@@ -31,13 +31,14 @@ def wasted(
     part = float(rows[f"{name}_wasted_share"].sum())
     measured_all = rows[f"{name}_unknown_jobs"].sum() == 0
     worst = rows.sort(column, "user", descending=[True, False]).row(0, named=True)
+    whose = f"{worst['user']} ({worst['account']})" if worst["account"] else worst["user"]
     users = rows["user"].n_unique()
     who = shorten(worst["user"], 24, "id") if users == 1 else count_in_words(users, "user")
     amount = f"{hours_in_words(float(rows[column].sum()))} {unit}"
     yield Finding(
         severities[0] if part >= much else severities[1],
         f"{who} left {amount} unused" if name == "timelimit" else f"{who} wasted {amount}",
-        f"This is {share_in_words(part)} of all {unit} with known use. {_who(worst)} has the "
+        f"This is {share_in_words(part)} of all {unit} with known use. {whose} has the "
         f"most: {hours_in_words(worst[column])} unused, {share_in_words(worst[f'{name}_eff'])} "
         f"used. The rule expects {share_in_words(share)}.",
         certainty=() if measured_all else ("part",),
@@ -160,10 +161,6 @@ def idle_arrays(
         f"{hours_in_words(float(rows['cpu_wasted_hours'].sum()))} CPU hours.",
         certainty=("part",) if rows["cpu_unknown_jobs"].sum() else (),
     )
-
-
-def _who(row: dict[str, Any]) -> str:
-    return f"{row['user']} ({row['account']})" if row["account"] else str(row["user"])
 
 
 def _owner(row: dict[str, Any], record: str) -> str:

@@ -124,18 +124,14 @@ def by_reason(runs: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
         cpu_unknown_jobs=unknown_cpu_hours(),
         users=user.drop_nulls().n_unique().cast(pl.Int64),
         failed_step=most,
-        failed_step_jobs=(step == most).sum().cast(pl.Int64),
+        failed_step_jobs=pl.when(step.count() > 0).then((step == most).sum()).cast(pl.Int64),
         step_known_jobs=step.count().cast(pl.Int64),
-        first_step_jobs=first.sum().cast(pl.Int64),
+        first_step_jobs=pl.when(step.count() > 0).then(first.sum()).cast(pl.Int64),
         node_known_jobs=on_nodes.count().cast(pl.Int64),
         last_job=job.sort_by(at, job).last(),
         last_time=at.max(),
     )
-    known, none = pl.col("step_known_jobs") > 0, pl.lit(None, pl.Int64)
-    summed = summed.with_columns(
-        pl.when(known).then(pl.col(name)).otherwise(none)
-        for name in ("failed_step_jobs", "first_step_jobs")
-    )
+
     top = _top_nodes(failed.filter(COUNTS), keys)
     joined = summed.join(top, on=keys, how="left", nulls_equal=True)
     ended = rows.filter(COUNTS & pl.col("state").is_in(ENDED))

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -21,7 +21,8 @@ from harvest_toolkit.frames import fitted
 from ..measures import AGES, DEFAULT, SIZES
 from . import groupings
 from .definition import METRICS, int64_of
-from .files import ParquetFile, find, scan
+from .files import find
+from .files import scan as read_rows
 from .groupings import GROUPINGS, Setting, names_among, read_names
 from .listing import BUDGET, IDENTITY, Listing
 from .on_polars import AUTO, Choice, PolarsRows, available_memory, choose_backend
@@ -131,7 +132,14 @@ def aggregate(
     size = sum(file.bytes_of(columns) for file in files)
     memory = available_memory() if memory_limit is None else memory_limit
     choice = choose_backend(size, backend, memory, address=address)
-    with _rows(files, choice.backend, address, workers, memory=memory) as rows:
+    with contextlib.ExitStack() as stack:
+        if choice.backend == "dask":
+            from .on_dask import ClusterRows, connect  # dask is an optional dependency
+
+            client = stack.enter_context(connect(address, workers, memory))
+            rows: Rows = ClusterRows.over(client, files)
+        else:
+            rows = PolarsRows(read_rows(files), choice.backend)
         # use up to an eighth of the memory to find hard links
         budget = max(BUDGET, memory // 8)
         listing = Listing.of(rows, scan, given_root=root, given_now=reference, budget=budget)
@@ -142,25 +150,6 @@ def aggregate(
         place = listing.root if "root" in needs else None
         time = label_of(listing.now) if "now" in needs else None
         return Result(frame, choice, listing.scan.label, place, time, ", ".join(lost) or None)
-
-
-@contextlib.contextmanager
-def _rows(
-    files: Sequence[ParquetFile],
-    backend: str,
-    address: str | None,
-    workers: int | None,
-    *,
-    memory: int,
-) -> Iterator[Rows]:
-    if backend != "dask":
-        yield PolarsRows(scan(files), backend)
-        return
-    # dask is an optional dependency
-    from .on_dask import ClusterRows, connect
-
-    with connect(address, workers, memory) as client:
-        yield ClusterRows.over(client, files)
 
 
 def write_result(result: Result | pl.DataFrame, path: str | Path) -> Path:

@@ -51,7 +51,8 @@ def template(text: str) -> Template:
     Raises ValueError if the values could not be separated.
     """
     if "||" in text or re.search(r"(?i)\b(?:var)?char\s*\(|^\s*show\s*\(", text):
-        pieces = _concatenated(text)
+        inside = re.fullmatch(r"(?is)\s*show\s*\((.*)\)\s*", text)
+        pieces = [_operand(tokens) for tokens in _operands(inside[1] if inside else text)]
     elif "{" in text:
         pieces = _split(text, r"\{(\w+)\}")
     else:
@@ -111,16 +112,6 @@ _Piece: TypeAlias = "tuple[str, str]"
 _ARITHMETIC: Final = frozenset("+-*/(),")
 
 
-def _concatenated(text: str) -> list[tuple[bool, str]]:
-    """Split a concatenation into operands: whether each is a value, and its text or name.
-
-    A value that is more than an attribute, such as ``FILE_SIZE/1024``, is named by its expression.
-    Raises ValueError for an operand that is neither a text nor a value.
-    """
-    inside = re.fullmatch(r"(?is)\s*show\s*\((.*)\)\s*", text)
-    return [_operand(tokens) for tokens in _operands(inside[1] if inside else text)]
-
-
 def _tokens(text: str) -> Iterator[_Piece]:
     import duckdb  # imported late: it takes a tenth of a second
 
@@ -146,6 +137,7 @@ def _operands(text: str) -> Iterator[list[_Piece]]:
 
 
 def _operand(tokens: list[_Piece]) -> tuple[bool, str]:
+    """Return whether an operand is a value, and its text or name (``FILE_SIZE/1024``)."""
     written = " ".join(text for _, text in tokens)
     if not tokens:
         raise ValueError("an operand of || is missing")

@@ -12,7 +12,7 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_toolkit.frames import count_if_known, first_text
 
-from ..study import Range, Study, load_study
+from ..study import Range, load_study
 from .scans import (
     BOGUS,
     UNDECIDED,
@@ -39,8 +39,11 @@ def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.La
     )
     if per == "range":
         return _per_range(found, ranges)
-    real = pl.col("scan_number") != 0
-    found = found.with_columns(due=_due(made)).drop("begin_undecided", "end_undecided")
+    real, placed = pl.col("scan_number") != 0, pl.col("size").is_not_null()
+    # null in no range, and if no data file of any scan was harvested
+    wanted = pl.when(placed & pl.col("data_files").is_not_null()).then(pl.lit(True))
+    due = wanted.when(~placed & within(made, "streaming")).then(pl.lit(False))
+    found = found.with_columns(due=due).drop("begin_undecided", "end_undecided")
     counted = pl.col("offload_s").filter(pl.col("excluded").is_null())
     place = ["size", "first_scan", "last_scan"]
     return found.with_columns(
@@ -49,16 +52,6 @@ def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.La
         (real & ~pl.col("due")).sum().cast(pl.Int64).alias("n_streamed"),
         (real & pl.col("due").is_null()).sum().cast(pl.Int64).alias("n_unplaced"),
     ).sort("scan_number", "take")
-
-
-def _due(study: Study) -> pl.Expr:
-    """Return whether the offload of a scan is expected, by the study's ranges.
-
-    Null if no range contains the scan, and if no data file of any scan was harvested.
-    """
-    placed = pl.col("size").is_not_null()
-    due = pl.when(placed & pl.col("data_files").is_not_null()).then(pl.lit(True))
-    return due.when(~placed & within(study, "streaming")).then(pl.lit(False))
 
 
 def _per_range(found: pl.LazyFrame, ranges: list[Range]) -> pl.LazyFrame:

@@ -45,6 +45,8 @@ def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
     placed = in_ranges(joined, made, "streaming").filter(
         pl.col("write_time").is_not_null() | pl.col("size").is_not_null() | pl.lit(not ranged)
     )
+    usable, later = pl.col("excluded").is_null(), "another file of this scan was written earlier"
+    nth = usable.cast(pl.Int64).cum_sum().over("scan_number", "take")
     return (
         placed.with_columns(
             seconds_between("first_receiver_time", "write_time").alias("duration_s"),
@@ -54,7 +56,7 @@ def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
             _exclusion(ranged=ranged), bytes_per_s=fraction(pl.col("data_gb") * 1e9, "duration_s")
         )
         .sort("scan_number", "take", "write_time", "distiller_id", "path", nulls_last=True)
-        .with_columns(_exclusion_of_later_files())
+        .with_columns(excluded=pl.coalesce(first_text((usable & (nth > 1), later)), "excluded"))
         .select(column.name for column in STREAMING_COLUMNS)
     )
 
@@ -116,10 +118,3 @@ def _exclusion(*, ranged: bool) -> pl.Expr:
         # if nothing was written, the write time of the scan is unknown
         (pl.col("size_bytes") == 0, "the HDF5 file has 0 bytes"),
     ).alias("excluded")
-
-
-def _exclusion_of_later_files() -> pl.Expr:
-    usable = pl.col("excluded").is_null()
-    nth = usable.cast(pl.Int64).cum_sum().over("scan_number", "take")
-    later = (usable & (nth > 1), "another file of this scan was written earlier")
-    return pl.coalesce(first_text(later), "excluded").alias("excluded")

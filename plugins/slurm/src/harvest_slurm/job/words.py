@@ -41,7 +41,9 @@ def in_words(found: Found, zone: Zone) -> Iterator[str]:
     yield from _as_seff(run)
     yield ""
     yield from _more(run, ZoneInfo(zone.name))
-    yield from _runs(found.earlier)
+    for other in found.earlier:
+        which = "unknown which" if other["restart"] is None else f"--restart {other['restart']}"
+        yield f"Another run ({which}): {_state(other)} after {clock(other['elapsed_s'])}"
     yield from _steps(run["steps"])
     yield from _failed(run)
 
@@ -161,12 +163,6 @@ def _more(run: dict[str, Any], zone: ZoneInfo) -> Iterator[str]:
             yield f"GPU memory: {size(run['gpu_mem_used_bytes'])}"
     if run["node_list"] and run["start_time"] is not None:
         yield f"Nodes used: {run['node_list']}"
-
-
-def _runs(earlier: list[dict[str, Any]]) -> Iterator[str]:
-    for run in earlier:
-        which = "unknown which" if run["restart"] is None else f"--restart {run['restart']}"
-        yield f"Another run ({which}): {_state(run)} after {clock(run['elapsed_s'])}"
 
 
 def _steps(steps: list[dict[str, Any]]) -> Iterator[str]:

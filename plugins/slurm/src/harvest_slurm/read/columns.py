@@ -60,11 +60,6 @@ class Column:
         here = self.spans
         return Column(spans=Spans(here.data, here.start[index], here.end[index]))
 
-    def same(self, other: Column) -> bool:
-        """Return whether another column of the same rows has the same values."""
-        lengths = np.array_equal(self.spans.length, other.spans.length)
-        return lengths and bool(self.text.equals(other.text))
-
     def left(self, good: Any) -> Any | None:
         """Return a mask of the texts that are neither empty nor read yet; None without any."""
         left = self.full & ~good

@@ -20,9 +20,8 @@ import pyarrow.csv as pacsv
 from harvest import ReadContext
 from harvest_toolkit.spans import PAD
 
-from .blocks import BlockReader
 from .columns import Column, RawRows
-from .form import LONGEST, Layout
+from .form import LONGEST, BlockReader, Layout
 from .rejoin import Joiner
 from .said import Said, kind_of
 

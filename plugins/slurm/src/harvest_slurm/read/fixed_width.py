@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 from harvest import ReadContext
 from harvest_toolkit.spans import PAD
 
-from .blocks import BlockReader
 from .columns import Column, RawRows
-from .form import Layout
+from .form import BlockReader, Layout
 from .said import Said, kind_of
 
 
@@ -64,17 +63,12 @@ class FixedReader(BlockReader):
             self.ctx.folded(1, "repeated header")
             return 1
         # editors remove the last blank of a last line
-        if short == 0 or (short == 1 and not stripped):
-            records[position] = line.ljust(self.length)
+        whole = short == 0 or (short == 1 and not stripped)
+        if not whole and not line.strip():
+            self.ctx.read(1)
+            self.ctx.folded(1, "blank line")
             return 1
-        if not line.strip():
-            taken = 1
-            while not line and index + taken < len(lines) and not lines[index + taken]:
-                taken += 1
-            self.ctx.read(taken)
-            self.ctx.folded(taken, "blank line")
-            return taken
-        if stripped and short > 0:
+        if whole or (stripped and short > 0):
             records[position] = line.ljust(self.length)
             return 1
         record, taken, said = line, 1, {}

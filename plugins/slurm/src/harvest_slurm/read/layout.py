@@ -20,8 +20,7 @@ from harvest import SourceError
 from ..values.fields import canonical, is_field, unique_names
 from .csvtext import first_misplaced
 from .form import BOM, LONGEST_HEADER, Layout
-from .headless import NAME_THEM, NAMED, UNNAMED, headless, headless_likeness
-from .orders import COMMON
+from .headless import COMMON, NAME_THEM, NAMED, UNNAMED, headless, headless_likeness
 from .said import is_aside, kind_of, refuse_others
 
 JOB_FIELDS: Final = ("jobid", "jobidraw", "jobname", "state")
@@ -143,16 +142,26 @@ def _headed(lines: Sequence[bytes], first: int, delimiter: str | None, crlf: boo
         _Split(mark, header.split(mark))
         for mark in ([delimiter] if delimiter else _candidates(header))
     ]
-    if delimiter is None:
-        splits += _quoted(line, header)
+    if delimiter is None and '"' in header and "\r" not in header:
+        data = np.frombuffer(line, np.uint8)
+        splits += [
+            _Split(mark, next(csv.reader([header], delimiter=mark)), quoted=True)
+            for mark in COMMON
+            if first_misplaced(data, ord(mark)) < 0
+        ]
     best = max((split for split in splits if split.likely), key=_Split.rank, default=None)
-    if best is None or not best.has_job_field:
+    if best is None or not any(canonical(name) in JOB_FIELDS for name in best.names):
         return None
     trailing = not best.quoted and len(best.names) > 1 and best.names[-1] == ""
     raw = trailing or delimiter is not None or best.mark != ","
+    # pandas and R write an index without a name in front
+    names = [
+        name or (f"column_{place + 1}" if place else "index")
+        for place, name in enumerate(best.names)
+    ]
     return Layout(
         kind="csv" if best.quoted or not raw else "text",
-        columns=_columns(best.names[:-1] if trailing else best.names),
+        columns=tuple(unique_names(names[:-1] if trailing else names)),
         delimiter=best.mark,
         trailing=trailing,
         skip=first + 1,
@@ -189,32 +198,11 @@ class _Split:
             return self.named == 1 and not any(map(str.isalnum, self.mark))  # not JobId=4
         return self.known * 2 >= self.named > 0
 
-    @property
-    def has_job_field(self) -> bool:
-        return any(canonical(name) in JOB_FIELDS for name in self.names)
-
     def rank(self) -> tuple[int, int, bool, bool, int]:
         """Return the rank; the greater, the likelier."""
         # a letter at its end more likely begins the next name: State|SLUID is not State and UID
         whole = not self.mark[-1].isalnum()
         return self.known, self.known - self.named, whole, not self.quoted, len(self.mark)
-
-
-def _quoted(line: bytes, header: str) -> Iterator[_Split]:
-    """Divide a header by CSV quotes; names have no line breaks."""
-    data = np.frombuffer(line, np.uint8)
-    for mark in COMMON if '"' in header and "\r" not in header else ():
-        if first_misplaced(data, ord(mark)) < 0:
-            yield _Split(mark, next(csv.reader([header], delimiter=mark)), quoted=True)
-
-
-def _columns(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of columns; pandas and R write an index without a name in front."""
-    named = [
-        name or (f"column_{place}" if place > 1 else "index")
-        for place, name in enumerate(names, start=1)
-    ]
-    return tuple(unique_names(named))
 
 
 def _candidates(header: str) -> Iterator[str]:
@@ -253,7 +241,10 @@ def likeness(head: bytes) -> tuple[float, str] | None:
             f"rows of sacct without a header, in the order of {layout.order}: {layout.fitting:,} "
             f"lines looked at fit its {len(layout.columns)} columns"
         )
-    return (0.95 if layout.known > 0.8 else 0.7), f"header of sacct ({layout.describe()})"
+    marked = f"{layout.kind}, delimiter {layout.delimiter!r}"
+    shown = "fixed widths" if layout.kind == "fixed" else marked
+    said = f"header of sacct ({shown}, {len(layout.columns)} columns)"
+    return (0.95 if layout.known > 0.8 else 0.7), said
 
 
 def form_of(head: bytes) -> Literal["json", "yaml"] | None:

@@ -18,9 +18,8 @@ import attrs
 from harvest.toolkit.texts import excerpt
 from harvest_toolkit.spans import Spans
 
-from ..values.fields import BY_NAME, FREE, canonical
+from ..values.fields import FREE, KINDS, Field, field_of
 from ..values.ids import why_no_id
-from ..values.kinds import KINDS
 from .form import LONGEST, Layout, too_long
 
 EXTRA_FIELDS: Final = 64
@@ -54,13 +53,11 @@ _NEVER_EMPTY: Final = frozenset(
 )  # fmt: skip
 
 
-def _is_list(column: str) -> bool:
-    known = BY_NAME.get(canonical(column.partition("#")[0]))
+def _is_list(known: Field | None) -> bool:
     return known is not None and (known.kind in ("tres", "usage") or known.name == "NodeList")
 
 
-def _shape(column: str) -> re.Pattern[str]:
-    known = BY_NAME.get(canonical(column.partition("#")[0]))
+def _shape(known: Field | None) -> re.Pattern[str]:
     if known is None:
         return re.compile(KINDS["text"].shape)
     if known.name in _OWN_SHAPES:
@@ -102,9 +99,10 @@ class Joiner:
         self.due = len(layout.columns)
         self.mark = layout.delimiter
         self.any_mark = re.compile(f"(?={re.escape(layout.delimiter)})")
-        self.shapes = [_shape(column) for column in layout.columns]
-        free = [column.partition("#")[0] in FREE for column in layout.columns]
-        listed = [_is_list(column) and self.mark == "," for column in layout.columns]
+        fields = [field_of(column) for column in layout.columns]
+        self.shapes = [_shape(known) for known in fields]
+        free = [known is not None and known.name in FREE for known in fields]
+        listed = [_is_list(known) and self.mark == "," for known in fields]
         self.free = [one or other for one, other in zip(free, listed, strict=True)]
         self.first_free = free[0]
         self.is_id = [column in ("JobID", "JobIDRaw") for column in layout.columns]
@@ -115,18 +113,15 @@ class Joiner:
 
         at_end: no line follows the last one.
         """
-        done = Joined()
-        oddities = set(odd)
-        place = 0
-        waiting = sorted(oddities)
-        while place < len(waiting):
-            first = waiting[place]
+        done, oddities, reached = Joined(), set(odd), 0
+        for first in odd:
+            if first < reached:
+                continue
             after = self._one(lines, first, oddities, done, at_end)
             if after is None:
                 done.resume = first
                 break
-            while place < len(waiting) and waiting[place] < after:
-                place += 1
+            reached = after
         return done
 
     def _one(
@@ -212,14 +207,13 @@ class Joiner:
 
     def _misfits(self, text: str) -> str:
         pieces = text.split(self.mark)[: self.due]
-        found = []
-        for column, shape, is_id, piece in zip(
-            self.layout.columns, self.shapes, self.is_id, pieces, strict=True
-        ):
-            if not shape.fullmatch(piece):
-                why = why_no_id(piece) if is_id else "not what sacct prints there"
-                found.append(f"{column}: {excerpt(piece)!r}: {why}")
-        return "; ".join(found)
+        found = zip(self.layout.columns, self.shapes, self.is_id, pieces, strict=True)
+        return "; ".join(
+            f"{column}: {excerpt(piece)!r}: "
+            f"{why_no_id(piece) if is_id else 'not what sacct prints there'}"
+            for column, shape, is_id, piece in found
+            if not shape.fullmatch(piece)
+        )
 
     def _is_gap(self, lines: Spans, index: int, done: Joined, at_end: bool) -> bool:
         """Return whether an empty line separates records, and is not part of a field."""
@@ -260,9 +254,9 @@ class Joiner:
         return inside_first or not alone
 
     def _append(self, lines: Spans, index: int, odd: set[int], done: Joined) -> bool:
-        if not self.last_free or index == 0 or self.mark in _decoded(lines.raw(index)):
-            return False
         more = _decoded(lines.raw(index))
+        if not self.last_free or index == 0 or self.mark in more:
+            return False
         if done.records and done.end == index:
             if index - done.records[-1][0] >= LINES:
                 return False

@@ -14,15 +14,15 @@ import numpy as np
 
 from harvest import ReadContext
 from harvest.toolkit.texts import not_utf8
+from harvest_toolkit.lines import RAW_BYTES, skip_line
 from harvest_toolkit.spans import PAD, Spans
 
 from ..values.ids import is_id
-from .blocks import BlockReader, after_last
 from .columns import Column, RawRows
 from .csvtext import CsvReader
 from .fixed_width import FixedReader
-from .form import LONGEST, Layout, reject_line
-from .rejoin import LINES, Joined, Joiner
+from .form import LONGEST, BlockReader, Layout, after_last, too_long
+from .rejoin import LINES, Joiner
 from .said import Said, kind_of
 
 BLOCK_BYTES: Final = 8 * 1024 * 1024
@@ -61,14 +61,15 @@ def read_text(
             line += lines
             carry = rest + carry
         if endless and len(carry) > LONGEST:
-            begin, newline, behind = carry.partition(b"\n")
-            if newline:  # within quotes, which are perhaps never closed
-                ctx.read(1)
-                reason = f"a record of more than {LONGEST} bytes begins in this line"
-                ctx.reject(begin, reason, position=line)
-                carry = behind
-            else:
-                carry = reject_line(stream, carry, ctx, line)
+            # a whole line is within quotes, which are perhaps never closed
+            begin, newline, carry = carry.partition(b"\n")
+            reason = f"a record of more than {LONGEST} bytes begins in this line"
+            if not newline:
+                skipped, _, carry = skip_line(stream)
+                ctx.advance(skipped + 1 + len(carry))
+                reason = too_long(len(begin) + skipped)
+            ctx.read(1)
+            ctx.reject(begin[:RAW_BYTES], reason, position=line)
             line += 1
         ctx.advance(size)
         if not size:
@@ -167,7 +168,11 @@ class _LineReader(BlockReader):
                 count = len(number)
         done.blanks += int(np.searchsorted(gaps, count))
         taken = int(number[count]) if rest else size
-        self._report(done, number + line)
+        self.ctx.read(len(done.rejects) + done.blanks + done.headers)
+        for index, raw, reason in done.rejects:
+            self.ctx.reject(raw, reason, position=int(number[index]) + line)
+        self.ctx.folded(done.blanks, "blank line")
+        self.ctx.folded(done.headers, "repeated header")
         for index, text in said.items():
             if index < taken:
                 self.said.add(text, line + index)
@@ -202,13 +207,6 @@ class _LineReader(BlockReader):
         if not (self.joiner.last_free or self.joiner.first_free):
             gap |= (before < 0) | ~odd[before]
         return np.flatnonzero(empty & gap)
-
-    def _report(self, done: Joined, position: Any) -> None:
-        self.ctx.read(len(done.rejects) + done.blanks + done.headers)
-        for index, raw, reason in done.rejects:
-            self.ctx.reject(raw, reason, position=int(position[index]))
-        self.ctx.folded(done.blanks, "blank line")
-        self.ctx.folded(done.headers, "repeated header")
 
 
 def _find(data: Any, mark: bytes) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache, reduce
 from typing import Any, Final
 
@@ -11,13 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import harvest
+from harvest_toolkit.clocks import Length, Shown, decide, named
 
-from ..read.columns import Column, RawRows
+from ..read.columns import Column, RawRows, series
 from ..records import Job, Step
-from ..values.convert import Context, Converted, convert
-from ..values.fields import AMOUNTS, BY_NAME, canonical
+from ..values.convert import Context, Converted, convert, resource_maps
+from ..values.fields import AMOUNTS, BY_NAME, KINDS, STRING, TIMESTAMP, field_of
 from ..values.scalars import NOTHING
-from . import gaps
 
 
 class Columns:
@@ -50,7 +51,7 @@ class Columns:
         for name, column, kind in _targets(tuple(raw.names), self.step):
             self._add(name, column, kind, raw.column(name))
         if self.twice:
-            self.ready |= gaps.decided(self.ready, self.twice, step=self.step)
+            self.ready |= _decided(self.ready, self.twice, step=self.step)
         self._derive()
 
     def table(self) -> pa.Table:
@@ -92,7 +93,7 @@ class Columns:
         """Use a second field for a column: it fills gaps; other values go to extra."""
         first = self.ready[place]
         if pa.types.is_nested(first.type):
-            if not self.texts[place].same(field):
+            if not self.texts[place].text.equals(field.text):
                 self._keep(name, field.text)
             return
         differs = self._contradicts(place, name, values)
@@ -121,8 +122,11 @@ class Columns:
         missing = [rows for rows in gap.values() if rows is not None]
         maps, index = read.distinct or (None, None)
         if maps is None and missing:
-            maps = gaps.listed(field, reduce(pc.or_, missing))
-        amount = gaps.amounts(maps) if maps is not None else None
+            # only of rows with gaps, for speed; an unreadable text is an error of its own column
+            wanted = pc.and_(reduce(pc.or_, missing), pa.array(field.full))
+            texts = Column(pc.if_else(wanted, field.text, ""))
+            maps = resource_maps(KINDS["usage"], texts).values[""]
+        amount = _amount_of(maps) if maps is not None else None
         for key, column in AMOUNTS[name].items():
             compared = index is not None and key in _COUNTED and column in self.named
             if amount is None or column not in gap or (gap[column] is None and not compared):
@@ -152,7 +156,7 @@ class Columns:
 
     def _derive(self) -> None:
         """Fill columns that follow from others, CPUs from requested CPUs last."""
-        ctx, sources = self.ctx, dict(gaps.SOURCES)
+        ctx, sources = self.ctx, dict(_SOURCES)
         if self.step:
             del sources["alloc_cpus"]
         for column, source in sources.items():
@@ -189,7 +193,7 @@ _NOTHING: Final = pa.scalar(None, pa.string())
 _WORDS: Final = pa.array(NOTHING)
 _COUNTED: Final = ("cpu", "node")
 """Resources with a field of their own; the memory field may be per CPU or node."""
-_ORDER: Final = {name: place for place, name in enumerate(BY_NAME)}
+_ORDER: Final = {field.name: place for place, field in enumerate(BY_NAME.values())}
 
 
 @cache
@@ -198,11 +202,114 @@ def _targets(names: tuple[str, ...], step: bool) -> list[tuple[str, str | None, 
 
     Fields that feed the same column are in order of preference.
     """
-    known = [(name, BY_NAME.get(canonical(name.partition("#")[0]))) for name in names]
-    last = len(_ORDER)
-    known.sort(key=lambda item: _ORDER[canonical(item[1].name)] if item[1] else last)
+    known = [(name, field_of(name)) for name in names]
+    known.sort(key=lambda item: _ORDER[item[1].name] if item[1] else len(_ORDER))
     return [
         (name, field.step if step else field.job, field.kind) if field else (name, None, "text")
         for name, field in known
         if field is None or field.kind != "id"
     ]
+
+
+def _amount_of(maps: Any) -> Callable[[str], Any]:
+    """Return a function that gives the amounts of a resource in a column of maps."""
+    encoded = maps.keys.dictionary_encode()
+    codes, items, offsets = encoded.indices.to_numpy(), maps.items, maps.offsets.to_numpy()
+    names = {name: code for code, name in enumerate(encoded.dictionary.to_pylist())}
+
+    def of(key: str) -> Any:
+        hits = np.flatnonzero(codes == names.get(key, -1))
+        rows = np.searchsorted(offsets, hits, side="right") - 1
+        index = np.full(len(maps), -1)
+        index[rows[::-1]] = hits[::-1]
+        return items.take(pa.array(index, mask=index < 0))
+
+    return of
+
+
+def _elapsed(ready: Mapping[str, Any]) -> Any | None:
+    """Return the seconds from start to end, without suspensions if those are known.
+
+    None if one of both times is ambiguous because the clock showed it twice.
+    """
+    start, end = ready.get("start_time"), ready.get("end_time")
+    if start is None or end is None:
+        return None
+    micros = pc.subtract(end, start).cast(pa.int64())
+    seconds = pc.divide(micros.cast(pa.float64()), 1e6)
+    if "suspended_s" in ready:
+        seconds = pc.subtract(seconds, pc.fill_null(ready["suspended_s"], 0.0))
+    known = pc.greater_equal(seconds, 0.0)
+    if "undecided_times" in ready:
+        doubt = pc.match_substring_regex(ready["undecided_times"], "start_time|end_time")
+        known = pc.and_(known, pc.invert(pc.fill_null(doubt, False)))
+    return pc.if_else(known, seconds, None)
+
+
+def _total_cpu(ready: Mapping[str, Any]) -> Any | None:
+    user, system = ready.get("user_cpu_s"), ready.get("system_cpu_s")
+    return None if user is None or system is None else pc.add(user, system)
+
+
+def _requested_cpus(ready: Mapping[str, Any]) -> Any | None:
+    """Return the requested CPUs of jobs that ran."""
+    asked, elapsed = ready.get("req_cpus"), ready.get("elapsed_s")
+    if asked is None or elapsed is None:
+        return None
+    ran = pc.fill_null(pc.greater(elapsed, 0.0), False)
+    return pc.if_else(ran, asked, pa.scalar(None, asked.type))
+
+
+_SOURCES: Final = {
+    "elapsed_s": _elapsed, "total_cpu_s": _total_cpu, "alloc_cpus": _requested_cpus,
+}  # fmt: skip
+"""Columns that follow from others, in this order; each is a function of the existing columns."""
+
+_TIMES: Final = ("submit_time", "eligible_time", "start_time", "end_time")
+_NOWHERE: Final = np.zeros(0, np.int64)
+
+
+def _decided(
+    ready: Mapping[str, Any], twice: Mapping[str, tuple[Any, Any]], *, step: bool
+) -> dict[str, Any]:
+    """Return the columns of times, and ``undecided_times``.
+
+    twice: by column, the rows of ambiguous times and by how much the second occurrence is later.
+
+    Submit, Eligible, Start and End follow each other. Elapsed and Suspended are the time from Start
+    to End, Planned that from Eligible to Start. A job that was cancelled before it ran may end
+    before it is eligible. sacct also prints the Start of a step as its Submit.
+    """
+    times = {
+        name: Shown(series(ready[name]), *twice.get(name, (_NOWHERE, _NOWHERE)))
+        for name in _TIMES
+        if name in ready
+    }
+    ran = None
+    if "start_time" in times and "end_time" in times:
+        ran = times["start_time"].first.ne_missing(times["end_time"].first).to_numpy()
+    orders = [
+        ("submit_time", "eligible_time", None),
+        ("submit_time", "start_time", None),
+        ("eligible_time", "start_time", ran),
+        ("start_time", "end_time", None),
+        *([("start_time", "submit_time", None)] if step else ()),
+    ]
+    paused = _seconds(ready, "suspended_s")
+    ran_for = _seconds(ready, "elapsed_s") + np.nan_to_num(paused)
+    planned = _seconds(ready, "planned_s")
+    lengths = [
+        Length("start_time", "end_time", ran_for, np.isnan(paused)),
+        Length("eligible_time", "start_time", planned, np.zeros(len(planned), bool)),
+    ]
+    found = decide(times, orders, lengths)
+    columns = {name: found.times[name].to_arrow().cast(TIMESTAMP) for name in twice}
+    mark = named(found.undecided, len(planned))
+    return {**columns, "undecided_times": mark.to_arrow().cast(STRING)}
+
+
+def _seconds(ready: Mapping[str, Any], name: str) -> Any:
+    column = ready.get(name)
+    if column is None:
+        return np.full(len(next(iter(ready.values()))), np.nan)
+    return column.to_numpy(zero_copy_only=False)

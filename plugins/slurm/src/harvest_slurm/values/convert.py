@@ -23,7 +23,7 @@ from harvest_toolkit.spans import spans
 from ..read.columns import Column, series
 from . import digits, scalars
 from .digits import arrow
-from .kinds import KINDS, STRING, TIMESTAMP, Kind
+from .fields import KINDS, STRING, TIMESTAMP, Kind
 from .scalars import NOTHING, Word
 
 Array: TypeAlias = Any  # pyarrow ships no type information
@@ -164,26 +164,14 @@ def _allocations(kind: Kind, column: Column, ctx: Context) -> Converted:
 def resource_maps(kind: Kind, column: Column, *, cut: bool = False) -> Converted:
     """Convert lists of resources (``cpu=4,mem=8G``) to maps."""
     maps_type = kind.types[""]
-    integers = pa.types.is_integer(maps_type.item_type)
-    found = kind.fast(spans(column.text), integers=integers)
-    if found is None:  # some text is not a list of entries: find out which, one by one
-        maps, good = pa.nulls(len(column), maps_type), np.zeros(len(column), bool)
-    else:
-        good = found.listed.copy()
-        if not found.fine.all():
-            rows = np.repeat(np.arange(len(good)), np.diff(found.offsets))
-            good[rows[~found.fine]] = False
-        maps = pa.MapArray.from_arrays(
-            pa.array(found.offsets, mask=np.append(~found.listed, False)),
-            found.keys,
-            arrow(found.amounts, found.fine, maps_type.item_type),
-        )
+    found = kind.fast(spans(column.text), maps_type)
+    # None: some text is not a list of entries; find out which, one by one
+    maps, good = found or (pa.nulls(len(column), maps_type), np.zeros(len(column), bool))
+    number = int if pa.types.is_integer(maps_type.item_type) else float
 
     def one(text: str) -> list[tuple[str, float | int | None]]:
-        return [
-            (key, value if value is None else int(value) if integers else float(value))
-            for key, value in kind.slow(text)
-        ]
+        pairs = kind.slow(text)
+        return [(key, None if value is None else number(value)) for key, value in pairs]
 
     return _finish(column, {"": maps}, one, column.full & ~good, cut=cut)
 

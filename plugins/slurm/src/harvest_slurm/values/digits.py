@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -101,23 +100,11 @@ def decimal(text: Spans) -> tuple[Ints, Flags]:
     return amount, good
 
 
-@attrs.frozen
-class Entries:
-    """Lists of ``key=amount`` with commas between them.
+def entries(text: Spans, kind: Any) -> tuple[Any, Flags] | None:
+    """Read adjacent texts, lists of ``key=amount`` with commas between them, as maps.
 
-    keys: text of each entry's key.  amounts: as whole numbers or floats; fine: which were read.
-    offsets: of the entries of each text, and one more.  listed: which texts are such a list.
+    kind: the type of the maps. None unless every text is such a list or empty.
     """
-
-    keys: Any
-    amounts: Any
-    fine: Any
-    offsets: Any
-    listed: Any
-
-
-def entries(text: Spans, *, integers: bool) -> Entries | None:
-    """Read the entries of adjacent texts; None unless every text is a list or empty."""
     full = text.length > 0
     data, bounds = text.data, np.append(text.start, text.end[-1:])
     equals = np.flatnonzero(data == ord("="))
@@ -138,15 +125,20 @@ def entries(text: Spans, *, integers: bool) -> Entries | None:
     end[inner], end[~inner] = commas, text.end[full]
     if not ((start < equals) & (equals < end)).all():
         return None
-    values, fine = _amounts(Spans(data, equals + 1, end), integers=integers)
-    return Entries(
-        strings(Spans(data, start, equals)), values, fine, offsets.astype(np.int32), full
+    values, fine = _amounts(Spans(data, equals + 1, end), kind.item_type)
+    good = full.copy()
+    good[np.repeat(np.arange(len(full)), counts)[~fine]] = False
+    maps = pa.MapArray.from_arrays(
+        pa.array(offsets.astype(np.int32), mask=np.append(~full, False)),
+        strings(Spans(data, start, equals)),
+        arrow(values, fine, kind.item_type),
     )
+    return maps, good
 
 
-def _amounts(text: Spans, *, integers: bool) -> tuple[Any, Any]:
+def _amounts(text: Spans, kind: Any) -> tuple[Any, Flags]:
     values, good = decimal(text)
-    found = values if integers else values.astype(np.float64)
+    found = values if pa.types.is_integer(kind) else values.astype(np.float64)
     if not good.all():
         other = np.flatnonzero(~good)
         clocks = Spans(text.data, text.start[other], text.end[other])

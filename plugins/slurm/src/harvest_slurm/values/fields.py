@@ -1,7 +1,9 @@
-"""The fields of sacct: what each holds, and the column it becomes.
+"""The fields of sacct: what each holds, how its text is read, and the column it becomes.
 
-Names are compared without case, blanks, underscores and width suffix, so that ``JobName%30`` and
-``Job Name`` are the same field.
+A kind has a fast reader for a column whose texts have the common spelling. A slow one reads each
+other distinct text, and only it decides what is an error (see ``convert``). The shape of a field
+identifies it in a record that is in pieces (see ``rejoin``). Names are compared without case,
+blanks, underscores and width suffix: ``JobName%30`` and ``Job Name`` are the same field.
 """
 
 from __future__ import annotations
@@ -10,11 +12,66 @@ import functools
 import re
 from collections.abc import Sequence
 from itertools import chain
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import attrs
+import pyarrow as pa
 
 from ..read.presets import PRESETS
+from . import digits, scalars
+from .ids import PATTERN
+
+INT: Final = pa.int64()
+FLOAT: Final = pa.float64()
+STRING: Final = pa.string()
+TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+
+
+Reader: TypeAlias = Any  # a function, or None where nothing is read
+
+
+@attrs.frozen
+class Kind:
+    """One kind of field.
+
+    shape: regular expression of its text, empty or not.
+    fast: reads the common spellings of a whole column. slow: reads one text of any spelling.
+    types: suffix of the column's name -> type of the column.
+    """
+
+    shape: str
+    fast: Reader
+    slow: Reader
+    types: dict[str, Any]
+
+
+NOTHING: Final = "|".join(map(re.escape, scalars.NOTHING))
+_NUMBER: Final = rf"(?:[\d.]*[KMGTPE?]?[cne]?|UNLIMITED|{NOTHING})"
+_TIME: Final = rf"(?:[\dT:+\-.Z]*|\d+ \w+ [\d:]+|{NOTHING})"
+_SPAN: Final = rf"(?:[\d:.\-]*|UNLIMITED|Partition_Limit|INVALID|{NOTHING})"
+_STATE: Final = rf"(?:{'|'.join(scalars.STATES)})(?: by [^\n]+)?"
+_LIST: Final = r"(?:[\w/:.\-]+=[^,\n]*(?:,[\w/:.\-]+=[^,\n]*)*)?"
+_TEXT: Final = r"(?:[^\s][^\n]*)?"
+_PAIR: Final = r"(?:\d+:\d+)?"
+
+# fmt: off
+KINDS: Final[dict[str, Kind]] = {
+    "id":       Kind(PATTERN, None,           None,               {"": STRING}),  # see ids
+    "text":     Kind(_TEXT,   None,           None,               {"": STRING}),
+    "int":      Kind(_NUMBER, digits.whole,   scalars.integer,    {"": INT}),
+    "count":    Kind(_NUMBER, digits.whole,   scalars.count,      {"": INT}),
+    "memory":   Kind(_NUMBER, digits.decimal, scalars.memory,     {"": INT}),
+    "reqmem":   Kind(_NUMBER, None,           scalars.reqmem,     {"": INT, "per": STRING}),
+    "seconds":  Kind(_SPAN,   digits.seconds, scalars.seconds,    {"": FLOAT}),
+    "minutes":  Kind(_SPAN,   None,           scalars.minutes,    {"": FLOAT}),
+    "duration": Kind(_SPAN,   digits.clock,   scalars.duration,   {"": FLOAT}),
+    "time":     Kind(_TIME,   digits.moment,  scalars.time,       {"": TIMESTAMP}),
+    "state":    Kind(_STATE,  None,           scalars.state,      {"": STRING, "by": STRING}),
+    "exit":     Kind(_PAIR,   None,           scalars.exit_code,  {"": INT, "signal": INT}),
+    "tres":     Kind(_LIST,   digits.entries, scalars.resources,  {"": pa.map_(STRING, INT)}),
+    "usage":    Kind(_LIST,   digits.entries, scalars.resources,  {"": pa.map_(STRING, FLOAT)}),
+}
+# fmt: on
 
 FREE: Final = frozenset(
     ["JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "Constraints"]
@@ -26,7 +83,7 @@ FREE: Final = frozenset(
 class Field:
     """A field of sacct.
 
-    name: in sacct's spelling. kind: the meaning of its text; see ``kinds``.
+    name: in sacct's spelling. kind: the meaning of its text; see ``KINDS``.
     job, step: the columns it becomes; None if the record type has none, then it goes to ``extra``.
     """
 
@@ -142,6 +199,11 @@ def canonical(name: str) -> str:
 BY_NAME: Final[dict[str, Field]] = {canonical(item.name): item for item in FIELDS}
 for _name in sorted({*_NEWER, *chain.from_iterable(PRESETS.values())}):
     BY_NAME.setdefault(canonical(_name), Field(_name, "text"))
+
+
+def field_of(column: str) -> Field | None:
+    """Return the field of a column, whose name may be numbered (``User#2``); None if unknown."""
+    return BY_NAME.get(canonical(column.partition("#")[0]))
 
 
 def is_field(name: str) -> bool:
