@@ -15,6 +15,7 @@ from slurm_reader import read_dump
 
 from harvest import Collected, SourceError
 from harvest.toolkit.texts import not_utf8
+from harvest_slurm.read.rejoin import Joiner
 from harvest_slurm.values import scalars
 from harvest_slurm.values.ids import PATTERN
 
@@ -148,6 +149,28 @@ def test_bytes_that_are_no_text_in_every_line() -> None:
     found = read(b"JobID|JobName|State|ExitCode|Elapsed|Comment\n" + rows)
     assert [row["name"] for row in found.rows("slurm.job")] == ["caf\\xe9"] * 39
     assert not found.rejects
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "step"),
+    [
+        # the times that a record holds in one line are missing
+        ("JobID|JobName|User|State|Submit|Start|End", "1|job|ann|COMPLETED", "_divide"),
+        ("JobName|JobID|User|State|Submit|Comment", "job|1|ann|COMPLETED", "_divide"),
+        # no number of lines has enough delimiters
+        ("JobName|JobID|User|State|Submit", "job,1,ann,COMPLETED", "_continues"),
+    ],
+)
+def test_lines_of_another_shape_are_refused_without_trying_to_join_each(
+    header: str, row: str, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried, whole = [], getattr(Joiner, step)
+    monkeypatch.setattr(Joiner, step, lambda *words: tried.append(words) or whole(*words))
+
+    found = read("\n".join([header, *[row] * 50]).encode())
+
+    assert len(found.rejects) == 50
+    assert len(tried) < 50
 
 
 def test_a_dump_of_ids_alone() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import accumulate, groupby
 from typing import Final
 
 import attrs
@@ -79,6 +80,7 @@ class Joined:
     resume: index from which lines must be read again together with those that follow.
     end: index of the line after the last joined record.
     filled: index of the next line that is not empty.
+    marks: number of delimiters before each line; empty until it is needed.
     """
 
     records: list[tuple[int, list[str]]] = attrs.field(factory=list)
@@ -89,6 +91,7 @@ class Joined:
     resume: int | None = None
     end: int = 0
     filled: int = -1
+    marks: list[int] = attrs.field(factory=list)
 
 
 class Joiner:
@@ -107,6 +110,12 @@ class Joiner:
         self.first_free = free[0]
         self.is_id = [column in ("JobID", "JobIDRaw") for column in layout.columns]
         self.last_free = free[-1] and not layout.trailing
+        columns = groupby(range(self.due), key=self.free.__getitem__)
+        self.run = max(([] if is_free else [*run] for is_free, run in columns), key=len)
+        """The longest run of columns that are not free: a record has it in one line."""
+        # "a:::" is "a:" before "::" or "a" before ":::"
+        marks = (self.mark.startswith(self.mark[begin:]) for begin in range(1, len(self.mark)))
+        self.overlaps = any(marks)
 
     def join(self, lines: Spans, odd: Sequence[int], *, at_end: bool) -> Joined:
         """Join the lines at the indices ``odd`` of ``lines``, in ascending order.
@@ -133,14 +142,16 @@ class Joiner:
         """
         if self._holds_no_begin(lines, first, odd, done, at_end):
             return first + 1
+        longest = LINES if self._has_enough_marks(lines, first, done, at_end) else 1
         text = _decoded(lines.raw(first))
+        has_run = self._has_run(text)
         last = first
         complaint = ""
         absorbed: set[int] = set()
         while True:
             fields = self._count(text)
             if fields >= self.due:
-                found, complaint = self._divide(text)
+                found, complaint = self._divide(text) if has_run else (None, "")
                 if found is not None:
                     done.records.append((first, found))
                     done.end = last + 1
@@ -149,7 +160,7 @@ class Joiner:
                 if fields > self.due + EXTRA_FIELDS or complaint:
                     break
             following = last + 1
-            if following - first >= LINES:
+            if following - first >= longest:
                 break
             if following == len(lines.start):
                 # a block never ends between a record and the rest of its last field
@@ -159,7 +170,9 @@ class Joiner:
             more = lines.raw(following)
             if len(more) > LONGEST or not self._continues(text, more, following in odd):
                 break
-            text = f"{text}\n{_decoded(more)}"
+            added = _decoded(more)
+            has_run = has_run or self._has_run(added)
+            text = f"{text}\n{added}"
             if following not in odd:
                 absorbed.add(following)
             last = following
@@ -167,6 +180,26 @@ class Joiner:
             cut_off = at_end and last == first and first + 1 == len(lines.start)
             self._give_up(lines.raw(first), first, done, complaint, cut_off=cut_off)
         return first + 1
+
+    def _has_run(self, line: str) -> bool:
+        """Return whether a line may hold the longest run of columns that are not free."""
+        pieces = line.split(self.mark)
+        shapes = [self.shapes[column] for column in self.run]
+        begins = range(len(pieces) - len(shapes) + 1)
+        return self.overlaps or any(
+            all(map(re.Pattern.fullmatch, shapes, pieces[begin:])) for begin in begins
+        )
+
+    def _has_enough_marks(self, lines: Spans, first: int, done: Joined, at_end: bool) -> bool:
+        """Return whether the longest record that may begin at a line has enough delimiters."""
+        if not done.marks:
+            mark = self.mark.encode()
+            counts = (lines.raw(index).count(mark) for index in range(len(lines.start)))
+            done.marks = [*accumulate(counts, initial=0)]
+        end = min(first + LINES, len(lines.start))
+        if end < first + LINES and not at_end:
+            return True  # it may go on behind the block
+        return done.marks[end] - done.marks[first] >= self.due - (not self.layout.trailing)
 
     def _holds_no_begin(
         self, lines: Spans, first: int, odd: set[int], done: Joined, at_end: bool
@@ -250,7 +283,7 @@ class Joiner:
         text = _decoded(line)
         if line == self.layout.header:
             return False
-        alone = self._count(text) >= self.due and self._divide(text)[0] is not None
+        alone = self.may_be_record(text, several=False)
         return inside_first or not alone
 
     def _append(self, lines: Spans, index: int, odd: set[int], done: Joined) -> bool:
@@ -279,12 +312,12 @@ class Joiner:
             return text.count(self.mark)
         return text.count(self.mark) + 1
 
-    def may_be_record(self, text: str) -> bool:
-        """Return whether a text can be divided into the fields of a record."""
-        if self._count(text) < self.due:
+    def may_be_record(self, text: str, *, several: bool = True) -> bool:
+        """Return whether a text can be divided into a record's fields, or in several ways."""
+        if self._count(text) < self.due or not any(map(self._has_run, text.split("\n"))):
             return False
         fields, complaint = self._divide(text)
-        return fields is not None or complaint == SEVERAL
+        return fields is not None or (several and complaint == SEVERAL)
 
     def _divide(self, text: str) -> tuple[list[str] | None, str]:
         """Return the fields of a record, or None and the reason."""
@@ -295,7 +328,6 @@ class Joiner:
             return None, due
         size = len(self.mark)
         stop = len(text) - size * self.layout.trailing
-        # a mark may begin inside another one: a::: is a: before :: or a before :::
         places = [
             p for found in self.any_mark.finditer(text) if (p := found.start()) <= stop - size
         ]
