@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate, groupby
 from typing import Final
 
@@ -110,12 +111,11 @@ class Joiner:
         self.first_free = free[0]
         self.is_id = [column in ("JobID", "JobIDRaw") for column in layout.columns]
         self.last_free = free[-1] and not layout.trailing
+        # a line is divided as a continuation of the one before, and then for itself
+        self.divide = lru_cache(maxsize=4)(self._divide)
         columns = groupby(range(self.due), key=self.free.__getitem__)
         self.run = max(([] if is_free else [*run] for is_free, run in columns), key=len)
         """The longest run of columns that are not free: a record has it in one line."""
-        # "a:::" is "a:" before "::" or "a" before ":::"
-        marks = (self.mark.startswith(self.mark[begin:]) for begin in range(1, len(self.mark)))
-        self.overlaps = any(marks)
 
     def join(self, lines: Spans, odd: Sequence[int], *, at_end: bool) -> Joined:
         """Join the lines at the indices ``odd`` of ``lines``, in ascending order.
@@ -151,9 +151,9 @@ class Joiner:
         while True:
             fields = self._count(text)
             if fields >= self.due:
-                found, complaint = self._divide(text) if has_run else (None, "")
+                found, complaint = self.divide(text) if has_run else (None, "")
                 if found is not None:
-                    done.records.append((first, found))
+                    done.records.append((first, list(found)))
                     done.end = last + 1
                     done.used |= absorbed
                     return last + 1
@@ -184,11 +184,11 @@ class Joiner:
     def _has_run(self, line: str) -> bool:
         """Return whether a line may hold the longest run of columns that are not free."""
         pieces = line.split(self.mark)
+        if len(self.any_mark.findall(line)) != len(pieces) - 1:
+            return True  # "a:::" is "a:" before "::" or "a" before ":::"
         shapes = [self.shapes[column] for column in self.run]
         begins = range(len(pieces) - len(shapes) + 1)
-        return self.overlaps or any(
-            all(map(re.Pattern.fullmatch, shapes, pieces[begin:])) for begin in begins
-        )
+        return any(all(map(re.Pattern.fullmatch, shapes, pieces[begin:])) for begin in begins)
 
     def _has_enough_marks(self, lines: Spans, first: int, done: Joined, at_end: bool) -> bool:
         """Return whether the longest record that may begin at a line has enough delimiters."""
@@ -316,10 +316,10 @@ class Joiner:
         """Return whether a text can be divided into a record's fields, or in several ways."""
         if self._count(text) < self.due or not any(map(self._has_run, text.split("\n"))):
             return False
-        fields, complaint = self._divide(text)
+        fields, complaint = self.divide(text)
         return fields is not None or (several and complaint == SEVERAL)
 
-    def _divide(self, text: str) -> tuple[list[str] | None, str]:
+    def _divide(self, text: str) -> tuple[Sequence[str] | None, str]:
         """Return the fields of a record, or None and the reason."""
         if self.layout.trailing and not text.endswith(self.mark):
             return None, ""
@@ -338,7 +338,9 @@ class Joiner:
             if (column, begin) in ways:
                 return ways[column, begin][0]
             found = chosen = 0
-            ends = [stop] if column == self.due - 1 else places[bisect_left(places, begin) :]
+            rest = self.due - 2 - column  # delimiters of the columns behind this one
+            last = column == self.due - 1
+            ends = [stop] if last else places[bisect_left(places, begin) : len(places) - rest]
             for end in ends:
                 piece = text[begin:end]
                 if not self.free[column] and self.mark in piece:
