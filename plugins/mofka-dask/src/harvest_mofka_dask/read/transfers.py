@@ -153,32 +153,23 @@ def _columns(chunk: Chunk) -> dict[str, pa.Array]:
 
 
 class _Spool:
-    """Tables for a second pass: a single one in memory, several in a file."""
+    """A file of tables for a second pass."""
 
     def __init__(self, path: Path):
         self.path = path
-        self.only: pa.Table | None = None
         self.writer: Any = None
 
     def add(self, table: pa.Table) -> None:
-        if self.only is None and self.writer is None:
-            self.only = table
-            return
         if self.writer is None:
             options = pa.ipc.IpcWriteOptions(compression="lz4")
             self.writer = pa.ipc.new_file(str(self.path), table.schema, options=options)
-            self.writer.write_table(self.only)
-            self.only = None
         self.writer.write_table(table)
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield the tables, one per record batch."""
-        if self.only is not None:
-            yield self.only
-        if self.writer is not None:
-            self.writer.close()
-            # not a memory map, whose pages would count as memory of this process
-            with pa.OSFile(str(self.path)) as file:
-                reader = pa.ipc.open_file(file)
-                for number in range(reader.num_record_batches):
-                    yield pa.Table.from_batches([reader.get_batch(number)])
+        self.writer.close()
+        # not a memory map, whose pages would count as memory of this process
+        with pa.OSFile(str(self.path)) as file:
+            reader = pa.ipc.open_file(file)
+            for number in range(reader.num_record_batches):
+                yield pa.Table.from_batches([reader.get_batch(number)])
