@@ -166,22 +166,16 @@ def _with_threads(found: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
     ended = found.filter(pl.col("stored") & pl.col("end").is_not_null())
     open_ = found.filter(pl.col("end").is_null())
     others = found.filter(~pl.col("stored") & pl.col("end").is_not_null())
-    # most tasks were executed once on a worker
-    often = pl.len().over(ONE) > 1
-    once, repeated = done.filter(~often), done.filter(often).sort("done")
-    simple = ended.join(once, on=ONE)
-    rest = ended.join(once, on=ONE, how="anti").sort("end")
-    nearest = rest.join_asof(
-        repeated, left_on="end", right_on="done", by=ONE, strategy="nearest",
-        check_sortedness=False,
-    )  # fmt: skip
+    done = done.sort("done")
+    nearest = ended.sort("end").join_asof(
+        done, left_on="end", right_on="done", by=ONE, strategy="nearest", check_sortedness=False
+    )
     next_done = open_.sort("start").join_asof(
-        done.sort("done"), left_on="start", right_on="done", by=ONE, strategy="forward",
+        done, left_on="start", right_on="done", by=ONE, strategy="forward",
         check_sortedness=False, coalesce=False,
     )  # fmt: skip
     return pl.concat(
         [
-            simple.select(shape),
             nearest.select(shape),
             next_done.with_columns(end=pl.col("done")).select(shape),
             others.with_columns(thread=pl.lit(None, dtype=pl.Int64)).select(shape),

@@ -94,15 +94,13 @@ async def measure(ask: Callable[[], Awaitable[float]]) -> Offset:
     Of several requests, the one with the shortest round trip counts: the scheduler's answer falls
     within the round trip, so half of it bounds the error.
     """
-    best: Offset | None = None
+    found: list[Offset] = []
     for _ in range(ROUNDS):
         sent, began = time.time(), time.perf_counter()
         theirs = await ask()
         trip = time.perf_counter() - began
-        if best is None or trip < best[1]:
-            best = theirs - (sent + trip / 2), trip
-    assert best is not None
-    return best
+        found.append((theirs - (sent + trip / 2), trip))
+    return min(found, key=lambda offset: offset[1])
 
 
 def clock_frame(offset: Offset) -> Payload:

@@ -48,35 +48,33 @@ def times(chunk: Chunk, name: str, *, required: bool = False) -> pa.Array:
     values, good = epoch_microseconds(spans(texts))
     null = flags(texts.is_null())
     odd = np.flatnonzero(~good & ~null)
-    _mend(chunk, name, texts, values, null, odd, microseconds_of, TIME, required)
+    _mend(chunk, name, texts, values, null, odd, microseconds_of, TIME, required=required)
     return pa.array(values, pa.timestamp("us", tz="UTC"), mask=null)
 
 
 def integers(chunk: Chunk, name: str) -> pa.Array:
     """Convert a column of whole numbers, possibly printed as floats (``2533.0``), to int64."""
-    texts = chunk.texts(name)
-    trimmed = pl.Series(texts).str.strip_suffix(".0")
-    numbers = trimmed.cast(pl.Int64, strict=False)
-    odd = (numbers.is_null() & trimmed.is_not_null()).to_numpy()
-    if not odd.any():
-        return numbers.to_arrow()
-    values = numbers.fill_null(0).to_numpy().copy()
-    null = flags(texts.is_null())
-    _mend(chunk, name, texts, values, null, np.flatnonzero(odd), _integer, INTEGER, False)
-    return pa.array(values, mask=null)
+    whole = pl.Series(chunk.texts(name)).str.strip_suffix(".0").cast(pl.Int64, strict=False)
+    return _numbers(chunk, name, whole, _integer, INTEGER)
 
 
 def floats(chunk: Chunk, name: str) -> pa.Array:
     """Convert a column of numbers to float64; ``nan`` is null."""
-    texts = pl.Series(chunk.texts(name))
-    numbers = texts.cast(pl.Float64, strict=False)
-    odd = (numbers.is_null() & texts.is_not_null()) | numbers.is_nan()
-    odd_rows = np.flatnonzero(odd.fill_null(value=False).to_numpy())
-    if not len(odd_rows):
+    numbers = pl.Series(chunk.texts(name)).cast(pl.Float64, strict=False).fill_nan(None)
+    return _numbers(chunk, name, numbers, _float, NUMBER)
+
+
+def _numbers(
+    chunk: Chunk, name: str, numbers: pl.Series, convert: Callable[[str], T | None], expected: str
+) -> pa.Array:
+    """Complete the numbers of a column: texts without one are converted one by one."""
+    texts = chunk.texts(name)
+    null = flags(texts.is_null())
+    odd = np.flatnonzero(numbers.is_null().to_numpy() & ~null)
+    if not len(odd):
         return numbers.to_arrow()
-    values = numbers.fill_null(0.0).to_numpy().copy()
-    null = texts.is_null().to_numpy().copy()
-    _mend(chunk, name, chunk.texts(name), values, null, odd_rows, _float, NUMBER, False)
+    values = numbers.fill_null(0).to_numpy(writable=True)
+    _mend(chunk, name, texts, values, null, odd, convert, expected)
     return pa.array(values, mask=null)
 
 
@@ -94,7 +92,8 @@ def _mend(
     odd: NDArray[np.int64],
     convert: Callable[[str], T | None],
     expected: str,
-    required: bool,
+    *,
+    required: bool = False,
 ) -> None:
     """Convert the odd texts one by one, in place; texts that cannot be converted are faults."""
     known: dict[str, T | None] = {}
