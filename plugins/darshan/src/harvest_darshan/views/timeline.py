@@ -144,7 +144,6 @@ def _timeline(dataset: DatasetReader, micros: int | None) -> pl.DataFrame:
 def _spread(trace: pl.LazyFrame) -> pl.LazyFrame:
     """Return a row per operation and interval that it touches, with its bytes in the interval."""
     start, end, length, micros = (pl.col(name) for name in ("start", "end", "length", "width"))
-    first = start.floordiv(micros)
     last = pl.max_horizontal(start, end - 1).floordiv(micros)
 
     # whole numbers, since rounded quotients of floats may lose a byte; steps are microseconds,
@@ -158,19 +157,18 @@ def _spread(trace: pl.LazyFrame) -> pl.LazyFrame:
         each, rest = length.floordiv(steps), length % steps
         return each * passed + (rest * passed).floordiv(steps)
 
-    number = pl.col("bin")
+    first, number = pl.col("first"), pl.col("bin")
     left = pl.max_horizontal(start, number * micros)
     right = pl.min_horizontal(end, (number + 1) * micros)
-    inside = until(right) - until(left)
-    begun = trace.with_columns(first=first, last=last)
-    one = (pl.col("first") == pl.col("last")) | start.is_null()
-    # most operations are within one interval and need no list
-    single = begun.filter(one).with_columns(bin="first", bytes=length, begins=True)
-    several = (
-        begun.filter(~one)
+    # null without a time; then all bytes have no interval
+    whole = first.eq_missing(pl.col("last"))
+    return (
+        trace.with_columns(first=start.floordiv(micros), last=last)
         .with_columns(bin=pl.int_ranges("first", pl.col("last") + 1))
         .explode("bin")
-        .with_columns(bytes=inside, begins=number == pl.col("first"))
+        .select(
+            *("origin", "host", "op", "bin"),
+            bytes=pl.when(whole).then(length).otherwise(until(right) - until(left)),
+            begins=number.eq_missing(first),
+        )
     )
-    shape = ["origin", "host", "op", "bin", "bytes", "begins"]
-    return pl.concat([single.select(shape), several.select(shape)])

@@ -81,14 +81,17 @@ def event(topic: str, fields: Fields, file: File, message: str | None = None) ->
     if micros is not None:
         del fields["time"]
     rest = {name: as_text([fields.pop(name)]) for name in list(fields)}
+    role, address = (file.facts.text(fact) for fact in ("role", "address"))
     return Event, {
+        **one_row(topic=topic, message=message, role=role, address=address),
         "time": pa.array([micros], TIME),
-        "topic": pa.array([topic]),
-        "message": pa.array([message], pa.string()),
-        "role": pa.array([file.facts.text("role")], pa.string()),
-        "address": pa.array([file.facts.text("address")], pa.string()),
         "fields": text_map(rest) if rest else pa.nulls(1, _MAP),
     }
+
+
+def one_row(**values: str | None) -> dict[str, pa.Array]:
+    """Make columns of one text."""
+    return {name: pa.array([value], pa.string()) for name, value in values.items()}
 
 
 def _blind(fields: Fields, file: File) -> Iterator[Made]:
@@ -105,20 +108,9 @@ def _blind(fields: Fields, file: File) -> Iterator[Made]:
     named = {"since": since.cast(pa.string())}
     others = {"lost": lost, "reason": reason, "process": process}
     named |= {name: as_text([value]) for name, value in others.items()}
-    yield (
-        LogEvent,
-        {
-            "time": time,
-            "source": pa.array([facts.text("role")], pa.string()),
-            "level": pa.array(["warning"]),
-            "message": pa.array(
-                [f"{who}could record nothing since {since[0]} ({reason or 'no reason'}); {many}"]
-            ),
-            "kind": pa.array(["blind"]),
-            "worker": as_text([worker]),
-            "fields": text_map(named),
-        },
-    )
+    said = f"{who}could record nothing since {since[0]} ({reason or 'no reason'}); {many}"
+    row = one_row(source=facts.text("role"), level="warning", kind="blind", message=said)
+    yield LogEvent, {**row, "time": time, "worker": as_text([worker]), "fields": text_map(named)}
 
 
 def _graph(fields: Fields, file: File) -> Iterator[Made]:

@@ -24,7 +24,7 @@ from ..types import LogEvent, Process, RunNode
 from .batches import TIME, Batch, as_text
 from .container import Cut, Damage, frames
 from .dump import dump_format, frames_of, load
-from .maps import MAPS, File, Made, MapFault, event
+from .maps import MAPS, File, Made, MapFault, event, one_row
 from .process import VERSION, ProcessFacts
 from .tables import columns_of, record_class
 
@@ -152,7 +152,7 @@ class _Reader:
         yield Process, self.facts.table(self.ctx)
         if self.facts.text("host") is not None:
             role = self.facts.text("role") or "unknown"
-            yield from self._made((RunNode, _one_row(role=role, host=self.facts.text("host"))))
+            yield from self._made((RunNode, one_row(role=role, host=self.facts.text("host"))))
         if self.blind:
             self.ctx.note(_blind_sentence(self.blind))
         if self.facts.frames and "start" not in self.facts.seen:
@@ -178,7 +178,7 @@ class _Reader:
         said = f"the record of {who} ends {where} (last time: {last}), without an end: the process "
         said += "was killed or could not write, or it still runs"
         self.ctx.note(said)
-        row = _one_row(
+        row = one_row(
             source=facts.text("role"),
             level="warning",
             message=said,
@@ -260,10 +260,6 @@ class _Reader:
     def _empty(self) -> None:
         self.ctx.read(1)
         self.ctx.folded(1, EMPTY)
-
-
-def _one_row(**values: str | None) -> dict[str, pa.Array]:
-    return {name: pa.array([value], pa.string()) for name, value in values.items()}
 
 
 def _blind_sentence(lost: list[int | None]) -> str:
