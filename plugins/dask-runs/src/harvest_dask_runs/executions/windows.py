@@ -176,20 +176,17 @@ def _with_attempts(found: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
         nth=pl.when(closed).then(closed.cum_sum().over(ONE).cast(pl.Int64) - 1)
     )
     numbered = attempts.reverse().with_columns(nth=pl.int_range(pl.len()).over(ONE))
-    tied = windows.join(numbered, on=on, how="left").with_columns(_moved_into_the_window())
+    lasted = pl.col("ended") - pl.col("began")
+    latest = pl.max_horizontal("start", pl.col("end") - lasted)
+    began = pl.min_horizontal(pl.max_horizontal("began", "start"), latest)
+    ended = pl.min_horizontal(began + lasted, "end")
+    tied = windows.join(numbered, on=on, how="left").with_columns(
+        # moved into the window
+        began=pl.when(lasted.is_not_null()).then(began),
+        ended=pl.when(lasted.is_not_null()).then(ended),
+    )
     thread = pl.when(pl.col("status") == "memory").then("own_thread")
     alone = numbered.join(windows, on=on, how="anti").with_columns(
         start="began", end="ended", thread=thread
     )
     return pl.concat([tied, alone], how="diagonal").drop("nth")
-
-
-def _moved_into_the_window() -> list[pl.Expr]:
-    lasted = pl.col("ended") - pl.col("began")
-    latest = pl.max_horizontal("start", pl.col("end") - lasted)
-    began = pl.min_horizontal(pl.max_horizontal("began", "start"), latest)
-    known = lasted.is_not_null()
-    return [
-        pl.when(known).then(began).alias("began"),
-        pl.when(known).then(pl.min_horizontal(began + lasted, "end")).alias("ended"),
-    ]

@@ -107,7 +107,8 @@ def key_sizes(texts: pa.Array) -> tuple[pa.Array, dict[int, str]]:
     rows = np.arange(len(column))
     pieces, places = [], []
     for pattern in (KEY, ANY_KEY):
-        odd = odd_texts(column, _sizes_of(pattern)).to_numpy()
+        sized = rf"{pattern}: [0-9]{{1,18}}"
+        odd = odd_texts(column, rf"^\{{(?:{sized}(?:, {sized})*)?\}}$").to_numpy()
         usual = np.flatnonzero(~odd)
         try:
             pieces.append(_usual_sizes(column.gather(usual), pattern))
@@ -119,20 +120,19 @@ def key_sizes(texts: pa.Array) -> tuple[pa.Array, dict[int, str]]:
             break
     faults: dict[int, str] = {}
     if len(rows):
-        others = []
+        others: list[list[tuple[str, int | None]] | None] = []
         for row, text in zip(rows.tolist(), column.to_list(), strict=True):
-            others.append(_odd_sizes(text, row, faults))
+            try:
+                others.append([(key_of_literal(key), _size(n)) for key, n in dict_items(text)])
+            except LiteralFault as fault:
+                others.append(None)
+                faults[row] = f"column 'keys': {fault}"
         pieces.append(pa.array(others, pa.list_(KEY_SIZE)))
         places.append(rows)
     if len(pieces) == 1:
         return pieces[0], faults
     order = np.argsort(np.concatenate(places), kind="stable")
     return pa.concat_arrays(pieces).take(pa.array(order)), faults
-
-
-def _sizes_of(pattern: str) -> str:
-    sized = rf"{pattern}: [0-9]{{1,18}}"
-    return rf"^\{{(?:{sized}(?:, {sized})*)?\}}$"
 
 
 def _usual_sizes(column: pl.Series, pattern: str) -> pa.Array:
@@ -150,14 +150,6 @@ def _usual_sizes(column: pl.Series, pattern: str) -> pa.Array:
         [keys.to_arrow().cast(pa.string()), frame["size"].to_arrow()], fields=list(KEY_SIZE)
     )
     return list_array(lengths, items, column.is_null().to_numpy())
-
-
-def _odd_sizes(text: str, row: int, faults: dict[int, str]) -> list[tuple[str, int | None]] | None:
-    try:
-        return [(key_of_literal(key), _size(size)) for key, size in dict_items(text)]
-    except LiteralFault as fault:
-        faults[row] = f"column 'keys': {fault}"
-        return None
 
 
 def _size(text: str) -> int | None:

@@ -150,22 +150,14 @@ def microseconds_of(text: str) -> int | None:
         word = word[1:-1].strip()
     if len(word) > _LONGEST:
         return None
-    value = _from_number(word) if _NUMBER.fullmatch(word) else _from_iso(word)
-    return value if value is not None and 0 <= value < _LAST else None
-
-
-def _from_number(word: str) -> int | None:
-    seconds = Decimal(word)
-    if seconds.adjusted() > 12:
-        return None
-    return int((seconds * 1_000_000).to_integral_value(ROUND_HALF_EVEN))
-
-
-def _from_iso(word: str) -> int | None:
-    try:
-        moment = datetime.fromisoformat(word)
-        if moment.tzinfo is None:
+    if _NUMBER.fullmatch(word):
+        seconds = Decimal(word)
+        if seconds.adjusted() > 12:
             return None
-        return (moment - _EPOCH) // timedelta(microseconds=1)
-    except (ValueError, OverflowError):
-        return None
+        value = int((seconds * 1_000_000).to_integral_value(ROUND_HALF_EVEN))
+    else:
+        try:
+            value = (datetime.fromisoformat(word) - _EPOCH) // timedelta(microseconds=1)
+        except (ValueError, OverflowError, TypeError):  # no time, one out of range, no offset
+            return None
+    return value if 0 <= value < _LAST else None
