@@ -83,9 +83,8 @@ def _columns(chunk: Chunk) -> dict[str, pa.Array]:
     direction = pc.replace_substring_regex(kinds, "_transfer$", "")
     incoming, outgoing = pc.equal(direction, "incoming"), pc.equal(direction, "outgoing")
     nobody = pa.nulls(len(chunk), pa.string())
-    neither = pc.invert(pc.or_(incoming, outgoing))
-    if pc.any(neither).as_py():
-        chunk.aside["who"] = pc.if_else(neither, who, nobody)
+    # in all blocks, so that they have the same columns
+    chunk.aside["who"] = pc.if_else(pc.or_(incoming, outgoing), nobody, who)
     return {
         "time": moments,
         "start_time": times(chunk, "start"),
