@@ -55,13 +55,14 @@ class Correlation:
     def totals(self) -> pl.DataFrame:
         """Sum up operations on task threads by task, slot, record_id, module and op.
 
-        ``task`` is null for operations in no window.  Further columns: count, bytes, seconds,
+        ``task`` is null for operations in no window.  Further columns: path, count, bytes, seconds,
         by_elimination, first_time, last_time.
         """
         return (
             self.with_tasks(self._on_lanes("inner"))
             .group_by("task", "slot", "record_id", "module", "op")
             .agg(
+                path=pl.col("path").max(),
                 count=pl.len().cast(pl.Int64),
                 bytes=known_sum(MOVED),
                 seconds=exact_sum(pl.col("end_s") - pl.col("start_s")),
@@ -69,15 +70,6 @@ class Correlation:
                 first_time=pl.col("start_time").min(),
                 last_time=pl.col("end_time").max(),
             )
-            .collect(engine="streaming")
-        )
-
-    def files(self) -> pl.DataFrame:
-        """Return the names of files used on task threads: origin, record_id, path."""
-        return (
-            self.operations.join(self.tied.lazy(), on=THREAD, how="semi")
-            .group_by("origin", "record_id")
-            .agg(pl.col("path").max())
             .collect(engine="streaming")
         )
 

@@ -73,17 +73,16 @@ def _traced(known: Correlation) -> pl.DataFrame:
     threads = known.tied.select(
         "run", "worker", "thread", "pid", "slot", host="hostname", log="origin"
     )
-    files = known.files().rename({"origin": "log", "path": "file"})
     totals = (
         known.totals()
         .join(threads, on="slot")
-        .join(files, on=["log", "record_id"])
-        .sort("task", "slot", "file", "module", "op", "record_id", nulls_last=True)
+        .sort("task", "slot", "path", "module", "op", "record_id", nulls_last=True)
     )
     return totals.select(
         "run",
         known.tasks["key"].gather(totals["task"]).alias("key"),
-        *("worker", "thread", "pid", "host", "file"),
+        *("worker", "thread", "pid", "host"),
+        pl.col("path").alias("file"),
         *("module", "op", "count", "bytes", "seconds", "first_time", "last_time"),
         *("by_elimination", "record_id", "log"),
         how=pl.lit("traced"),
