@@ -75,7 +75,7 @@ class WorkerCapture:
         self._known: list[Payload] = []
         target = partial(target_of, worker, settings, file_name("worker", process))
         self._recorder = recorder = Recorder(
-            target, settings, lambda: first_frames(*self._known)(), self._report
+            target, settings, lambda: first_frames(*self._known), self._report
         )
         self._transitions = recorder.stream("worker_transition", TRANSITION_COLUMNS)
         self._executions = recorder.stream("execution", EXECUTION_COLUMNS)

@@ -60,16 +60,12 @@ def start(
     } | facts
 
 
-def first_frames(*known: Payload) -> Callable[[], Iterable[Payload]]:
-    """Return a function that yields a file's first frames; slow facts are collected only then."""
-
-    def frames() -> Iterable[Payload]:
-        yield from known
-        yield {"kind": "software", "python": platform.python_version(), "packages": _packages()}
-        yield {"kind": "config", "values": mask_values(flat_config(dask.config.config))}
-        yield {"kind": "environment", "values": mask_values(_environment(os.environ))}
-
-    return frames
+def first_frames(*known: Payload) -> Iterable[Payload]:
+    """Yield a file's first frames; collecting the facts is slow."""
+    yield from known
+    yield {"kind": "software", "python": platform.python_version(), "packages": _packages()}
+    yield {"kind": "config", "values": mask_values(flat_config(dask.config.config))}
+    yield {"kind": "environment", "values": mask_values(_environment(os.environ))}
 
 
 def script() -> Payload:

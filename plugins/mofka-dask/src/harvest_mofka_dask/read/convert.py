@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -25,8 +25,6 @@ from .csv_tables import Chunk
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-T = TypeVar("T")
 
 TIME: Final = "a time (epoch seconds, or ISO 8601 with an offset)"
 INTEGER: Final = "a whole number of 64 bits"
@@ -65,7 +63,11 @@ def floats(chunk: Chunk, name: str) -> pa.Array:
 
 
 def _numbers(
-    chunk: Chunk, name: str, numbers: pl.Series, convert: Callable[[str], T | None], expected: str
+    chunk: Chunk,
+    name: str,
+    numbers: pl.Series,
+    convert: Callable[[str], float | None],
+    expected: str,
 ) -> pa.Array:
     """Complete the numbers of a column: texts without one are converted one by one."""
     texts = chunk.texts(name)
@@ -90,21 +92,18 @@ def _mend(
     values: NDArray[Any],
     null: NDArray[np.bool_],
     odd: NDArray[np.int64],
-    convert: Callable[[str], T | None],
+    convert: Callable[[str], float | None],
     expected: str,
     *,
     required: bool = False,
 ) -> None:
     """Convert the odd texts one by one, in place; texts that cannot be converted are faults."""
-    known: dict[str, T | None] = {}
     for row in odd.tolist():
         text = texts[row].as_py()
         if text in SPELLED_NULLS and not required:
             null[row] = True
             continue
-        if text not in known:
-            known[text] = convert(text)
-        value = known[text]
+        value = convert(text)
         if value is None:
             chunk.refuse(row, name, text, expected)
             null[row] = True

@@ -156,14 +156,9 @@ def _annotations(fields: Fields, keys: pl.Series) -> dict[str, pa.Array]:
     for name, by_key in given.items():
         if not isinstance(by_key, Mapping):
             raise MapFault(f"the annotation {name!r} is not a map from keys")
-        mine = {key: value for key, value in by_key.items() if key in known}
-        found = pl.DataFrame(
-            {"key": pl.Series(list(mine), dtype=pl.String), "text": as_text(list(mine.values()))}
-        )
-        joined = keys.to_frame("key").join(found, on="key", how="left", maintain_order="left")
-        named[str(name)] = joined["text"].to_arrow().cast(pa.string())
-        if len(mine) < len(by_key):
-            others[str(name)] = {str(k): v for k, v in by_key.items() if k not in known}
+        named[str(name)] = as_text([by_key.get(key) for key in keys])
+        if foreign := {str(k): v for k, v in by_key.items() if k not in known}:
+            others[str(name)] = foreign
     if others:
         fields["annotations"] = others
     return {"annotations": text_map(named)} if named else {}
