@@ -42,12 +42,9 @@ def timeline(
     bin: length of an interval in seconds. The default is the shortest of 1, 2, 5, 10, ...
         milliseconds that divides a session into at most 200 intervals.
 
-    A session is the logs of one directory and user whose times overlap, directly or through
-    others, for example the processes of a Dask run. Each session has its own intervals.
-
-    Intervals without I/O have no row. The bytes of an operation are spread evenly over its time,
-    as whole bytes that add up exactly. If a log traces a file in both DXT_POSIX and DXT_MPIIO,
-    only DXT_POSIX counts.
+    Each session of ``number_sessions``, for example a Dask run, has its own intervals. Intervals
+    without I/O have no row. The bytes of an operation are spread evenly over its time, as whole
+    bytes that add up exactly.
 
     Raises UsageError if bin is not a positive number, or too small for a session.
     """
