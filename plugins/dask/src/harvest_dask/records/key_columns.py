@@ -63,10 +63,7 @@ def canonical_keys(texts: pa.Array) -> pa.Array:
     if not odd.any():
         return texts
     spelled = {text: canonical_key(text) for text in column.filter(odd).unique().to_list()}
-    changed = {text: key for text, key in spelled.items() if text != key}
-    if not changed:
-        return texts
-    return column.replace(changed).to_arrow().cast(pa.string())
+    return column.replace(spelled).to_arrow().cast(pa.string())
 
 
 def odd_texts(column: pl.Series, pattern: str) -> pl.Series:
