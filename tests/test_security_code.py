@@ -110,7 +110,7 @@ def test_programs_are_started_without_a_shell() -> None:
 def test_yaml_is_read_by_a_safe_loader() -> None:
     import yaml
 
-    from harvest_mofka_dask.read.pairs import pairs_loader
+    from harvest_mofka_dask.read.configs import pairs_loader
 
     for path in SOURCES:
         for name, _ in calls(path):

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from dask_rows import at
 
+import harvest
 from harvest import UsageError
 from harvest_dask_runs import (
     EventSource,
@@ -43,8 +44,8 @@ def by_worker(seconds: float, start: str, finish: str) -> WorkerEvent:
 
 @pytest.fixture(scope="module")
 def found() -> Harvested:
-    reader = pytest.importorskip("harvest_mofka_dask.memory", reason="it reads the example")
-    return reader.harvest_directory(RUN)
+    reader = pytest.importorskip("harvest_mofka_dask.source", reason="it reads the example")
+    return Harvested.of([harvest.collect(reader.MofkaDaskSource(str(RUN)))])
 
 
 @pytest.fixture(scope="module")

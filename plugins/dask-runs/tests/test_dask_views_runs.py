@@ -13,10 +13,15 @@ from dask_rows import RUNS, moment, path_of, read
 import harvest
 from harvest.cli import main
 from harvest_dask_runs import TaskHandler
+from harvest_dask_runs.memory import Harvested
 
 mofka = pytest.importorskip(
-    "harvest_mofka_dask.memory", reason="runs are read by the plugin mofka-dask"
+    "harvest_mofka_dask.source", reason="runs are read by the plugin mofka-dask"
 )
+
+
+def in_memory(run: Path) -> Harvested:
+    return Harvested.of([harvest.collect(mofka.MofkaDaskSource(str(run)))])
 
 
 def spans(rows: list[dict[str, str]]) -> dict[str, float]:
@@ -46,7 +51,7 @@ def run(request) -> Path:
 
 @pytest.fixture(scope="module")
 def found(run):
-    harvested = mofka.harvest_directory(run)
+    harvested = in_memory(run)
     assert harvested.rejects == ()
     return harvested
 
@@ -243,7 +248,7 @@ def test_a_dataset_gives_what_memory_gives(tmp_path):
     with pytest.raises(SystemExit) as left:
         main(["run", "-s", f"mofka-dask:{run}", "-k", f"parquet:{out}"])
     assert not left.value.code
-    dataset, memory = harvest.open(out), mofka.harvest_directory(run)
+    dataset, memory = harvest.open(out), in_memory(run)
 
     # then the views are the same rows, by either engine of polars
     for name, frame in {

@@ -188,3 +188,15 @@ def test_sets_and_lists_are_cut_into_items(text, items):
 def test_what_is_no_set_is_said_to_be_none(text):
     with pytest.raises(LiteralFault):
         [key_of_literal(item) for item in set_items(text)]
+
+
+@pytest.mark.parametrize("more", [[], ["{(01, 2): 5}"]], ids=["literal", "with a key that is none"])
+def test_sizes_are_those_of_their_row_wherever_an_odd_dict_stands(more):
+    texts = ["{'a': 1}", "{'b': None}", None, "{'c': 3}", "{'d': 4.0, 'e': 5}", "no", "{}", *more]
+    lists, faults = key_sizes(pa.array(texts, pa.string()))
+    found = [
+        None if row is None else [tuple(pair.values()) for pair in row] for row in lists.to_pylist()
+    ]
+    known = [[("a", 1)], [("b", None)], None, [("c", 3)], [("d", 4), ("e", 5)], None, []]
+    assert found == known + [None] * len(more)
+    assert sorted(faults) == [5, *range(7, len(texts))]

@@ -10,11 +10,11 @@ import pytest
 
 import harvest_dask_runs
 import harvest_mofka_dask
-from harvest import SourceError, UsageError
+from harvest import SourceError
 from harvest_dask_runs import commands
 from harvest_mofka_dask import TaskHandler
 from harvest_mofka_dask.commands import app, capture
-from harvest_mofka_dask.memory import harvest_files
+from harvest_mofka_dask.tasks import harvest_files
 
 RUN = Path(__file__).resolve().parents[3] / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"
 SOURCE = Path(harvest_mofka_dask.__file__).parent
@@ -75,12 +75,6 @@ def test_files_must_be_there():
         TaskHandler.from_files(scheduler="/nowhere/s.csv")
     with pytest.raises(SourceError, match="no file is named"):
         TaskHandler.from_files()
-
-
-def test_a_role_that_there_is_not_is_refused():
-    with pytest.raises(UsageError, match="no CSV has the role 'worker'") as caught:
-        harvest_files({"worker": RUN / "worker.csv"})
-    assert caught.value.remedy == "did you mean 'workers'?"
 
 
 def test_files_may_be_named_from_the_current_directory(monkeypatch):

@@ -118,6 +118,13 @@ def test_repeats_are_found_across_blocks(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+def test_another_type_may_first_come_in_a_later_block(tmp_path, monkeypatch):
+    monkeypatch.setattr("harvest_toolkit.delimited.BLOCK_BYTES", 1000)
+    rows = [*(transfer(n) for n in range(20)), transfer(20, type="gossip")]
+    *_, last = harvest(tmp_path, rows).rows("dask.transfer")
+    assert last["extra"] == [("who", "tcp://b")]
+
+
 def test_the_two_words_of_the_hash_are_independent():
     """Rows that agree in the low bits of one word do not agree in the other any more often."""
     import polars as pl

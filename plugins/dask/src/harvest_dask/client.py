@@ -104,7 +104,7 @@ class capture:  # noqa: N801  a context manager that reads as a verb
             client.loop.add_callback(_log_event, client, report_of(spell, settings, process))
 
         target = partial(target_of, client, settings, file_name("client", process))
-        first = first_frames(known, *([script()] if self._is_script else []))
+        first = partial(first_frames, known, *([script()] if self._is_script else []))
         self._recorder = Recorder(target, settings, first, report)
         stream = self._recorder.stream("log", logs.COLUMNS)
         self._logs = logs.LogTap(stream, "client", settings.capture, None)

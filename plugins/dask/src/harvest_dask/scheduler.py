@@ -103,7 +103,9 @@ class SchedulerCapture(SchedulerPlugin):
             scheduler=scheduler.address,
         )
         recorder = Recorder(
-            lambda first: FrameFile(path, settings.capture, first), settings, first_frames(known)
+            lambda first: FrameFile(path, settings.capture, first),
+            settings,
+            partial(first_frames, known),
         )
         self._transitions = recorder.stream("scheduler_transition", shape=transition_columns)
         self._workers = recorder.stream("worker_event", WORKER_COLUMNS)

@@ -75,7 +75,7 @@ class WorkerCapture:
         self._known: list[Payload] = []
         target = partial(target_of, worker, settings, file_name("worker", process))
         self._recorder = recorder = Recorder(
-            target, settings, lambda: first_frames(*self._known)(), self._report
+            target, settings, lambda: first_frames(*self._known), self._report
         )
         self._transitions = recorder.stream("worker_transition", TRANSITION_COLUMNS)
         self._executions = recorder.stream("execution", EXECUTION_COLUMNS)
@@ -109,7 +109,10 @@ class WorkerCapture:
     async def end(self) -> None:
         """Write the waiting frames and end the capture."""
         for owner, name, tap in self._taps:
-            _untap(owner, name, tap)
+            log = getattr(owner, name)
+            log.taps.remove(tap)
+            if not log.taps:
+                setattr(owner, name, deque(log, log.maxlen))
         if self._profile is not None:
             self._profile.save()
         self._sampler.stop()
@@ -125,7 +128,11 @@ class WorkerCapture:
 
     async def _start(self, clock: bool) -> None:
         for owner, name, tap in self._taps:
-            _tap(owner, name, tap)
+            log = getattr(owner, name)
+            if not isinstance(log, TappedLog):
+                log = TappedLog(log)
+                setattr(owner, name, log)
+            log.taps.append(tap)
         self._logs.attach()
         offset = await self._measure() if clock else None
         worker = self._worker
@@ -202,21 +209,6 @@ class WorkerCapture:
         shift = self._worker.scheduler_delay
         middle = entry["middle"] - (shift if direction == "incoming" else 0)
         self._transfers.append((direction, time.time(), entry, shift, middle))
-
-
-def _tap(owner: Any, name: str, tap: Callable[[Any], None]) -> None:
-    log = getattr(owner, name)
-    if not isinstance(log, TappedLog):
-        log = TappedLog(log)
-        setattr(owner, name, log)
-    log.taps.append(tap)
-
-
-def _untap(owner: Any, name: str, tap: Callable[[Any], None]) -> None:
-    log = getattr(owner, name)
-    log.taps.remove(tap)
-    if not log.taps:
-        setattr(owner, name, deque(log, log.maxlen))
 
 
 def _transfer_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:

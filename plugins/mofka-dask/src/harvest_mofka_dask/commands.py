@@ -98,8 +98,7 @@ def _compile(given: dict[str, Path | None], output: Path) -> int:
     # late: ``--help`` needs neither polars nor pyarrow
     from harvest_dask_runs.objects.output import check_suffix, write_tasks
 
-    from .memory import harvest_files
-    from .tasks import TaskHandler
+    from .tasks import TaskHandler, harvest_files
 
     check_suffix(output)
     if not output.parent.is_dir():

@@ -47,7 +47,9 @@ def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 
 def _files(dataset: DatasetReader) -> pl.DataFrame:
-    traced = _above_daos(dataset, traced_files(dataset))
+    # in logs of DAOS, its counters include MPI-IO
+    on_daos = ORIGIN.is_in(of_daos(dataset).collect()["origin"].to_list())
+    traced = traced_files(dataset).filter(~((pl.col("module") == "DXT_MPIIO") & on_daos))
     rows = pl.concat([traced, counter_rows(dataset, traced)])
     cut = dataset["darshan.job"].select("origin", unfinished(), "partial_modules").collect()
     used = rows.join(cut, on="origin", how="left").with_columns(
@@ -106,13 +108,6 @@ def _figures() -> dict[str, pl.Expr]:
             **{f"{op[0]}_{name}": sum_or_none(pl.col(name).filter(sized & mine)) for name in SIZES},
         }
     return figures
-
-
-def _above_daos(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
-    """Remove traced MPI-IO operations from logs with DAOS, whose counters include them."""
-    on_daos = of_daos(dataset).collect()["origin"].to_list()
-    upper = (pl.col("module") == "DXT_MPIIO") & ORIGIN.is_in(on_daos)
-    return traced.filter(~upper)
 
 
 def traced_files(dataset: DatasetReader) -> pl.DataFrame:

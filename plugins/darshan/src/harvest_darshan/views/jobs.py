@@ -31,12 +31,7 @@ _TIMES = ("read", "write", "meta")
 
 @view_of_jobs(JOB_COLUMNS)
 def jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    """Return a row per job: the I/O of its processes in all layers.
-
-    A job is the logs of one directory, user and job id. Without a scheduler, Darshan uses the
-    process id, which differs from log to log. Then a job is the logs of one directory and user
-    whose times overlap, directly or through others, for example those of a Dask run.
-    """
+    """Return a row per job, as of ``logs_by_job``: the I/O of its processes in all layers."""
     counted = counted_records(dataset)
     states = layer_states(dataset, logs)
     mpiio, stdio = (known(layer_sums(dataset, logs, on), states, on) for on in ("mpiio", "stdio"))

@@ -82,10 +82,7 @@ def _sums(files: pl.DataFrame, what: str) -> pl.DataFrame:
 
 @view_of_jobs(RANK_COLUMNS)
 def ranks(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    """Return a row per log and rank with traced operations.
-
-    If a log traces a file in both DXT_POSIX and DXT_MPIIO, only DXT_POSIX counts.
-    """
+    """Return a row per log and rank with traced operations."""
     threads = pl.col("thread").drop_nulls().n_unique()
     trace = dataset[SEGMENTS].join(logs.select("origin").lazy(), on="origin", how="semi")
     per_rank = (

@@ -42,12 +42,9 @@ def timeline(
     bin: length of an interval in seconds. The default is the shortest of 1, 2, 5, 10, ...
         milliseconds that divides a session into at most 200 intervals.
 
-    A session is the logs of one directory and user whose times overlap, directly or through
-    others, for example the processes of a Dask run. Each session has its own intervals.
-
-    Intervals without I/O have no row. The bytes of an operation are spread evenly over its time,
-    as whole bytes that add up exactly. If a log traces a file in both DXT_POSIX and DXT_MPIIO,
-    only DXT_POSIX counts.
+    Each session of ``number_sessions``, for example a Dask run, has its own intervals. Intervals
+    without I/O have no row. The bytes of an operation are spread evenly over its time, as whole
+    bytes that add up exactly.
 
     Raises UsageError if bin is not a positive number, or too small for a session.
     """
@@ -144,7 +141,6 @@ def _timeline(dataset: DatasetReader, micros: int | None) -> pl.DataFrame:
 def _spread(trace: pl.LazyFrame) -> pl.LazyFrame:
     """Return a row per operation and interval that it touches, with its bytes in the interval."""
     start, end, length, micros = (pl.col(name) for name in ("start", "end", "length", "width"))
-    first = start.floordiv(micros)
     last = pl.max_horizontal(start, end - 1).floordiv(micros)
 
     # whole numbers, since rounded quotients of floats may lose a byte; steps are microseconds,
@@ -158,19 +154,18 @@ def _spread(trace: pl.LazyFrame) -> pl.LazyFrame:
         each, rest = length.floordiv(steps), length % steps
         return each * passed + (rest * passed).floordiv(steps)
 
-    number = pl.col("bin")
+    first, number = pl.col("first"), pl.col("bin")
     left = pl.max_horizontal(start, number * micros)
     right = pl.min_horizontal(end, (number + 1) * micros)
-    inside = until(right) - until(left)
-    begun = trace.with_columns(first=first, last=last)
-    one = (pl.col("first") == pl.col("last")) | start.is_null()
-    # most operations are within one interval and need no list
-    single = begun.filter(one).with_columns(bin="first", bytes=length, begins=True)
-    several = (
-        begun.filter(~one)
+    # null without a time; then all bytes have no interval
+    whole = first.eq_missing(pl.col("last"))
+    return (
+        trace.with_columns(first=start.floordiv(micros), last=last)
         .with_columns(bin=pl.int_ranges("first", pl.col("last") + 1))
         .explode("bin")
-        .with_columns(bytes=inside, begins=number == pl.col("first"))
+        .select(
+            *("origin", "host", "op", "bin"),
+            bytes=pl.when(whole).then(length).otherwise(until(right) - until(left)),
+            begins=number.eq_missing(first),
+        )
     )
-    shape = ["origin", "host", "op", "bin", "bytes", "begins"]
-    return pl.concat([single.select(shape), several.select(shape)])

@@ -31,8 +31,8 @@ from ..frames import Frames
 
 RUNNING = ("executing", "long-running")
 HELD = ("cancelled", "resumed")
-ONE = ["home", "key"]
-WINDOW_TYPES = ("dask.worker_transition", "dask.execution")
+WORKER = ["run", "worker"]
+ONE = [*WORKER, "key"]
 ATTEMPT: Final[dict[str, pl.DataType]] = {
     **dict.fromkeys(("began", "ended"), pl.Datetime("us", "UTC")),
     "own_thread": pl.Int64(),
@@ -63,69 +63,33 @@ def thread_completions(transitions: pl.LazyFrame) -> pl.LazyFrame:
     return completions(transitions).filter(known)
 
 
-def windows(frames: Frames) -> pl.LazyFrame:
-    """Find all windows: run, key, worker, and the other columns of ``windows_of``.
+def windows(frames: Frames, workers: pl.DataFrame | None = None) -> pl.LazyFrame:
+    """Find the windows of all workers, or of some.
 
-    Sorted by run, key, worker and start.
+    workers: run and worker of those to keep.
+
+    Columns: run, key, worker, start, end (null: open), thread (null: unknown), credited (whether it
+    ended in memory on that thread), ATTEMPT; sorted by run, key, worker, start.
     """
-
-    def compute() -> pl.DataFrame:
-        named = pl.concat([frames[kind].select("run", "worker") for kind in WINDOW_TYPES])
-        homes = named.unique().collect().drop_nulls().sort("run", "worker").with_row_index("home")
-        found, keys = windows_of(frames, homes)
-        return found.select(
-            homes["run"].gather(found["home"]).alias("run"),
-            keys.gather(found["key"]).alias("key"),
-            homes["worker"].gather(found["home"]).alias("worker"),
-            *("start", "end", "thread", "credited", *ATTEMPT),
-        )
-
-    return deferred(compute, SHAPE)
+    return deferred(lambda: _found(frames, workers), SHAPE)
 
 
-def windows_of(frames: Frames, homes: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
-    """Find the windows of some workers, with numbers instead of texts: there may be millions.
+def _found(frames: Frames, workers: pl.DataFrame | None) -> pl.DataFrame:
+    def rows_of(name: str) -> pl.LazyFrame:
+        named = frames[name].drop_nulls("worker")
+        return named if workers is None else named.join(workers.lazy(), on=WORKER, how="semi")
 
-    homes: run, worker, home (number of the worker, in order of run and worker).
-
-    Returns the windows, and the texts of all keys, sorted.  Columns: home, key (index in the
-    keys), task (number of home and key), start, end (null: open), thread (null: unknown), credited
-    (whether it ended in memory on that thread), ATTEMPT; sorted by run, key, home, start.
-    """
-    changes = _changes(frames["dask.worker_transition"], homes)
-    attempts = _attempts_of(frames, homes)
-    keys = pl.concat([changes["key"], attempts["key"]]).unique().sort()
-    codes = keys.to_frame().with_row_index("code")
-    found = _windows(_with_codes(changes, codes))
-    del changes
-    done = _with_codes(
-        thread_completions(frames["dask.task_transition"])
-        .join(homes.lazy(), on=["run", "worker"])
-        .select(*ONE, "thread", done="time")
-        .collect(engine="streaming"),
-        codes,
-    )
-    runs = homes.select("home", place=pl.col("run").rank("dense"))
-    threads = _with_attempts(_with_threads(found, done), _with_codes(attempts, codes))
-    frame = (
-        threads.with_columns(
-            pl.coalesce("own_thread", "thread").alias("thread"),
-            credited=pl.col("thread").is_not_null(),
-        )
-        .join(runs, on="home")
-        .sort("place", "key", "home", "start", "end", "thread", nulls_last=True)
-        .drop("place")
-        .with_columns(task=pl.struct("key", "home").rle_id().cast(pl.Int64))
-    )
-    return frame, keys
+    found = _windows(_changes(rows_of("dask.worker_transition")))
+    done = thread_completions(rows_of("dask.task_transition"))
+    finished = done.select(*ONE, "thread", done="time").collect(engine="streaming")
+    threads = _with_attempts(_with_threads(found, finished), _attempts(rows_of("dask.execution")))
+    return threads.with_columns(
+        pl.coalesce("own_thread", "thread").alias("thread"),
+        credited=pl.col("thread").is_not_null(),
+    ).sort("run", "key", "worker", "start", "end", "thread", nulls_last=True)
 
 
-def _with_codes(frame: pl.DataFrame, codes: pl.DataFrame) -> pl.DataFrame:
-    """Replace keys by their numbers; rows of other keys are dropped."""
-    return frame.join(codes, on="key").drop("key").rename({"code": "key"})
-
-
-def _changes(transitions: pl.LazyFrame, homes: pl.DataFrame) -> pl.DataFrame:
+def _changes(transitions: pl.LazyFrame) -> pl.DataFrame:
     """Select transitions into and out of the states that concern windows."""
     concerned = [*RUNNING, *HELD]
     into = pl.col("finish_state")
@@ -138,14 +102,13 @@ def _changes(transitions: pl.LazyFrame, homes: pl.DataFrame) -> pl.DataFrame:
     )
     return (
         transitions.filter(pl.col("start_state").is_in(concerned) | into.is_in(concerned))
-        .join(homes.lazy(), on=["run", "worker"])
         .select(*ONE, "time", "position", running=running, stored=into == "memory")
         .collect(engine="streaming")
     )
 
 
 def _windows(changes: pl.DataFrame) -> pl.DataFrame:
-    """Pair changes: home, key, start, end (null: never closed), stored (whether in memory)."""
+    """Pair changes: ONE, start, end (null: never closed), stored (whether in memory)."""
     ordered = (
         changes.sort(*ONE, "time", "position", "running", nulls_last=True)
         .with_columns(one=pl.struct(ONE).rle_id())
@@ -166,22 +129,16 @@ def _with_threads(found: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
     ended = found.filter(pl.col("stored") & pl.col("end").is_not_null())
     open_ = found.filter(pl.col("end").is_null())
     others = found.filter(~pl.col("stored") & pl.col("end").is_not_null())
-    # most tasks were executed once on a worker
-    often = pl.len().over(ONE) > 1
-    once, repeated = done.filter(~often), done.filter(often).sort("done")
-    simple = ended.join(once, on=ONE)
-    rest = ended.join(once, on=ONE, how="anti").sort("end")
-    nearest = rest.join_asof(
-        repeated, left_on="end", right_on="done", by=ONE, strategy="nearest",
-        check_sortedness=False,
-    )  # fmt: skip
+    done = done.sort("done")
+    nearest = ended.sort("end").join_asof(
+        done, left_on="end", right_on="done", by=ONE, strategy="nearest", check_sortedness=False
+    )
     next_done = open_.sort("start").join_asof(
-        done.sort("done"), left_on="start", right_on="done", by=ONE, strategy="forward",
+        done, left_on="start", right_on="done", by=ONE, strategy="forward",
         check_sortedness=False, coalesce=False,
     )  # fmt: skip
     return pl.concat(
         [
-            simple.select(shape),
             nearest.select(shape),
             next_done.with_columns(end=pl.col("done")).select(shape),
             others.with_columns(thread=pl.lit(None, dtype=pl.Int64)).select(shape),
@@ -189,13 +146,11 @@ def _with_threads(found: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _attempts_of(frames: Frames, homes: pl.DataFrame) -> pl.DataFrame:
-    """Select the attempts of some workers, in order: home, key and the columns of an attempt."""
+def _attempts(executions: pl.LazyFrame) -> pl.DataFrame:
+    """Select the attempts of workers, in order: ONE and the columns of an attempt."""
     return (
-        frames["dask.execution"]
-        .join(homes.lazy(), on=["run", "worker"])
         # rescheduled attempts have no times, but their order is known
-        .sort("origin", "position")
+        executions.sort("origin", "position")
         .select(
             *ONE,
             began="begins",
@@ -210,7 +165,7 @@ def _attempts_of(frames: Frames, homes: pl.DataFrame) -> pl.DataFrame:
 def _with_attempts(found: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
     """Add the columns of attempts to windows; attempts without a window become windows.
 
-    found: home, key, start, end (null: open), thread.  For an attempt that finished without a
+    found: ONE, start, end (null: open), thread.  For an attempt that finished without a
     window, ``thread`` is its own thread.
     """
     if attempts.is_empty():
@@ -221,20 +176,17 @@ def _with_attempts(found: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
         nth=pl.when(closed).then(closed.cum_sum().over(ONE).cast(pl.Int64) - 1)
     )
     numbered = attempts.reverse().with_columns(nth=pl.int_range(pl.len()).over(ONE))
-    tied = windows.join(numbered, on=on, how="left").with_columns(_moved_into_the_window())
+    lasted = pl.col("ended") - pl.col("began")
+    latest = pl.max_horizontal("start", pl.col("end") - lasted)
+    began = pl.min_horizontal(pl.max_horizontal("began", "start"), latest)
+    ended = pl.min_horizontal(began + lasted, "end")
+    tied = windows.join(numbered, on=on, how="left").with_columns(
+        # moved into the window
+        began=pl.when(lasted.is_not_null()).then(began),
+        ended=pl.when(lasted.is_not_null()).then(ended),
+    )
     thread = pl.when(pl.col("status") == "memory").then("own_thread")
     alone = numbered.join(windows, on=on, how="anti").with_columns(
         start="began", end="ended", thread=thread
     )
     return pl.concat([tied, alone], how="diagonal").drop("nth")
-
-
-def _moved_into_the_window() -> list[pl.Expr]:
-    lasted = pl.col("ended") - pl.col("began")
-    latest = pl.max_horizontal("start", pl.col("end") - lasted)
-    began = pl.min_horizontal(pl.max_horizontal("began", "start"), latest)
-    known = lasted.is_not_null()
-    return [
-        pl.when(known).then(began).alias("began"),
-        pl.when(known).then(pl.min_horizontal(began + lasted, "end")).alias("ended"),
-    ]

@@ -18,7 +18,7 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_toolkit.frames import known_sum, safe_sum
 
-from ..executions.windows import thread_completions, windows_of
+from ..executions.windows import thread_completions, windows
 from ..frames import Frames, exact_sum, load, runs_of
 from .lanes import FOREVER, Lanes
 from .ties import processes_of, runs_of_logs, ties, trace
@@ -55,13 +55,14 @@ class Correlation:
     def totals(self) -> pl.DataFrame:
         """Sum up operations on task threads by task, slot, record_id, module and op.
 
-        ``task`` is null for operations in no window.  Further columns: count, bytes, seconds,
+        ``task`` is null for operations in no window.  Further columns: path, count, bytes, seconds,
         by_elimination, first_time, last_time.
         """
         return (
             self.with_tasks(self._on_lanes("inner"))
             .group_by("task", "slot", "record_id", "module", "op")
             .agg(
+                path=pl.col("path").max(),
                 count=pl.len().cast(pl.Int64),
                 bytes=known_sum(MOVED),
                 seconds=exact_sum(pl.col("end_s") - pl.col("start_s")),
@@ -69,15 +70,6 @@ class Correlation:
                 first_time=pl.col("start_time").min(),
                 last_time=pl.col("end_time").max(),
             )
-            .collect(engine="streaming")
-        )
-
-    def files(self) -> pl.DataFrame:
-        """Return the names of files used on task threads: origin, record_id, path."""
-        return (
-            self.operations.join(self.tied.lazy(), on=THREAD, how="semi")
-            .group_by("origin", "record_id")
-            .agg(pl.col("path").max())
             .collect(engine="streaming")
         )
 
@@ -154,26 +146,22 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
     threads = threads.join(logs, on="origin")
     tied = ties(threads, _thread_spans(frames), captured)
     # windows of tied workers only: they may be a small part of a long record
-    homes = tied.select("run", "worker").unique().sort("run", "worker").with_row_index("home")
-    found, keys = windows_of(frames, homes)
-    lanes = _lane_numbers(tied, homes)
-    first = found["task"] != found["task"].shift(1)
-    tasks = found.filter(first.fill_null(value=True))
+    found = windows(frames, tied.select("run", "worker")).collect()
+    lanes = _lane_numbers(tied)
+    tasks = found.select("run", "key", "worker").unique(maintain_order=True)
+    numbered = tasks.with_columns(task=pl.int_range(pl.len()))
+    owners = found.join(numbered, on=["run", "key", "worker"], how="left", maintain_order="left")
     return Correlation(
         threads,
         tied.join(lanes, on=["run", "worker", "thread"], how="left").with_columns(
             slot=pl.int_range(pl.len())
         ),
-        tasks.select(
-            homes["run"].gather(tasks["home"]).alias("run"),
-            keys.gather(tasks["key"]).alias("key"),
-            homes["worker"].gather(tasks["home"]).alias("worker"),
-        ),
+        tasks,
         workers,
         captured,
         operations,
         Lanes.of(_lane_windows(found, lanes)),
-        found["task"],
+        owners["task"],
     )
 
 
@@ -203,27 +191,26 @@ def _thread_spans(frames: Frames) -> pl.DataFrame:
     )
 
 
-def _lane_numbers(tied: pl.DataFrame, homes: pl.DataFrame) -> pl.DataFrame:
+def _lane_numbers(tied: pl.DataFrame) -> pl.DataFrame:
     """Number the lanes: ``lane`` of each thread, ``spare`` of its worker's unknown threads."""
     return (
         tied.select("run", "worker", "thread")
         .unique()
         .sort("run", "worker", "thread")
         .with_columns(lane=pl.int_range(pl.len()))
-        .join(homes, on=["run", "worker"])
-        .with_columns(spare=pl.col("home").cast(pl.Int64) + pl.len())
+        .with_columns(spare=pl.struct("run", "worker").rle_id().cast(pl.Int64) + pl.len())
     )
 
 
 def _lane_windows(found: pl.DataFrame, lanes: pl.DataFrame) -> pl.DataFrame:
     timed = found.with_columns(window=pl.int_range(pl.len())).drop_nulls("start")
     numbered = timed.select(
-        *("home", "thread", "window"),
+        *("run", "worker", "thread", "window"),
         start=pl.col("start").to_physical(),
         end=pl.col("end").to_physical().fill_null(FOREVER),
     )
     shape = ["lane", "start", "end", "window"]
-    known = numbered.join(lanes, on=["home", "thread"])
-    spare = lanes.select("home", lane="spare").unique()
-    unknown = numbered.filter(pl.col("thread").is_null()).join(spare, on="home")
+    known = numbered.join(lanes, on=["run", "worker", "thread"])
+    spare = lanes.select("run", "worker", lane="spare").unique()
+    unknown = numbered.filter(pl.col("thread").is_null()).join(spare, on=["run", "worker"])
     return pl.concat([known.select(shape), unknown.select(shape)])

@@ -100,9 +100,11 @@ def _spans(spans: Iterable[tuple[str, float]]) -> str:
 
 def _event(event: TaskEvent) -> list[str]:
     moment = _time(event.time) if event.time is not None else "(no time)"
-    head = f"    {moment:<27}  {event.source.value:<9}  {event.what}"
-    details = [printable_line(detail) for detail in _details(event)]
-    return _wrap(printable_line(head), details)
+    head = printable_line(f"    {moment:<27}  {event.source.value:<9}  {event.what}")
+    details = "; ".join(printable_line(detail) for detail in _details(event))
+    line = f"{head}  {details}" if details else head
+    indent = " " * 44
+    return [line] if len(line) <= WIDTH else [head, *_fill(details, indent, indent)]
 
 
 def _details(event: TaskEvent) -> Iterator[str]:
@@ -119,15 +121,6 @@ def _details(event: TaskEvent) -> Iterator[str]:
         yield _seconds(event.duration_s)
     if known.get("requested"):
         yield "result requested"
-
-
-def _wrap(head: str, details: list[str]) -> list[str]:
-    """Put the head and its details on one line, or the details on lines below the head."""
-    line = "  ".join([head, "; ".join(details)]) if details else head
-    if len(line) <= WIDTH:
-        return [line]
-    indent = " " * 44
-    return [head, *_fill("; ".join(details), indent, indent)]
 
 
 def _label(label: str, value: str) -> list[str]:

@@ -146,8 +146,6 @@ def with_lanes(frame: pl.DataFrame, by: list[str], *, nest: bool = False) -> pl.
         .select(by)
         .unique()
     )
-    if clash.is_empty():
-        return frame.with_columns(lane=pl.lit(0, pl.Int64))
     odd = numbered.join(clash, on=by, how="semi", nulls_equal=True)
     rows: list[int] = []
     lanes: list[int] = []

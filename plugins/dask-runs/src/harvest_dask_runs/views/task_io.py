@@ -70,24 +70,19 @@ def once(operations: pl.LazyFrame, log: str = "log") -> pl.LazyFrame:
 
 
 def _traced(known: Correlation) -> pl.DataFrame:
-    logs = known.tied.select("origin").unique().sort("origin").with_row_index("log")
-    files = known.files().join(logs, on="origin")
-    paths = files.select("path").unique().sort("path", nulls_last=True).with_row_index("place")
-    files = files.join(paths, on="path", nulls_equal=True).select("log", "record_id", "place")
-    # sorted by numbers that order as the texts do; the texts themselves are gathered at the end
+    threads = known.tied.select(
+        "run", "worker", "thread", "pid", "slot", host="hostname", log="origin"
+    )
     totals = (
         known.totals()
-        .join(known.tied.join(logs, on="origin").select("slot", "log"), on="slot")
-        .join(files, on=["log", "record_id"])
-        .drop("log")
-        .sort("task", "slot", "place", "module", "op", "record_id", nulls_last=True)
+        .join(threads, on="slot")
+        .sort("task", "slot", "path", "module", "op", "record_id", nulls_last=True)
     )
-    threads = known.tied.select("run", "worker", "thread", "pid", host="hostname", log="origin")
-    return totals.hstack(threads[totals["slot"]]).select(
+    return totals.select(
         "run",
         known.tasks["key"].gather(totals["task"]).alias("key"),
         *("worker", "thread", "pid", "host"),
-        paths["path"].gather(totals["place"]).alias("file"),
+        pl.col("path").alias("file"),
         *("module", "op", "count", "bytes", "seconds", "first_time", "last_time"),
         *("by_elimination", "record_id", "log"),
         how=pl.lit("traced"),

@@ -60,16 +60,12 @@ def start(
     } | facts
 
 
-def first_frames(*known: Payload) -> Callable[[], Iterable[Payload]]:
-    """Return a function that yields a file's first frames; slow facts are collected only then."""
-
-    def frames() -> Iterable[Payload]:
-        yield from known
-        yield {"kind": "software", "python": platform.python_version(), "packages": _packages()}
-        yield {"kind": "config", "values": mask_values(flat_config(dask.config.config))}
-        yield {"kind": "environment", "values": mask_values(_environment(os.environ))}
-
-    return frames
+def first_frames(*known: Payload) -> Iterable[Payload]:
+    """Yield a file's first frames; collecting the facts is slow."""
+    yield from known
+    yield {"kind": "software", "python": platform.python_version(), "packages": _packages()}
+    yield {"kind": "config", "values": mask_values(flat_config(dask.config.config))}
+    yield {"kind": "environment", "values": mask_values(_environment(os.environ))}
 
 
 def script() -> Payload:
@@ -94,15 +90,13 @@ async def measure(ask: Callable[[], Awaitable[float]]) -> Offset:
     Of several requests, the one with the shortest round trip counts: the scheduler's answer falls
     within the round trip, so half of it bounds the error.
     """
-    best: Offset | None = None
+    found: list[Offset] = []
     for _ in range(ROUNDS):
         sent, began = time.time(), time.perf_counter()
         theirs = await ask()
         trip = time.perf_counter() - began
-        if best is None or trip < best[1]:
-            best = theirs - (sent + trip / 2), trip
-    assert best is not None
-    return best
+        found.append((theirs - (sent + trip / 2), trip))
+    return min(found, key=lambda offset: offset[1])
 
 
 def clock_frame(offset: Offset) -> Payload:

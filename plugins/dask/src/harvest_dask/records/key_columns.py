@@ -41,6 +41,8 @@ _OUTER: Final = rf"\((?:{_ANY_ITEM}|{_INNER})(?:, (?:{_ANY_ITEM}|{_INNER}))*,?\)
 ANY_KEY: Final = rf"(?:{_OUTER}|{_ANY_ITEM})"
 """Nearly any key in a printed dict or set, with tuples in a tuple."""
 
+_SIZED: Final = rf"{ANY_KEY}: [0-9]{{1,18}}"
+_SIZES: Final = rf"^\{{(?:{_SIZED}(?:, {_SIZED})*)?\}}$"
 _SPELLED: Final = rf"^(?:[^(]|{TUPLE}$)"
 _ORDINARY: Final = rf"^{KEY}$"
 
@@ -61,10 +63,7 @@ def canonical_keys(texts: pa.Array) -> pa.Array:
     if not odd.any():
         return texts
     spelled = {text: canonical_key(text) for text in column.filter(odd).unique().to_list()}
-    changed = {text: key for text, key in spelled.items() if text != key}
-    if not changed:
-        return texts
-    return column.replace(changed).to_arrow().cast(pa.string())
+    return column.replace(spelled).to_arrow().cast(pa.string())
 
 
 def odd_texts(column: pl.Series, pattern: str) -> pl.Series:
@@ -104,40 +103,30 @@ def key_sizes(texts: pa.Array) -> tuple[pa.Array, dict[int, str]]:
     is null for those texts and for null.
     """
     column = pl.Series(texts)
-    rows = np.arange(len(column))
-    pieces, places = [], []
-    for pattern in (KEY, ANY_KEY):
-        odd = odd_texts(column, _sizes_of(pattern)).to_numpy()
-        usual = np.flatnonzero(~odd)
-        try:
-            pieces.append(_usual_sizes(column.gather(usual), pattern))
-        except LiteralFault:  # one key is not a literal; below, texts are parsed one by one
-            break
-        places.append(rows[usual])
-        column, rows = column.gather(np.flatnonzero(odd)), rows[odd]
-        if not len(rows):
-            break
+    odd = odd_texts(column, _SIZES)
+    try:
+        usual = _usual_sizes(column.filter(~odd))
+    except LiteralFault:  # one key is not a literal: all texts are parsed one by one
+        odd = column.is_not_null()
+        usual = _usual_sizes(column.filter(~odd))
     faults: dict[int, str] = {}
-    if len(rows):
-        others = []
-        for row, text in zip(rows.tolist(), column.to_list(), strict=True):
-            others.append(_odd_sizes(text, row, faults))
-        pieces.append(pa.array(others, pa.list_(KEY_SIZE)))
-        places.append(rows)
-    if len(pieces) == 1:
-        return pieces[0], faults
-    order = np.argsort(np.concatenate(places), kind="stable")
-    return pa.concat_arrays(pieces).take(pa.array(order)), faults
+    others: list[list[tuple[str, int | None]] | None] = []
+    for row in odd.arg_true().to_list():
+        try:
+            others.append([(key_of_literal(key), _size(n)) for key, n in dict_items(column[row])])
+        except LiteralFault as fault:
+            others.append(None)
+            faults[row] = f"column 'keys': {fault}"
+    if not others:
+        return usual, faults
+    pieces = pa.concat_arrays([usual, pa.array(others, pa.list_(KEY_SIZE))])
+    order = np.argsort(odd.to_numpy(), kind="stable")
+    return pieces.take(pa.array(np.argsort(order))), faults
 
 
-def _sizes_of(pattern: str) -> str:
-    sized = rf"{pattern}: [0-9]{{1,18}}"
-    return rf"^\{{(?:{sized}(?:, {sized})*)?\}}$"
-
-
-def _usual_sizes(column: pl.Series, pattern: str) -> pa.Array:
+def _usual_sizes(column: pl.Series) -> pa.Array:
     """Parse dicts of sizes that match the pattern completely, and nulls."""
-    lists = column.str.extract_all(rf"{pattern}: [0-9]{{1,18}}")
+    lists = column.str.extract_all(_SIZED)
     lengths = lists.list.len().fill_null(0).to_numpy().astype(np.int64)
     entries = lists.explode().drop_nulls().to_frame("entry")
     bare = pl.col("entry").str.strip_chars_end("0123456789")
@@ -145,19 +134,11 @@ def _usual_sizes(column: pl.Series, pattern: str) -> pa.Array:
         key=bare.str.strip_suffix(": "),
         size=pl.col("entry").str.slice(bare.str.len_chars()).cast(pl.Int64),
     )
-    keys = spelled_keys(frame["key"], pattern)
+    keys = spelled_keys(frame["key"], ANY_KEY)
     items = pa.StructArray.from_arrays(
         [keys.to_arrow().cast(pa.string()), frame["size"].to_arrow()], fields=list(KEY_SIZE)
     )
     return list_array(lengths, items, column.is_null().to_numpy())
-
-
-def _odd_sizes(text: str, row: int, faults: dict[int, str]) -> list[tuple[str, int | None]] | None:
-    try:
-        return [(key_of_literal(key), _size(size)) for key, size in dict_items(text)]
-    except LiteralFault as fault:
-        faults[row] = f"column 'keys': {fault}"
-        return None
 
 
 def _size(text: str) -> int | None:

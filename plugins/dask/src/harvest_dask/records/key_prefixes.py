@@ -44,8 +44,6 @@ def _names(keys: pl.Series) -> pl.Series:
 
     Null if that item is not a text.
     """
-    if not keys.str.contains(_COMPOSED).any():
-        return keys
     ordinary = keys.str.contains(_ORDINARY_TUPLE)
     first = keys.str.extract(r"^\('([^']*)'")
     names = pl.select(pl.when(ordinary).then(first).otherwise(keys)).to_series()

@@ -60,14 +60,11 @@ def runs_of(dataset: DatasetReader) -> Runs:
             ties.select("run", host="address_host"),
         ]
     ).unique()
-    return Runs(found, hosts.drop_nulls(), _logs_within(dataset, found["run"]), ties, processes)
-
-
-def _logs_within(dataset: DatasetReader, runs: pl.Series) -> pl.DataFrame:
-    logs = rows(dataset, "darshan.job", "origin")
-    found = logs.select(log="origin", directory=directory_of(pl.col("origin"))).collect()
-    placed = nearest_above(found["directory"], runs)
-    return found.join(placed, on="directory").select("log", "run").drop_nulls()
+    jobs = rows(dataset, "darshan.job", "origin")
+    logs = jobs.select(log="origin", directory=directory_of(pl.col("origin"))).collect()
+    placed = logs.join(nearest_above(logs["directory"], found["run"]), on="directory")
+    within = placed.select("log", "run").drop_nulls()
+    return Runs(found, hosts.drop_nulls(), within, ties, processes)
 
 
 def processes_and_logs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFrame]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -25,8 +25,6 @@ from .csv_tables import Chunk
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-T = TypeVar("T")
 
 TIME: Final = "a time (epoch seconds, or ISO 8601 with an offset)"
 INTEGER: Final = "a whole number of 64 bits"
@@ -48,35 +46,37 @@ def times(chunk: Chunk, name: str, *, required: bool = False) -> pa.Array:
     values, good = epoch_microseconds(spans(texts))
     null = flags(texts.is_null())
     odd = np.flatnonzero(~good & ~null)
-    _mend(chunk, name, texts, values, null, odd, microseconds_of, TIME, required)
+    _mend(chunk, name, texts, values, null, odd, microseconds_of, TIME, required=required)
     return pa.array(values, pa.timestamp("us", tz="UTC"), mask=null)
 
 
 def integers(chunk: Chunk, name: str) -> pa.Array:
     """Convert a column of whole numbers, possibly printed as floats (``2533.0``), to int64."""
-    texts = chunk.texts(name)
-    trimmed = pl.Series(texts).str.strip_suffix(".0")
-    numbers = trimmed.cast(pl.Int64, strict=False)
-    odd = (numbers.is_null() & trimmed.is_not_null()).to_numpy()
-    if not odd.any():
-        return numbers.to_arrow()
-    values = numbers.fill_null(0).to_numpy().copy()
-    null = flags(texts.is_null())
-    _mend(chunk, name, texts, values, null, np.flatnonzero(odd), _integer, INTEGER, False)
-    return pa.array(values, mask=null)
+    whole = pl.Series(chunk.texts(name)).str.strip_suffix(".0").cast(pl.Int64, strict=False)
+    return _numbers(chunk, name, whole, _integer, INTEGER)
 
 
 def floats(chunk: Chunk, name: str) -> pa.Array:
     """Convert a column of numbers to float64; ``nan`` is null."""
-    texts = pl.Series(chunk.texts(name))
-    numbers = texts.cast(pl.Float64, strict=False)
-    odd = (numbers.is_null() & texts.is_not_null()) | numbers.is_nan()
-    odd_rows = np.flatnonzero(odd.fill_null(value=False).to_numpy())
-    if not len(odd_rows):
+    numbers = pl.Series(chunk.texts(name)).cast(pl.Float64, strict=False).fill_nan(None)
+    return _numbers(chunk, name, numbers, _float, NUMBER)
+
+
+def _numbers(
+    chunk: Chunk,
+    name: str,
+    numbers: pl.Series,
+    convert: Callable[[str], float | None],
+    expected: str,
+) -> pa.Array:
+    """Complete the numbers of a column: texts without one are converted one by one."""
+    texts = chunk.texts(name)
+    null = flags(texts.is_null())
+    odd = np.flatnonzero(numbers.is_null().to_numpy() & ~null)
+    if not len(odd):
         return numbers.to_arrow()
-    values = numbers.fill_null(0.0).to_numpy().copy()
-    null = texts.is_null().to_numpy().copy()
-    _mend(chunk, name, chunk.texts(name), values, null, odd_rows, _float, NUMBER, False)
+    values = numbers.fill_null(0).to_numpy(writable=True)
+    _mend(chunk, name, texts, values, null, odd, convert, expected)
     return pa.array(values, mask=null)
 
 
@@ -92,20 +92,18 @@ def _mend(
     values: NDArray[Any],
     null: NDArray[np.bool_],
     odd: NDArray[np.int64],
-    convert: Callable[[str], T | None],
+    convert: Callable[[str], float | None],
     expected: str,
-    required: bool,
+    *,
+    required: bool = False,
 ) -> None:
     """Convert the odd texts one by one, in place; texts that cannot be converted are faults."""
-    known: dict[str, T | None] = {}
     for row in odd.tolist():
         text = texts[row].as_py()
         if text in SPELLED_NULLS and not required:
             null[row] = True
             continue
-        if text not in known:
-            known[text] = convert(text)
-        value = known[text]
+        value = convert(text)
         if value is None:
             chunk.refuse(row, name, text, expected)
             null[row] = True
@@ -151,22 +149,14 @@ def microseconds_of(text: str) -> int | None:
         word = word[1:-1].strip()
     if len(word) > _LONGEST:
         return None
-    value = _from_number(word) if _NUMBER.fullmatch(word) else _from_iso(word)
-    return value if value is not None and 0 <= value < _LAST else None
-
-
-def _from_number(word: str) -> int | None:
-    seconds = Decimal(word)
-    if seconds.adjusted() > 12:
-        return None
-    return int((seconds * 1_000_000).to_integral_value(ROUND_HALF_EVEN))
-
-
-def _from_iso(word: str) -> int | None:
-    try:
-        moment = datetime.fromisoformat(word)
-        if moment.tzinfo is None:
+    if _NUMBER.fullmatch(word):
+        seconds = Decimal(word)
+        if seconds.adjusted() > 12:
             return None
-        return (moment - _EPOCH) // timedelta(microseconds=1)
-    except (ValueError, OverflowError):
-        return None
+        value = int((seconds * 1_000_000).to_integral_value(ROUND_HALF_EVEN))
+    else:
+        try:
+            value = (datetime.fromisoformat(word) - _EPOCH) // timedelta(microseconds=1)
+        except (ValueError, OverflowError, TypeError):  # no time, one out of range, no offset
+            return None
+    return value if 0 <= value < _LAST else None

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import attrs
 import numpy as np
 import pyarrow as pa
 
@@ -96,33 +95,17 @@ class Chunk:
         columns = {name: self.texts(name) for name in self.extra_names} | self.aside
         return text_map(columns) if columns else None
 
-    def take(self, rows: NDArray[np.int64]) -> Chunk:
-        """Return some of the rows as a new chunk, without faults."""
-        block = attrs.evolve(
-            self.block,
-            starts=self.block.starts[rows],
-            stops=self.block.stops[rows],
-            numbers=self.block.numbers[rows],
-        )
-        return Chunk(self.table.take(pa.array(rows)), block, self.extra_names)
-
     def rows(
         self, cls: type[Record], columns: Mapping[str, pa.Array], ctx: ReadContext
     ) -> pa.Table:
         """Return the rows without faults, with ``position`` and ``extra``; reject the others."""
-        table = self.complete(columns)
-        if self.faults:
-            table = table.filter(pa.array(self.good()))
-            self.reject_faults(ctx, cls)
-        return table
-
-    def complete(self, columns: Mapping[str, pa.Array]) -> pa.Table:
-        """Return all rows, also faulty ones, with ``position`` and ``extra``."""
         every: dict[str, Any] = {**columns, "position": pa.array(self.block.numbers)}
         extra = self.extra()
         if extra is not None:
             every["extra"] = extra
-        return pa.table(every)
+        self.reject_faults(ctx, cls)
+        table = pa.table(every)
+        return table.filter(pa.array(self.good())) if self.faults else table
 
 
 def chunks(

@@ -18,7 +18,6 @@ from harvest_dask.records.arrays import list_array
 from harvest_dask.records.key_columns import (
     ANY_KEY,
     ASKED,
-    KEY,
     TASKS,
     odd_texts,
     spelled_keys,
@@ -32,6 +31,10 @@ from .csv_tables import Chunk, chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_SET = rf"(?:set\(\)|\{{{ANY_KEY}(?:, {ANY_KEY})*\}})"
+_NEEDS = rf"{ANY_KEY}: {_SET}"
+_GRAPH = rf"^\{{(?:{_NEEDS}(?:, {_NEEDS})*)?\}}$"
 
 
 def graph_tasks(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
@@ -53,51 +56,32 @@ def _tasks(chunk: Chunk) -> pl.DataFrame:
     """Parse the tasks of the chunk's graphs without faults: row, key, needs, requested."""
     graphs = pl.Series(chunk.require("dependencies"))
     asked = pl.Series(chunk.texts("keys"))
-    left = np.flatnonzero(graphs.is_not_null().to_numpy())
-    parts = []
-    for pattern in (KEY, ANY_KEY):
-        these, those = graphs.gather(left), asked.gather(left)
-        odd = odd_texts(these, _graph_of(pattern)) | odd_texts(those, f"^{_set_of(pattern)}$")
-        usual = ~odd
-        try:
-            part = _usual_graphs(
-                these.filter(usual), those.filter(usual), left[usual.to_numpy()], pattern
-            )
-        except LiteralFault:  # one key is not a literal; below, graphs are parsed one by one
-            break
-        parts.append(part)
-        left = left[odd.to_numpy()]
-    if len(left):
-        parts.append(_odd_graphs(chunk, graphs, asked, left))
+    known = graphs.is_not_null()
+    odd = known & (odd_texts(graphs, _GRAPH) | odd_texts(asked, f"^{_SET}$"))
+    usual = known & ~odd
+    try:
+        rows = np.flatnonzero(usual.to_numpy())
+        parts = [_usual_graphs(graphs.filter(usual), asked.filter(usual), rows)]
+    except LiteralFault:  # one key is not a literal: all graphs are parsed one by one
+        odd, parts = known, []
+    if odd.any():
+        parts.append(_odd_graphs(chunk, graphs, asked, odd.arg_true().to_list()))
     every = pl.concat(with_requested(*part) for part in parts)
     if chunk.faults:
         every = every.filter(pl.Series(chunk.good()[every["row"].to_numpy()]))
     return every.sort("row", maintain_order=True)
 
 
-def _set_of(pattern: str) -> str:
-    return rf"(?:set\(\)|\{{{pattern}(?:, {pattern})*\}})"
-
-
-def _needs_of(pattern: str) -> str:
-    return rf"{pattern}: {_set_of(pattern)}"
-
-
-def _graph_of(pattern: str) -> str:
-    needs = _needs_of(pattern)
-    return rf"^\{{(?:{needs}(?:, {needs})*)?\}}$"
-
-
 def _usual_graphs(
-    graphs: pl.Series, asked: pl.Series, rows: NDArray[np.int64], pattern: str
+    graphs: pl.Series, asked: pl.Series, rows: NDArray[np.int64]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Parse tasks and requested keys of graphs that match the pattern completely."""
-    entries = graphs.str.extract_all(_needs_of(pattern))
+    entries = graphs.str.extract_all(_NEEDS)
     per_graph = entries.list.len().to_numpy().astype(np.int64)
     # the first key of an entry is the task, the others are what it needs
-    keys = entries.explode().drop_nulls().str.extract_all(pattern)
+    keys = entries.explode().drop_nulls().str.extract_all(ANY_KEY)
     lengths = keys.list.len().to_numpy().astype(np.int64)
-    spelled = spelled_keys(keys.explode().drop_nulls(), pattern)
+    spelled = spelled_keys(keys.explode().drop_nulls(), ANY_KEY)
     heads = np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(np.int64)
     others = np.ones(len(spelled), bool)
     others[heads] = False
@@ -107,20 +91,20 @@ def _usual_graphs(
         "key": spelled.gather(heads),
         "needs": pl.Series(needs).list.unique().list.sort(),
     }
-    wanted = asked.str.extract_all(pattern)
+    wanted = asked.str.extract_all(ANY_KEY)
     counts = wanted.list.len().fill_null(0).to_numpy().astype(np.int64)
-    keys_wanted = spelled_keys(wanted.explode().drop_nulls(), pattern)
+    keys_wanted = spelled_keys(wanted.explode().drop_nulls(), ANY_KEY)
     requests = {"row": np.repeat(rows, counts), "key": keys_wanted}
     return pl.DataFrame(tasks, TASKS), pl.DataFrame(requests, ASKED)
 
 
 def _odd_graphs(
-    chunk: Chunk, graphs: pl.Series, asked: pl.Series, odd: NDArray[np.int64]
+    chunk: Chunk, graphs: pl.Series, asked: pl.Series, odd: list[int]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Parse graphs with odd keys, item by item; faults go to the chunk."""
     tasks: list[tuple[int, str, list[str]]] = []
     requests: list[tuple[int, str]] = []
-    for row in odd.tolist():
+    for row in odd:
         column = "keys"
         try:
             text = asked[row]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -45,7 +46,7 @@ def nodes(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunNode]:
     """Read ``SchedulerNode``, ``WorkerNodes``, ...: one host per line; repeats are merged."""
     role = role_of(partition.path.name)
     seen: dict[str, RunNode] = {}
-    copies: dict[str, int] = {}
+    copies: Counter[str] = Counter()
     for number, raw, size, ended in numbered(partition.path, LINE_LIMIT):
         ctx.advance(size + ended)
         ctx.read(1)
@@ -59,13 +60,12 @@ def nodes(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunNode]:
                 raw.rstrip(b"\r"), "is not a host name", position=number, record_type="run.node"
             )
             continue
+        copies[line] += 1
         if line in seen:
-            copies[line] += 1
             ctx.folded(1, "repeated host")
             continue
         extra = {"rest_of_line": " ".join(more)} if more else None
         seen[line] = RunNode(role=role, host=host, position=number, extra=extra)
-        copies[line] = 1
     for line, node in seen.items():
         if copies[line] > 1:
             node.extra = {**(node.extra or {}), "lines": str(copies[line])}

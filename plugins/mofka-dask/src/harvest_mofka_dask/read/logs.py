@@ -202,12 +202,9 @@ def _events(lines: pl.DataFrame, ctx: ReadContext) -> Iterator[pl.DataFrame]:
     heads = lines.filter(pl.col("first")).select("event", "position", "line")
     others = lines.filter(~pl.col("first"))
     ctx.folded(others.height, CONTINUED)
-    if others.height:
-        rests = others.group_by("event").agg(rest=pl.col("line").str.join("\n"))
-        rest = "\n" + pl.col("rest").str.strip_chars_end()
-        heads = heads.join(rests, on="event", how="left", maintain_order="left").with_columns(
-            rest=pl.when(pl.col("rest").str.strip_chars() != "").then(rest).otherwise(pl.lit(""))
-        )
-    else:
-        heads = heads.with_columns(rest=pl.lit(""))
-    yield heads.select("position", "line", "rest")
+    rests = others.group_by("event").agg(rest=pl.col("line").str.join("\n"))
+    rest = "\n" + pl.col("rest").str.strip_chars_end()
+    yield heads.join(rests, on="event", how="left", maintain_order="left").select(
+        *("position", "line"),
+        rest=pl.when(pl.col("rest").str.strip_chars() != "").then(rest).otherwise(pl.lit("")),
+    )

@@ -2,8 +2,8 @@
 
 The coupler logs the last entry of a worker's transfer log again with each new one, so many rows
 repeat an earlier one in all columns except ``time``.  A repeat may be anywhere later in the file,
-so reading has two passes: the rows of each block, without its own repeats, go to a spool with a
-hash of 128 bits; when all hashes are known, the first of equal rows is kept, with their number.
+so reading has two passes: the rows go to a spool, and their hashes of 128 bits stay in memory; when
+all hashes are known, the first of equal rows is kept, with their number.
 """
 
 from __future__ import annotations
@@ -34,68 +34,19 @@ def transfers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
     """Read ``worker_transfer.csv``: one row per transfer and side, with number of ``copies``."""
     spool = _Spool(ctx.scratch / "transfers.arrow")
     hashes: list[NDArray[np.uint64]] = []
-    copies: list[NDArray[np.int64]] = []
     for chunk in chunks(partition, ctx, Transfer):
-        table, marks, counts = _distinct_rows(chunk, ctx)
-        spool.add(table)
-        hashes.append(marks)
-        copies.append(counts)
+        spool.add(chunk.rows(Transfer, _columns(chunk), ctx))
+        hashes.append(_hashes(chunk)[chunk.good()])
     if not hashes:
         return
-    logged = np.concatenate(copies)
-    marks = np.concatenate(hashes)
-    hashes.clear()
-    first, counts = _first_of_each(marks, logged)
-    del marks
-    ctx.folded(int(logged.sum()) - len(counts[first]), MERGED)
+    first, copies = _first_of_each(np.concatenate(hashes))
+    ctx.folded(int((~first).sum()), MERGED)
     start = 0
     for table in spool.tables():
-        stop = start + table.num_rows
-        kept = table.filter(pa.array(first[start:stop]))
-        yield (
-            Transfer,
-            kept.append_column("copies", pa.array(counts[start:stop][first[start:stop]])),
-        )
-        start = stop
-
-
-def _distinct_rows(
-    chunk: Chunk, ctx: ReadContext
-) -> tuple[pa.Table, NDArray[np.uint64], NDArray[np.int64]]:
-    """Merge repeated rows of a chunk: return each once, with its hash (two words) and count.
-
-    Faulty rows are rejected.
-    """
-    moments = times(chunk, "time")
-    words = _hashes(chunk)
-    good = np.flatnonzero(chunk.good())
-    frame = pl.DataFrame({"a": words[good, 0], "b": words[good, 1], "row": good})
-    groups = (
-        frame.lazy()
-        .group_by("a", "b", maintain_order=True)
-        .agg(pl.col("row").first().alias("first"), pl.len().alias("copies"))
-        .collect()
-    )
-    first = groups["first"].to_numpy()
-    copies = groups["copies"].to_numpy().astype(np.int64)
-    distinct = chunk.take(first)
-    columns = _columns(distinct)
-    columns["time"] = moments.take(pa.array(first))
-    table = distinct.complete(columns)
-    if distinct.faults:
-        # repeats of a faulty row have the same fault
-        reasons = {
-            (int(words[first[row], 0]), int(words[first[row], 1])): reason
-            for row, reason in distinct.faults.items()
-        }
-        for row in good.tolist():
-            reason = reasons.get((int(words[row, 0]), int(words[row, 1])))
-            if reason is not None:
-                chunk.fault(row, reason)
-        keep = distinct.good()
-        table, first, copies = table.filter(pa.array(keep)), first[keep], copies[keep]
-    chunk.reject_faults(ctx, Transfer)
-    return table, words[first], copies
+        here = slice(start, start + table.num_rows)
+        kept = table.filter(pa.array(first[here]))
+        yield Transfer, kept.append_column("copies", pa.array(copies[here][first[here]]))
+        start = here.stop
 
 
 def _hashes(chunk: Chunk) -> NDArray[np.uint64]:
@@ -108,9 +59,7 @@ def _hashes(chunk: Chunk) -> NDArray[np.uint64]:
     )
 
 
-def _first_of_each(
-    words: NDArray[np.uint64], copies: NDArray[np.int64]
-) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+def _first_of_each(words: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Mark the first row of each hash, and count the rows with that hash."""
     order = np.lexsort((words[:, 1], words[:, 0]))  # stable: equal rows keep their order
     ordered = words[order]
@@ -120,11 +69,12 @@ def _first_of_each(
     first = np.zeros(len(order), bool)
     first[leaders] = True
     counts = np.zeros(len(order), np.int64)
-    counts[leaders] = np.add.reduceat(copies[order], np.flatnonzero(new))
+    counts[leaders] = np.diff(np.flatnonzero(np.append(new, True)))
     return first, counts
 
 
 def _columns(chunk: Chunk) -> dict[str, pa.Array]:
+    moments = times(chunk, "time")
     keys, faults = key_sizes(chunk.texts("keys"))
     for row, reason in faults.items():
         chunk.fault(row, reason)
@@ -133,10 +83,10 @@ def _columns(chunk: Chunk) -> dict[str, pa.Array]:
     direction = pc.replace_substring_regex(kinds, "_transfer$", "")
     incoming, outgoing = pc.equal(direction, "incoming"), pc.equal(direction, "outgoing")
     nobody = pa.nulls(len(chunk), pa.string())
-    neither = pc.invert(pc.or_(incoming, outgoing))
-    if pc.any(neither).as_py():
-        chunk.aside["who"] = pc.if_else(neither, who, nobody)
+    # in all blocks, so that they have the same columns
+    chunk.aside["who"] = pc.if_else(pc.or_(incoming, outgoing), nobody, who)
     return {
+        "time": moments,
         "start_time": times(chunk, "start"),
         "end_time": times(chunk, "stop"),
         "duration_s": floats(chunk, "duration"),
@@ -153,32 +103,23 @@ def _columns(chunk: Chunk) -> dict[str, pa.Array]:
 
 
 class _Spool:
-    """Tables for a second pass: a single one in memory, several in a file."""
+    """A file of tables for a second pass."""
 
     def __init__(self, path: Path):
         self.path = path
-        self.only: pa.Table | None = None
         self.writer: Any = None
 
     def add(self, table: pa.Table) -> None:
-        if self.only is None and self.writer is None:
-            self.only = table
-            return
         if self.writer is None:
             options = pa.ipc.IpcWriteOptions(compression="lz4")
             self.writer = pa.ipc.new_file(str(self.path), table.schema, options=options)
-            self.writer.write_table(self.only)
-            self.only = None
         self.writer.write_table(table)
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield the tables, one per record batch."""
-        if self.only is not None:
-            yield self.only
-        if self.writer is not None:
-            self.writer.close()
-            # not a memory map, whose pages would count as memory of this process
-            with pa.OSFile(str(self.path)) as file:
-                reader = pa.ipc.open_file(file)
-                for number in range(reader.num_record_batches):
-                    yield pa.Table.from_batches([reader.get_batch(number)])
+        self.writer.close()
+        # not a memory map, whose pages would count as memory of this process
+        with pa.OSFile(str(self.path)) as file:
+            reader = pa.ipc.open_file(file)
+            for number in range(reader.num_record_batches):
+                yield pa.Table.from_batches([reader.get_batch(number)])

@@ -81,14 +81,17 @@ def event(topic: str, fields: Fields, file: File, message: str | None = None) ->
     if micros is not None:
         del fields["time"]
     rest = {name: as_text([fields.pop(name)]) for name in list(fields)}
+    role, address = (file.facts.text(fact) for fact in ("role", "address"))
     return Event, {
+        **one_row(topic=topic, message=message, role=role, address=address),
         "time": pa.array([micros], TIME),
-        "topic": pa.array([topic]),
-        "message": pa.array([message], pa.string()),
-        "role": pa.array([file.facts.text("role")], pa.string()),
-        "address": pa.array([file.facts.text("address")], pa.string()),
         "fields": text_map(rest) if rest else pa.nulls(1, _MAP),
     }
+
+
+def one_row(**values: str | None) -> dict[str, pa.Array]:
+    """Make columns of one text."""
+    return {name: pa.array([value], pa.string()) for name, value in values.items()}
 
 
 def _blind(fields: Fields, file: File) -> Iterator[Made]:
@@ -105,20 +108,9 @@ def _blind(fields: Fields, file: File) -> Iterator[Made]:
     named = {"since": since.cast(pa.string())}
     others = {"lost": lost, "reason": reason, "process": process}
     named |= {name: as_text([value]) for name, value in others.items()}
-    yield (
-        LogEvent,
-        {
-            "time": time,
-            "source": pa.array([facts.text("role")], pa.string()),
-            "level": pa.array(["warning"]),
-            "message": pa.array(
-                [f"{who}could record nothing since {since[0]} ({reason or 'no reason'}); {many}"]
-            ),
-            "kind": pa.array(["blind"]),
-            "worker": as_text([worker]),
-            "fields": text_map(named),
-        },
-    )
+    said = f"{who}could record nothing since {since[0]} ({reason or 'no reason'}); {many}"
+    row = one_row(source=facts.text("role"), level="warning", kind="blind", message=said)
+    yield LogEvent, {**row, "time": time, "worker": as_text([worker]), "fields": text_map(named)}
 
 
 def _graph(fields: Fields, file: File) -> Iterator[Made]:
@@ -164,14 +156,9 @@ def _annotations(fields: Fields, keys: pl.Series) -> dict[str, pa.Array]:
     for name, by_key in given.items():
         if not isinstance(by_key, Mapping):
             raise MapFault(f"the annotation {name!r} is not a map from keys")
-        mine = {key: value for key, value in by_key.items() if key in known}
-        found = pl.DataFrame(
-            {"key": pl.Series(list(mine), dtype=pl.String), "text": as_text(list(mine.values()))}
-        )
-        joined = keys.to_frame("key").join(found, on="key", how="left", maintain_order="left")
-        named[str(name)] = joined["text"].to_arrow().cast(pa.string())
-        if len(mine) < len(by_key):
-            others[str(name)] = {str(k): v for k, v in by_key.items() if k not in known}
+        named[str(name)] = as_text([by_key.get(key) for key in keys])
+        if foreign := {str(k): v for k, v in by_key.items() if k not in known}:
+            others[str(name)] = foreign
     if others:
         fields["annotations"] = others
     return {"annotations": text_map(named)} if named else {}

@@ -46,13 +46,13 @@ class ProcessFacts:
     """Facts about a process, collected frame by frame.
 
     frames: number of frames read; cut_bytes: bytes of an incomplete frame at the end; last: the
-    latest time in the record.
+    latest time in the record; seen: kinds of frames that were read.
     """
 
     frames: int = 0
     cut_bytes: int = 0
     last: pa.Scalar | None = None
-    _seen: set[str] = attrs.field(factory=set)
+    seen: set[str] = attrs.field(factory=set)
     _values: dict[str, Any] = attrs.field(factory=dict)
 
     def text(self, column: str) -> str | None:
@@ -65,21 +65,11 @@ class ProcessFacts:
         """Format version of the file."""
         return self._values.get("version")
 
-    @property
-    def started(self) -> bool:
-        """Whether a start frame, which identifies the process, was read."""
-        return "start" in self._seen
-
-    @property
-    def ended(self) -> bool:
-        """Whether an end frame was read."""
-        return "end" in self._seen
-
     def add(self, kind: str, fields: Mapping[str, Any]) -> bool:
         """Add a frame about the process; return False for a second start, script or end."""
-        if kind in self._seen and kind != "clock":
+        if kind in self.seen and kind != "clock":
             return False
-        self._seen.add(kind)
+        self.seen.add(kind)
         columns = _COLUMNS[kind]
         for name, value in fields.items():
             # unknown fields go to the row's extra, by a name that no column has

@@ -24,7 +24,7 @@ from ..types import LogEvent, Process, RunNode
 from .batches import TIME, Batch, as_text
 from .container import Cut, Damage, frames
 from .dump import dump_format, frames_of, load
-from .maps import MAPS, File, Made, MapFault, event
+from .maps import MAPS, File, Made, MapFault, event, one_row
 from .process import VERSION, ProcessFacts
 from .tables import columns_of, record_class
 
@@ -99,15 +99,14 @@ class _Reader:
         self.blind: list[int | None] = []
         self.cut_off: Cut | None = None
 
-    def refuse(self, index: int, raw: bytes, reason: str, cls: type[Record] | None = None) -> None:
+    def refuse(self, index: int, raw: bytes, reason: str) -> None:
         """Reject a frame."""
-        name = None if cls is None else record_type(cls).name
         self.ctx.read(1)
-        self.ctx.reject(raw, reason, position=index, record_type=name)
+        self.ctx.reject(raw, reason, position=index)
 
     def cut(self, cut: Cut) -> None:
         """Record an incomplete frame at the end; reject it if the record has ended before."""
-        if self.facts.ended:
+        if "end" in self.facts.seen:
             self.refuse(cut.index, cut.raw, f"{cut.size} bytes behind the record's end")
             return
         self.facts.cut_bytes = cut.size
@@ -153,17 +152,17 @@ class _Reader:
         yield Process, self.facts.table(self.ctx)
         if self.facts.text("host") is not None:
             role = self.facts.text("role") or "unknown"
-            yield from self._made((RunNode, _one_row(role=role, host=self.facts.text("host"))))
+            yield from self._made((RunNode, one_row(role=role, host=self.facts.text("host"))))
         if self.blind:
             self.ctx.note(_blind_sentence(self.blind))
-        if self.facts.frames and not self.facts.started:
+        if self.facts.frames and "start" not in self.facts.seen:
             self.ctx.note("the frame that names its process is missing")
-        if self.facts.started and self.facts.version != VERSION:
+        if "start" in self.facts.seen and self.facts.version != VERSION:
             self.ctx.note(
                 f"the file has version {self.facts.version!r} of the format, not {VERSION}; new "
                 f"content is in the columns 'extra' and 'fields'"
             )
-        if not self.facts.ended:
+        if "end" not in self.facts.seen:
             yield from self._lost(size)
 
     def _lost(self, size: int) -> Iterator[Any]:
@@ -179,7 +178,7 @@ class _Reader:
         said = f"the record of {who} ends {where} (last time: {last}), without an end: the process "
         said += "was killed or could not write, or it still runs"
         self.ctx.note(said)
-        row = _one_row(
+        row = one_row(
             source=facts.text("role"),
             level="warning",
             message=said,
@@ -261,10 +260,6 @@ class _Reader:
     def _empty(self) -> None:
         self.ctx.read(1)
         self.ctx.folded(1, EMPTY)
-
-
-def _one_row(**values: str | None) -> dict[str, pa.Array]:
-    return {name: pa.array([value], pa.string()) for name, value in values.items()}
 
 
 def _blind_sentence(lost: list[int | None]) -> str:
