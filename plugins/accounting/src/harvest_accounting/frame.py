@@ -133,7 +133,7 @@ def once(rows: pl.LazyFrame, order: str = "submit_time") -> pl.LazyFrame:
     order: the time that distinguishes runs of the same cluster and job id.
     """
     known = pl.col(order).is_not_null()
-    same = [*_JOB, pl.col(order)]
+    same: list[str | pl.Expr] = [*_JOB, order]
     if order == "start_time":  # a job's row without it counts only while no other row has it
         rows = rows.filter(known | ~known.any().over(_JOB))
     else:  # runs without it are distinguished by their place
