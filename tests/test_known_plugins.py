@@ -125,12 +125,6 @@ def test_settings_of_an_absent_plugin_name_it(tmp_path):
         prepare_sources(recipe, without("hpc-harvest-gpfs"))
 
 
-def test_what_is_disabled_is_not_to_be_installed_again():
-    plugins = PluginManager(disabled="gpfs", preferred="")
-    with pytest.raises(HarvestError, match="unless HARVEST_DISABLE_PLUGINS=gpfs leaves it out"):
-        plugins.view("gpfs.ages")
-
-
 def test_the_command_line_lists_them():
     listed = json.loads(harvest_here("plugins", "available", "--json").stdout)
     assert {item["distribution"]: item["sources"] for item in listed} == {

@@ -235,13 +235,6 @@ def test_rules_are_listed_with_their_plugin_and_what_they_look_for(words):
     assert found["slurm.timeouts"]["doc"] == manager().rules["slurm.timeouts"].doc
 
 
-def test_an_unknown_kind_is_refused_with_the_near_one():
-    done = harvest_here("plugins", "list", "--kind", "rules")
-
-    assert done.returncode == 2
-    assert done.stderr == "harvest: unknown kind 'rules'; did you mean 'rule'?\n"
-
-
 def test_a_rule_is_shown_with_its_thresholds():
     done = harvest_here("plugins", "show", "slurm.failed_jobs", COLUMNS="120")
 
