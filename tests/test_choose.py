@@ -47,13 +47,6 @@ def rows(dataset: Path) -> dict[str, int]:
     return harvest.open(dataset).record_types
 
 
-def by_each(study: Path, out: Path) -> dict[str, int]:
-    """What the sources find that are sure of files of the study, each named at its place."""
-    places = [f"mofka-dask:{study}", f"darshan:{study}", f"slurm:{study / 'a.txt'}"]
-    harvest.run(places, f"parquet:{out}")
-    return rows(out)
-
-
 @pytest.mark.slow
 def test_every_way_to_name_a_location_takes_the_same_sources(study, tmp_path):
     out = f"parquet:{tmp_path / 'out'}"
@@ -80,7 +73,9 @@ def test_every_way_to_name_a_location_takes_the_same_sources(study, tmp_path):
     assert "read by" in command("schedule", "-s", study, "-k", out).stderr
     watched = command("watch", "-s", study, "-k", out, "--settle", "0", "--runs", "1")
     assert "read by" in watched.stderr
-    assert rows(tmp_path / "out") == by_each(study, tmp_path / "named")
+    places = [f"mofka-dask:{study}", f"darshan:{study}", f"slurm:{study / 'a.txt'}"]
+    harvest.run(places, f"parquet:{tmp_path / 'named'}")
+    assert rows(tmp_path / "out") == rows(tmp_path / "named")
 
     # and the record of the run names them, so that it can be read again
     (run,) = harvest.open(tmp_path / "out").runs()

@@ -61,10 +61,6 @@ def test_only_the_text_of_a_library_s_error_is_read():
     assert lack_of(Unspeakable()) is None
 
 
-def few_files() -> None:
-    resource.setrlimit(resource.RLIMIT_NOFILE, (10, 10))
-
-
 def test_a_run_that_may_open_few_files_says_so(tmp_path: Path):
     pytest.importorskip("harvest_slurm")
     (tmp_path / "jobs.txt").write_text(JOBS)
@@ -72,7 +68,8 @@ def test_a_run_that_may_open_few_files_says_so(tmp_path: Path):
 
     done = subprocess.run(
         [sys.executable, "-m", "harvest", *words, "--workers", "1"],
-        capture_output=True, text=True, check=False, preexec_fn=few_files,
+        capture_output=True, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (10, 10)),
     )  # fmt: skip
 
     said = done.stderr.strip().splitlines()[-1]

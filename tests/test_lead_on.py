@@ -121,10 +121,6 @@ def test_whatever_else_of_a_plugin_fails_is_named_with_its_line(plugin):
 # files that run out
 
 
-def limit_of_files() -> int:
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-
-
 def test_where_no_more_files_may_be_open_it_says_how_many_and_how_to_raise_that():
     program = (
         "import errno, resource; from harvest.errors import system_reason\n"
@@ -183,7 +179,8 @@ def test_a_source_that_words_the_refusal_itself_is_not_believed(plugin):
     )  # fmt: skip
 
     assert done.returncode == 1
-    assert f"this process may have {limit_of_files()} open at a time" in done.stderr
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    assert f"this process may have {limit} open at a time" in done.stderr
     assert not list((plugin.parent / "out").glob("letter*"))
 
 

@@ -117,15 +117,11 @@ def test_a_table_of_rejects_marks_what_it_cuts(tmp_path):
 # what can be asked of what a look has found
 
 
-def commands_after_a_look(place: Path) -> list[str]:
-    shown = harvest_here("look", place).stdout
-    return shown.partition("then:\n\n")[2].splitlines()
-
-
 def test_a_look_ends_with_the_best_commands_for_what_it_found(tmp_path):
     (tmp_path / "jobs.txt").write_text(SACCT)
 
-    commands = commands_after_a_look(tmp_path)
+    shown = harvest_here("look", tmp_path).stdout
+    commands = shown.partition("then:\n\n")[2].splitlines()
 
     assert commands[:3] == [
         "  harvest findings out",

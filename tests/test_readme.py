@@ -15,10 +15,6 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
-
-
 def test_the_quick_start_is_one_block_of_two_commands():
     section = README.partition("\n## Quick start\n")[2].partition("\n## ")[0]
     (block,) = re.findall(r"^```sh\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
@@ -36,7 +32,8 @@ def test_it_is_read_in_five_minutes():
 
 
 def test_the_ten_lines_make_a_source(tmp_path, monkeypatch):
-    (example,) = [b for b in blocks("python") if "GreetingSource" in b]
+    blocks = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+    (example,) = [block for block in blocks if "GreetingSource" in block]
     (tmp_path / "harvest_greeting.py").write_text(example)
     (tmp_path / "hello.txt").write_text("good\nmorning\n")
     code = (
