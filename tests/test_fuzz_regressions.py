@@ -166,12 +166,6 @@ def test_a_value_that_python_cannot_print_costs_its_function(tmp_path: Path) -> 
     assert "cannot be shown" in found.rejects[0].raw.decode()
 
 
-def test_names_of_threads_may_end_with_a_number(tmp_path: Path) -> None:
-    table = "name           id     ttot      scnt\nWorker 7       3      0.5       2\n"
-    found = read(YappiSource, tmp_path, "a.txt", table)
-    assert [(r["name"], r["number"]) for r in found.rows("yappi.thread")] == [("Worker 7", 3)]
-
-
 @pytest.mark.parametrize("letter", ["a", "é", "数", "\xff"])
 def test_a_line_that_is_too_long_costs_that_line(tmp_path: Path, letter: str) -> None:
     # given definitions and rows that go on for longer than any that Yappi writes

@@ -299,7 +299,7 @@ def test_thread_tables_with_odd_rows():
         "\n"
         "not a row      1      2                0.1       3\n"
         "name           id     ttot      scnt\n"
-        "green          1      0.250000  7\n"
+        "green 5        1      0.250000  7\n"
     )
     wrong = []
     found = list(parse_threads(text.splitlines(), lambda *line: wrong.append(line)))
@@ -307,7 +307,7 @@ def test_thread_tables_with_odd_rows():
         Thread(
             name="Dask Worker 1", number=3, thread=140719742790528, ttot_s=1.5, scnt=4, position=3
         ),
-        Thread(name="green", number=1, thread=None, ttot_s=0.25, scnt=7, position=8),
+        Thread(name="green 5", number=1, thread=None, ttot_s=0.25, scnt=7, position=8),
     ]
     assert wrong == [(4, "garbage")]
 
