@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import marshal
-import os
 import pickle
 import subprocess
 import sys
@@ -310,20 +309,3 @@ def test_thread_tables_with_odd_rows():
         Thread(name="green 5", number=1, thread=None, ttot_s=0.25, scnt=7, position=8),
     ]
     assert wrong == [(4, "garbage")]
-
-
-@pytest.mark.slow
-def test_a_directory_that_cannot_be_listed_stops_the_plan(tmp_path, monkeypatch):
-    """Once its saves were left out of the dataset without a word."""
-    (tmp_path / "closed").mkdir()
-    (tmp_path / "run.callgrind").write_text(CALLGRIND)
-    usual = os.scandir
-
-    def refuse(path):
-        if os.fspath(path).endswith("closed"):
-            raise PermissionError(13, "Permission denied", os.fspath(path))
-        return usual(path)
-
-    monkeypatch.setattr(os, "scandir", refuse)
-    with pytest.raises(PermissionError, match="closed"):
-        list(YappiSource(str(tmp_path)).plan())
