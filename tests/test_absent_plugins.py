@@ -121,17 +121,12 @@ EVERYTHING = PluginManager(disabled="", preferred="")
 @functools.cache
 def without(distribution: str) -> PluginManager:
     """The plugins of an environment in which one distribution, and who needs it, is not there."""
-    points = [
-        p
-        for p in entry_points(group="harvest")
-        if distribution not in (p.dist.name, *map(needed_always, p.dist.requires or ()))
-    ]
+    points = []
+    for point in entry_points(group="harvest"):
+        needed = [Requirement(r).name for r in point.dist.requires or () if "extra ==" not in r]
+        if distribution not in (point.dist.name, *needed):
+            points.append(point)
     return PluginManager(points, disabled="", preferred="")
-
-
-def needed_always(words: str) -> str | None:
-    """The distribution that a requirement names; none where only an extra needs it."""
-    return None if "extra ==" in words else Requirement(words).name
 
 
 def types_of(distribution: str, plugins: PluginManager) -> list[str]:
