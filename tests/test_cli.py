@@ -72,6 +72,12 @@ def test_a_view_does_not_import_pandas(dataset):
         (["run", "-s", "slurm:x", "-k", "parquet:o", "--on-error", "no"], "use reject or fail"),
         (["view", "dask.task", "out"], "did you mean 'dask.tasks'"),
         (["schema", "dask.transfr"], "did you mean 'dask.transfer'"),
+        (
+            ["schema", "dask.tsks"],
+            "unknown record type or view 'dask.tsks'; did you mean 'dask.tasks'",
+        ),
+        (["plugins", "show", "parket"], "'parket'; did you mean 'parquet'"),
+        (["plugins", "list", "--kind", "rules"], "unknown kind 'rules'; did you mean 'rule'?"),
         (["runn"], "Did you mean 'run'"),
         (["run", "--sorce", "x"], "--source"),
     ],

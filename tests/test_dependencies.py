@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -61,10 +61,8 @@ def declared(name: str, *, extras: bool, asked: frozenset[str] = frozenset()) ->
     return found.union(*needs)
 
 
-@cache
-def distributions_of_packages() -> Mapping[str, list[str]]:
-    """By package, the installed distributions that have it; all their files are looked through."""
-    return packages_distributions()
+distributions_of_packages = cache(packages_distributions)
+"""By package, the installed distributions that have it; all their files are looked through."""
 
 
 def used(folder: Path) -> Iterator[tuple[str, bool, str]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import worker_functions as work
+from commands import python_alone
 from eventually import eventually
 
 from harvest.engines import pool
@@ -106,37 +107,21 @@ def test_what_workers_print_comes_out_on_standard_error(capfd):
     ]  # fmt: skip
 
 
-def test_tasks_are_taken_here_once_each_in_their_order():
+def test_tasks_are_taken_here_once_each_in_their_order_and_while_others_are_worked_on():
     prepared = []
 
     def prepare(number):
         prepared.append((number, os.getpid()))
         return number + 100
 
-    results = ran(work.doubled, map(prepare, range(50)))
-
-    assert prepared == [(number, os.getpid()) for number in range(50)]
-    assert sorted(results) == [2 * (number + 100) for number in range(50)]
-
-
-def test_workers_do_not_wait_until_every_task_is_taken():
-    prepared = []
-    results = pool.apply(work.doubled, map(_noting(prepared), range(1000)), workers=2)
-
+    results = pool.apply(work.doubled, map(prepare, range(1000)), workers=2)
     first = next(results)
     then = len(prepared)
     everything = sorted([first, *results])
 
     assert then < 1000
-    assert everything == [2 * number for number in range(1000)]
-
-
-def _noting(noted):
-    def prepare(number):
-        noted.append(number)
-        return number
-
-    return prepare
+    assert prepared == [(number, os.getpid()) for number in range(1000)]
+    assert everything == [2 * (number + 100) for number in range(1000)]
 
 
 # --- workers that are lost ------------------------------------------------------------------------
@@ -206,7 +191,7 @@ def test_a_function_of_the_program_itself_is_refused() -> None:
         "list(pool.apply(function, [1, 2], workers=2))\n"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = python_alone(code)
 
     assert "UsageError: worker processes cannot import 'function'" in done.stderr
     assert "workers=1" in done.stderr

@@ -6,7 +6,6 @@ By day a target is fuzzed for a moment, at night for minutes.
 from __future__ import annotations
 
 import importlib.util
-import io
 import marshal
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from night import NIGHT
 
 from harvest import Collected, collect
 from harvest_mofka_dask.source import MofkaDaskSource
-from harvest_toolkit import delimited
 from harvest_yappi.source import YappiSource
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -82,19 +80,6 @@ def test_blank_lines_alone_are_no_header(tmp_path: Path) -> None:
 def test_blank_lines_may_stand_before_the_header(tmp_path: Path) -> None:
     found = read(MofkaDaskSource, tmp_path, "worker.csv", "\n\n,worker,time\n0,h,1713553301.5\n")
     assert [row["worker"] for row in found.rows("dask.worker")] == ["h"]
-
-
-def test_a_damaged_line_across_the_border_of_blocks_is_one_reject(tmp_path: Path) -> None:
-    # once two: cut at the border, and its rest could pass for a record
-    path = tmp_path / "a.csv"
-    path.write_bytes(b'h,x\n1,a"b,cccccccccccc\n2,d\n')
-    for size in (3, 8, 12, 1000):
-        told = [
-            (damage.number, damage.raw, damage.reason)
-            for block in delimited.blocks(io.BytesIO(path.read_bytes()), block_bytes=size)
-            for damage in block.damages
-        ]
-        assert told == [(1, b'1,a"b,cccccccccccc', delimited.MISPLACED)]
 
 
 @pytest.mark.parametrize(
@@ -179,12 +164,6 @@ def test_a_value_that_python_cannot_print_costs_its_function(tmp_path: Path) -> 
     found = read(YappiSource, tmp_path, "a.pstat", marshal.dumps(stats))
     assert [row["name"] for row in found.rows("yappi.function")] == ["f"]
     assert "cannot be shown" in found.rejects[0].raw.decode()
-
-
-def test_names_of_threads_may_end_with_a_number(tmp_path: Path) -> None:
-    table = "name           id     ttot      scnt\nWorker 7       3      0.5       2\n"
-    found = read(YappiSource, tmp_path, "a.txt", table)
-    assert [(r["name"], r["number"]) for r in found.rows("yappi.thread")] == [("Worker 7", 3)]
 
 
 @pytest.mark.parametrize("letter", ["a", "é", "数", "\xff"])

@@ -6,12 +6,18 @@ import errno
 import io
 import json
 import resource
+import subprocess
+import sys
+from pathlib import Path
 
+import polars as pl
+import pyarrow as pa
 import pytest
 from commands import harvest_here, python_alone
 
 from harvest import SourceError, fault
-from harvest.errors import system_reason
+from harvest.errors import HarvestError, lack_of, system_reason
+from harvest.plugin_code import contained
 from harvest.plugins.registry import manager
 from harvest.reading.collect import collect
 
@@ -121,10 +127,6 @@ def test_whatever_else_of_a_plugin_fails_is_named_with_its_line(plugin):
 # files that run out
 
 
-def limit_of_files() -> int:
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-
-
 def test_where_no_more_files_may_be_open_it_says_how_many_and_how_to_raise_that():
     program = (
         "import errno, resource; from harvest.errors import system_reason\n"
@@ -183,7 +185,8 @@ def test_a_source_that_words_the_refusal_itself_is_not_believed(plugin):
     )  # fmt: skip
 
     assert done.returncode == 1
-    assert f"this process may have {limit_of_files()} open at a time" in done.stderr
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    assert f"this process may have {limit} open at a time" in done.stderr
     assert not list((plugin.parent / "out").glob("letter*"))
 
 
@@ -235,13 +238,6 @@ def test_rules_are_listed_with_their_plugin_and_what_they_look_for(words):
     assert found["slurm.timeouts"]["doc"] == manager().rules["slurm.timeouts"].doc
 
 
-def test_an_unknown_kind_is_refused_with_the_near_one():
-    done = harvest_here("plugins", "list", "--kind", "rules")
-
-    assert done.returncode == 2
-    assert done.stderr == "harvest: unknown kind 'rules'; did you mean 'rule'?\n"
-
-
 def test_a_rule_is_shown_with_its_thresholds():
     done = harvest_here("plugins", "show", "slurm.failed_jobs", COLUMNS="120")
 
@@ -262,3 +258,64 @@ def test_a_dump_without_a_header_names_the_setting_that_helps(tmp_path):
         "jobs.txt: no header of sacct in the first line (3 fields by the delimiter" in done.stderr
     )
     assert "--set slurm.columns=JobID,JobName,State,..." in done.stderr
+
+
+# --- where files, threads or memory run out -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (pl.exceptions.ComputeError("Too many open files (os error 24)"), OSError),
+        (pl.exceptions.PanicException("memory allocation of 800 bytes failed"), MemoryError),
+        (pa.ArrowException("Failed to launch worker thread: Resource temporarily unavailable"),
+         HarvestError),
+        (RuntimeError("can't start new thread"), HarvestError),
+        (ImportError("libx.so: failed to map segment from shared object"), MemoryError),
+        (NameError("name 'PySeries' is not defined"), HarvestError),
+    ],
+)  # fmt: skip
+def test_what_a_library_lacks_is_no_fault_of_who_called_it(error, kind):
+    with pytest.raises(kind), contained():
+        raise error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("the field says: Too many open files"),
+        pl.exceptions.ComputeError("could not parse `x`"),
+        NameError("name 'column' is not defined"),
+        RuntimeError("Set changed size during iteration"),
+    ],
+)
+def test_other_errors_are_what_they_are(error):
+    assert lack_of(error) is None
+
+
+class Unspeakable(Exception):
+    """An error of an author whose text cannot be made."""
+
+    def __str__(self) -> str:
+        raise AssertionError("the text was asked for")
+
+
+def test_only_the_text_of_a_library_s_error_is_read():
+    assert lack_of(Unspeakable()) is None
+
+
+def test_a_run_that_may_open_few_files_says_so(tmp_path: Path):
+    pytest.importorskip("harvest_slurm")
+    (tmp_path / "jobs.txt").write_text(SACCT)
+    words = ("run", "-s", f"slurm:{tmp_path / 'jobs.txt'}", "-k", f"parquet:{tmp_path / 'out'}")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", *words, "--workers", "1"],
+        capture_output=True, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (10, 10)),
+    )  # fmt: skip
+
+    said = done.stderr.strip().splitlines()[-1]
+    assert done.returncode == 1, done.stderr
+    assert "too many open files: this process may have 10 open at a time" in said
+    assert "author" not in said

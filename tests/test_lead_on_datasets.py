@@ -117,15 +117,11 @@ def test_a_table_of_rejects_marks_what_it_cuts(tmp_path):
 # what can be asked of what a look has found
 
 
-def commands_after_a_look(place: Path) -> list[str]:
-    shown = harvest_here("look", place).stdout
-    return shown.partition("then:\n\n")[2].splitlines()
-
-
 def test_a_look_ends_with_the_best_commands_for_what_it_found(tmp_path):
     (tmp_path / "jobs.txt").write_text(SACCT)
 
-    commands = commands_after_a_look(tmp_path)
+    shown = harvest_here("look", tmp_path).stdout
+    commands = shown.partition("then:\n\n")[2].splitlines()
 
     assert commands[:3] == [
         "  harvest findings out",
@@ -140,22 +136,23 @@ def test_a_look_ends_with_the_best_commands_for_what_it_found(tmp_path):
 # a run that says nothing
 
 
-def test_a_quiet_run_prints_nothing(tmp_path):
-    (tmp_path / "jobs.txt").write_text(SACCT)
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        (SACCT, 0, ""),
+        (SACCT + "4|a|b|c\n", 3, "1 input unit could not be read: harvest rejects out\n"),
+        (None, 1, "{}/jobs.txt: no such file or directory; check the location\n"),
+    ],
+    ids=["all is well", "rejects", "failed"],
+)
+def test_a_quiet_run_says_only_what_went_wrong(tmp_path, text, code, said):
+    if text is not None:
+        (tmp_path / "jobs.txt").write_text(text)
 
     done = harvest_here("run", "-q", "-s", "slurm:jobs.txt", "-k", "parquet:out", cwd=tmp_path)
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert harvest.open(tmp_path / "out").record_types == {"slurm.job": 2}
-
-
-def test_a_quiet_run_still_says_what_could_not_be_read(tmp_path):
-    (tmp_path / "jobs.txt").write_text(SACCT + "4|a|b|c\n")
-
-    done = harvest_here("run", "-q", "-s", "slurm:jobs.txt", "-k", "parquet:out", cwd=tmp_path)
-
-    assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr == "harvest: 1 input unit could not be read: harvest rejects out\n"
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr == (said and f"harvest: {said.format(tmp_path)}")
 
 
 @pytest.mark.parametrize("option", ["--json", "--dry-run", "--print-config"])
@@ -201,10 +198,3 @@ def test_what_a_killed_view_left_goes_at_the_next_call(tmp_path):
     assert not left.exists()
     assert not list(tmp_path.glob(".*"))
     assert "timeout" in (tmp_path / "all.txt").read_text()
-
-
-def test_a_quiet_run_says_why_it_failed(tmp_path):
-    done = harvest_here("run", "-q", "-s", "slurm:none.txt", "-k", "parquet:out", cwd=tmp_path)
-
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "none.txt: no such file or directory" in done.stderr

@@ -166,16 +166,12 @@ def record_of(small: Small, number: int) -> Path:
     return small.state / "runs" / f"{small.manifest().runs[number]}.json"
 
 
-def change_a_setting(path: Path) -> None:
-    """Change what still reads as a record: a letter of a setting."""
+def test_a_changed_byte_of_a_record_is_found_and_never_acted_upon(two_runs: Small) -> None:
+    # given another letter in a setting, so that it still reads as a record
+    path = record_of(two_runs, 0)
     data = path.read_bytes()
     assert data.count(b'"UTC"') == 1
     path.write_bytes(data.replace(b'"UTC"', b'"UTD"'))
-
-
-def test_a_changed_byte_of_a_record_is_found_and_never_acted_upon(two_runs: Small) -> None:
-    path = record_of(two_runs, 0)
-    change_a_setting(path)
 
     assert two_runs.open().verify() == [f"{path}: the record of a run is damaged (checksum)"]
     assert two_runs.open().runs()[0]["problem"].startswith(str(path))

@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
@@ -125,13 +126,7 @@ def test_the_projection_has_the_schema_and_the_lazy_one_gives_the_same(rows: lis
     found = project(STEP, table)
     assert found.schema == EVENTS_SCHEMA
     lazy = frame_of(STEP, table).lazy().select(event_columns(STEP)).collect()
-    assert_frame_equal(lazy, _frame(found))
-
-
-def _frame(table: pa.Table) -> Any:
-    import polars as pl
-
-    return pl.from_arrow(table)
+    assert_frame_equal(lazy, pl.DataFrame(found))
 
 
 def test_event_lines_hold_the_same_with_data_as_an_object() -> None:
@@ -154,12 +149,6 @@ def test_event_lines_read_back_as_rows_of_the_type() -> None:
     assert_frame_equal(found, frame_of(STEP, table))
 
 
-def _with_role(hint: Any, role: Any) -> Any:
-    body = {"column": field(role=role), "__annotations__": {"column": hint | None}}
-    made: Any = record("demo.wrong", layer="job", level="job")(type("Wrong", (Record,), body))
-    return record_type(made)
-
-
 @pytest.mark.parametrize(
     ("hint", "role", "needed"),
     [
@@ -171,7 +160,9 @@ def _with_role(hint: Any, role: Any) -> Any:
         (bytes, "user", "text or a number"),
     ],
 )
-def test_a_column_that_cannot_play_its_role_is_an_error(hint: Any, role: str, needed: str) -> None:
-    kind = _with_role(hint, role)
+def test_a_column_that_cannot_play_its_role_is_an_error(hint: Any, role: Any, needed: str) -> None:
+    body = {"column": field(role=role), "__annotations__": {"column": hint | None}}
+    made: Any = record("demo.wrong", layer="job", level="job")(type("Wrong", (Record,), body))
+    kind = record_type(made)
     with pytest.raises(RecordTypeError, match=f"'column'.*role '{role}', which needs {needed}"):
         project(kind, kind.arrow_schema.empty_table())

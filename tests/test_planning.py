@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import python_alone
 
 import harvest
 from harvest.pipeline.plan import Plan
@@ -90,12 +89,7 @@ def jobs(out: Path) -> list[int]:
 
 
 def test_a_plan_opens_only_inputs_that_are_to_be_compared(inputs: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", COUNT_OPENED, str(tmp_path)],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    done = python_alone(COUNT_OPENED, tmp_path)
 
     every = [path.name for path in sorted(inputs.iterdir())]
     assert json.loads(done.stdout) == {

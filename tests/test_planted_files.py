@@ -179,12 +179,6 @@ def test_each_command_ends_and_a_repair_makes_it_whole(
 DIRECTORIES = ("aside", "copies", "history", "kept", "rejects", "runs", "segments", "staging")
 
 
-def emptied(path: Path) -> Path:
-    """A place in which nothing is any more."""
-    shutil.rmtree(path, ignore_errors=True)
-    return path
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("planted", ["a file", "a link to itself", "a link to a file", "a pipe"])
 @pytest.mark.parametrize("name", DIRECTORIES)
@@ -195,7 +189,8 @@ def test_what_is_in_the_place_of_a_directory_is_moved_aside(
     whole = made["parquet"]
     shutil.rmtree(whole.folder)
     shutil.copytree(whole.folder.with_name("parquet"), whole.folder)
-    path = emptied(whole.state / name)
+    path = whole.state / name
+    shutil.rmtree(path, ignore_errors=True)
     if planted == "a file":
         path.write_text("mine")
     elif planted == "a pipe":

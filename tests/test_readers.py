@@ -17,7 +17,7 @@ from datasets import EACH_FORM, Small, dump
 import harvest
 from harvest.commands import asking
 from harvest.dataset import Dataset
-from harvest.errors import UsageError
+from harvest.errors import UsageError, error_within
 from harvest_jsonl import file
 
 
@@ -149,3 +149,40 @@ def test_a_command_answers_from_the_next_state_where_its_own_is_gone(
     text = done.stdout
     rows = json.loads(text) if text.startswith("[") else list(map(json.loads, text.splitlines()))
     assert sorted(row[column] for row in rows) == sorted(expected)
+
+
+# --- errors while rows are read -------------------------------------------------------------------
+
+MEETING = {
+    "view": ("view", "events"),
+    "view to a file": ("view", "events", "-o", "rows.csv"),
+    "query": ("query", 'SELECT * FROM "slurm.job"'),
+}
+
+
+@pytest.mark.parametrize("form", ["jsonl", "file"])
+@pytest.mark.parametrize("command", MEETING)
+def test_a_damaged_file_is_a_plain_error(tmp_path: Path, form: str, command: str) -> None:
+    # given a dataset whose file ends too early
+    small = Small(tmp_path, form).write(a=dump(*range(50)))
+    small.harvest()
+    (file,) = small.files()
+    file.write_bytes(file.read_bytes()[:-100])
+
+    # then a command that meets it while it reads says so in a line, with exit code 1
+    name, first, *rest = MEETING[command]
+    arguments = [small.location, first] if name == "query" else [first, small.location, *rest]
+    done = harvest_here(name, *arguments, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "the file ends" in done.stderr
+    assert str(file) in done.stderr
+    assert "unexpected" not in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "exception" not in done.stderr
+
+
+def test_an_error_that_repeats_none_of_ours_stays_what_it_is() -> None:
+    assert error_within(ValueError("ComputeError: no such column: x")) is None
+    told = error_within(ValueError("caught, exception: UsageError: a: b; c"))
+    assert isinstance(told, harvest.UsageError)
+    assert str(told) == "a: b; c"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import python_alone
 
 import harvest
 from harvest.api.source import Reject
@@ -56,8 +55,6 @@ def test_whoever_reads_some_rejects_may_stop_there(tmp_path):
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's list of threads")
 def test_reading_rejects_starts_no_thread_that_could_outlive_the_interpreter(kept):
     """A thread of Arrow that lets go of a Python object at the end aborts the process."""
-    done = subprocess.run(
-        [sys.executable, "-c", THREADS, str(kept)], capture_output=True, text=True, check=True
-    )
+    done = python_alone(THREADS, kept)
 
     assert done.stdout.split() == ["10000", "0"]

@@ -11,9 +11,8 @@ import pytest
 from datasets import plugins_with
 
 import harvest
-from harvest import PluginError, ReportSpec, UsageError
+from harvest import ReportSpec
 from harvest.cli import main
-from harvest.errors import DatasetError
 from harvest_report import Notes, Report, Table
 
 
@@ -140,7 +139,8 @@ def test_a_report_on_the_terminal_as_json_and_as_a_file(out, harvest_report, tmp
         (("demo.lengths", "OUT", "--only", "length"), 2, "did you mean 'lengths'"),
         (("demo.lengths", "OUT", "-o", "x.docx"), 2, "unknown file ending"),
         (("demo.absent", "OUT"), 1, "demo.other: no installed source brings it"),
-        (("demo.wrong", "OUT"), 1, "it has no method completed"),
+        (("demo.partly", "OUT", "--set", "x=1"), 2, "it has none"),
+        (("demo.wrong", "OUT"), 1, "gave a str, not a report: it has no method completed(context)"),
     ],
 )
 def test_mistakes_are_told_without_a_traceback(out, harvest_report, arguments, code, told):
@@ -150,30 +150,10 @@ def test_mistakes_are_told_without_a_traceback(out, harvest_report, arguments, c
     assert "Traceback" not in errors
 
 
-def test_a_dataset_without_the_records_says_which_source_brings_them(tmp_path, plugins):
-    (tmp_path / "empty.demo").write_text("skip\n")
-    harvest.run(
-        f"demo:{tmp_path / 'empty.demo'}", f"arrow-demo:{tmp_path / 'none'}", plugins=plugins
-    )
-    dataset = harvest.open(tmp_path / "none", plugins=plugins)
-    with pytest.raises(DatasetError, match=r"demo\.line: harvest with the source 'demo'"):
-        dataset.report("demo.lengths")
-
-
 def test_what_is_partly_absent_is_a_note(out, plugins):
     report = harvest.open(out, plugins=plugins).report("demo.partly")
     assert report.sections[-1].title == "Not in the dataset"
     assert "demo.other" in report.sections[-1].items[0]
-
-
-def test_a_build_function_that_gives_something_else_is_a_plugins_defect(out, plugins):
-    with pytest.raises(PluginError, match=r"gave a str, .* no method completed\(context\)"):
-        harvest.open(out, plugins=plugins).report("demo.wrong")
-
-
-def test_an_unknown_setting_from_python(out, plugins):
-    with pytest.raises(UsageError, match="it has none"):
-        harvest.open(out, plugins=plugins).report("demo.partly", x=1)
 
 
 def test_a_report_of_a_class_of_its_own_is_told_what_the_dataset_knows(

@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime
 import polars as pl
 import pytest
 from browser import dumped
+from commands import python_alone
 from html_shown import Shown as Page
 from hypothesis import given
 from hypothesis import strategies as st
@@ -384,7 +385,7 @@ def test_importing_reports_needs_nothing_of_the_extra():
         "import sys, harvest_report; "
         "print([m for m in ('matplotlib', 'jinja2') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python_alone(code)
     assert done.stdout.strip() == "[]"
 
 

@@ -24,6 +24,8 @@ from datasets import plugins_with
 
 import harvest
 from harvest import Int32, Partition, ReadContext, Record, Source, UInt64, View, field, record
+from harvest.model.types import arrow_type
+from harvest.pipeline.rollback import roll_back
 from harvest.plugins.registry import PluginManager
 from harvest.storage.manifest import Manifest
 
@@ -216,19 +218,13 @@ CHANGED = {
 def test_evolve_refuses_another_type_before_anything_is_written(lab: Lab, case: str) -> None:
     before, one, now, two = CHANGED[case]
     lab.run({"a": before}, a=one)
-    kinds = [str(pa.array([value], harvest_type(kind)).type) for kind, value in
+    kinds = [str(pa.array([value], arrow_type(kind)).type) for kind, value in
              ((before, one), (now, two))]  # fmt: skip
     match = rf"lab\.sample: column 'a' is {kinds[0]}.* in the dataset and {kinds[1]}"
     refused(lab, match.replace("<", "."), {"a": now}, a=two)
     # and the rows are read as they were written, by old and new version alike
     for columns in ({"a": before}, {"a": now}):
         assert lab.open(lab.plugins(columns)).rows() == [{"a": one, "extra": {}}]
-
-
-def harvest_type(hint: Any) -> pa.DataType:
-    from harvest.model.types import arrow_type
-
-    return arrow_type(hint)
 
 
 def test_evolve_takes_another_type_when_no_row_of_the_old_one_stays(lab: Lab) -> None:
@@ -371,8 +367,6 @@ def test_going_back_brings_the_columns_back(lab: Lab) -> None:
     lab.run(A, a=1)
     first = lab.manifest
     lab.run(AB, a=2, b="x")
-    from harvest.pipeline.rollback import roll_back
-
     roll_back(lab.open(lab.plugins(AB)).opened.sink, first.run)
     assert lab.manifest.schemas == first.schemas
     lab.run(A, a=3, policy="reject")

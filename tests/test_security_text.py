@@ -45,10 +45,6 @@ def dataset(hostile: Path) -> Path:
     return out
 
 
-def steering(text: str) -> set[str]:
-    return {c for c in text if unicodedata.category(c) in STEERS and c != "\n"}
-
-
 @pytest.mark.slow
 def test_no_command_steers_the_terminal(hostile: Path, dataset: Path) -> None:
     again = f"mofka-dask:{hostile}"
@@ -68,7 +64,8 @@ def test_no_command_steers_the_terminal(hostile: Path, dataset: Path) -> None:
     ):
         said = harvest(*arguments)
         assert said
-        assert steering(said) == set(), arguments
+        steering = {c for c in said if unicodedata.category(c) in STEERS and c != "\n"}
+        assert steering == set(), arguments
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harvest import ConfigError, UsageError
+from harvest import ConfigError
 from harvest.api.settings import describe, structure
 from harvest.cli.app import app, load_command
 from harvest.plugins.registry import manager
@@ -44,11 +44,6 @@ def test_what_has_one_name_is_shown_together_and_a_machine_finds_the_source_firs
     (layout,) = [s for s in shown["settings"] if s["name"] == "layout"]
     assert {"xdmod", "sonar"} <= set(layout["choices"])
     assert set(layout) >= {"name", "type", "default", "meaning"}
-
-
-def test_an_unknown_name_is_refused_with_names_like_it():
-    with pytest.raises(UsageError, match=r"unknown .* 'parket'; did you mean 'parquet'"):
-        print_plugin("parket", json=False)
 
 
 def test_a_word_that_is_not_allowed_is_answered_with_those_that_are():

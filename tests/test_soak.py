@@ -77,16 +77,12 @@ def require_all_well(small: Small, fresh: Path) -> None:
     small.harvest(wait_s=60)
     inputs = small.inputs
     harvest.run(f"slurm:{inputs}", f"parquet:{fresh}", settings=SETTINGS, workers=1)
-    assert small.jobs() == _jobs(fresh), SEED
+    jobs = harvest.open(fresh)["slurm.job"].sort("origin", "position").collect()
+    assert small.jobs() == [int(number) for number in jobs["job_id"]], SEED
     assert list(small.open().rejects()) == list(harvest.open(fresh).rejects()), SEED
     assert small.open().verify() == [], SEED
     manifest = small.manifest()
     assert manifest.runs[-1 - len(manifest.kept) :] == (*manifest.kept, manifest.run), SEED
-
-
-def _jobs(location: Path) -> list[int]:
-    frame = harvest.open(location)["slurm.job"].sort("origin", "position").collect()
-    return [int(number) for number in frame["job_id"].to_list()]
 
 
 @pytest.mark.slow

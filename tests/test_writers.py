@@ -150,6 +150,3 @@ def test_as_many_states_are_kept_as_told_of_those_there_are_then(
     runs = small.manifest().runs
     assert (len(runs), small.manifest().kept) == (3, runs[1:2])
     assert small.jobs() == [1, 2, 4, 5, 6, 7, 9]
-
-
-# --- many at once ---------------------------------------------------------------------------------

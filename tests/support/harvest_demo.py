@@ -1,4 +1,4 @@
-"""A plugin for the tests: a source of text lines and a sink that writes them as text.
+"""A plugin for the tests: a source of text lines and a sink of Arrow files.
 
 It is what a third party would write, small enough to read at a glance.  A line ``bad`` is
 rejected, ``skip`` is filtered, ``again`` is folded, ``boom`` makes the source fail.
@@ -7,16 +7,16 @@ rejected, ``skip`` is filtered, ``again`` is folded, ``boom`` makes the source f
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import attrs
 import polars as pl
-import pyarrow as pa
 
 import harvest
 from harvest import Partition, ReadContext, Record, field
+from harvest_testing.source.reading import ArrowSink
 
 harvest_api = 1
 
@@ -75,66 +75,10 @@ class DemoSource(harvest.Source):
                     yield Line(text=shown, length=len(text), position=number)
 
 
-class DemoWriter(harvest.PartWriter):
-    """Writes tables as Arrow files."""
-
-    def __init__(self, staging: Path, part: str):
-        self.staging, self.part = staging, part
-        self.tables: dict[str, list[pa.Table]] = {}
-
-    def write(self, record_type: harvest.RecordType, table: pa.Table) -> None:
-        self.tables.setdefault(record_type.name, []).append(table)
-
-    def close(self) -> Sequence[tuple[str, str, int]]:
-        made = []
-        for name, tables in self.tables.items():
-            path = f"{name}/{self.part}.arrow"
-            (self.staging / name).mkdir()
-            table = pa.concat_tables(tables)
-            with pa.ipc.new_file(str(self.staging / path), table.schema) as writer:
-                writer.write_table(table)
-            made.append((path, name, table.num_rows))
-        return made
-
-    def abort(self) -> None:
-        self.tables.clear()
-
-
-class DemoSink(harvest.Sink):
+class DemoSink(ArrowSink):
     """A directory of Arrow files."""
 
     name = "arrow-demo"
-
-    @property
-    def root(self) -> Path:
-        return Path(self.location).absolute()
-
-    def writer(self, staging: Path, part: str) -> DemoWriter:
-        return DemoWriter(staging, part)
-
-    def publish(self, publication: harvest.Publication) -> Mapping[str, Sequence[harvest.PartFile]]:
-        for key, directory in publication.staged.items():
-            for file in publication.parts[key]:
-                (self.root / file.path).parent.mkdir(exist_ok=True)
-                (directory / file.path).replace(self.root / file.path)
-        return publication.parts
-
-    def finish(self, publication: harvest.Publication) -> None:
-        keep = {file.path for files in publication.parts.values() for file in files}
-        for path in self.root.glob("*/*.arrow"):
-            if str(path.relative_to(self.root)) not in keep:
-                path.unlink()
-
-    def scan(
-        self, files: Sequence[harvest.PartFile], record_type: harvest.RecordType
-    ) -> pl.LazyFrame:
-        tables = []
-        for file in files:
-            with pa.memory_map(str(self.root / file.path)) as data:
-                tables.append(pa.ipc.open_file(data).read_all())
-        table = pa.concat_tables(tables) if tables else record_type.arrow_schema.empty_table()
-        frame: Any = pl.from_arrow(table)
-        return frame.lazy().with_columns(pl.col("origin").cast(pl.String))
 
 
 @harvest.hookimpl

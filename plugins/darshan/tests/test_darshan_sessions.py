@@ -47,19 +47,6 @@ OLD = ("/logs/old.darshan", 1000, 0, 2)
 NEW = ("/logs/new.darshan", 1000, 100 * DAY, 100 * DAY + 400)
 
 
-def test_unrelated_logs_of_a_directory_have_intervals_of_their_own():
-    # given a job of two seconds, and one of 400 seconds a hundred days later
-    data = dataset(
-        [OLD, NEW],
-        [
-            (OLD[0], 0, 0.5, 10),
-            (OLD[0], 1.5, 2, 10),
-            (NEW[0], 100 * DAY, 100 * DAY + 400, 10),
-        ],
-    )
-    assert widths(data) == {at(0): 0.01, at(100 * DAY): 2.0}
-
-
 def test_an_interval_may_be_asked_for_that_suits_each_session():
     # given a hundred days between two logs, which would be too many intervals of 0.1 s
     data = dataset([OLD, NEW], [(OLD[0], 0, 1, 10), (NEW[0], 100 * DAY, 100 * DAY + 1, 10)])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from compared_runs import DURATIONS, WORKERS, harvested, slowed, write
 from reporting import page_of
 
 import harvest
-from harvest_testing import faults_of_columns
+from harvest_testing import ReportConformance, ViewConformance, faults_of_columns
 
 
 @functools.cache
@@ -328,3 +330,43 @@ def test_two_datasets_are_compared_by_all_of_their_runs(same, changed):
     report = report_of(same, runs=("R1", "R2"), other=other)
     assert report.title == "Dask runs compared: R1 and R2"
     assert f"in the dataset {other}" in report.intro[-1]
+
+
+# --- what all views and reports promise -----------------------------------------------------------
+
+
+def dataset(self: Any, directory: Path, inputs: int) -> Any:
+    """Two runs; with a second input, the later one has another kind of tasks."""
+    write(directory / "R1")
+    later = slowed("sum")
+    write(directory / "R2", {**later, "plot": [0.5]} if inputs > 1 else later, since=60.0)
+    return harvested(directory)
+
+
+EXAMPLES = {"runs": "R2,R1", "before": "R2", "after": "R1"}
+
+
+@pytest.mark.slow(night=True)  # a comparison is of two runs, and the kit asks for very many
+class TestView(ViewConformance):
+    view = "dask.compare"
+    key = ("part", "name", "measure")
+    examples: ClassVar = {**EXAMPLES, "equal": "true"}
+    without_effect: ClassVar = {"other": "it names a place that a test makes"}
+    null_says: ClassVar = {
+        "dask.worker.action": "told by the stimulus, which an addition has not",
+        "dask.transfer.requestor": "a client received it",
+    }
+    dataset = dataset
+
+    def test_rows_are_neither_lost_nor_doubled(self, tmp_path: Path) -> None:
+        """A comparison is of two inputs: over each alone there is none."""
+        rows = self.two(tmp_path).view(self.view).select(self.key).collect()
+        assert rows.height == rows.n_unique() > 0
+
+
+@pytest.mark.slow(night=True)  # a comparison is of two runs, and the kit asks for very many
+class TestReport(ReportConformance):
+    report = "dask.compare"
+    examples: ClassVar = {**EXAMPLES, "top": "1"}
+    without_effect: ClassVar = {"other": "it names a place that a test makes"}
+    dataset = dataset

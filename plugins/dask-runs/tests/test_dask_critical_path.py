@@ -194,9 +194,10 @@ class Plain:
         self.needs: dict[str, set[str]] = defaultdict(set)
         self.sent: dict[str, int] = {}
         for row in self.graphs:
-            for key, needed in _dependencies(row["dependencies"]).items():
-                self.needs[key] |= needed
-                self.sent[key] = min(self.sent.get(key, 2**62), _micros(row["time"]))
+            dependencies = ast.literal_eval(row["dependencies"].replace("set()", "()"))
+            for key, needed in dependencies.items():
+                self.needs[str(key)] |= {str(each) for each in needed}
+                self.sent[str(key)] = min(self.sent.get(str(key), 2**62), _micros(row["time"]))
         self.executions = self._executions()
 
     def _rows(self, name: str) -> list[dict[str, str]]:
@@ -308,11 +309,6 @@ class Plain:
 
 def _micros(text: str) -> int:
     return round(Decimal(text) * 10**6)
-
-
-def _dependencies(text: str) -> dict[str, set[str]]:
-    found = ast.literal_eval(text.replace("set()", "()"))
-    return {str(key): {str(k) for k in needed} for key, needed in found.items()}
 
 
 @pytest.mark.parametrize(

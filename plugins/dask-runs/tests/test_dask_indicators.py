@@ -255,20 +255,14 @@ def test_several_runs_are_columns_of_one_table(tmp_path):
 # ---- the example of the documentation ------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def example(tmp_path_factory):
-    """The example run with its workers' Darshan logs."""
-    pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
-    folder = tmp_path_factory.mktemp("example")
-    run = made_example(folder)
-    pytest.importorskip("harvest_darshan")
-    harvest.run([f"mofka-dask:{run}", f"darshan:{run}"], f"parquet:{folder / 'out'}", workers=1)
-    return harvest.open(folder / "out")
-
-
 @pytest.mark.slow
-def test_the_example_names_the_tasks_that_wait_for_files(example):
+def test_the_example_names_the_tasks_that_wait_for_files(tmp_path):
     """Its loads spend half of their time reading, as the script that makes the logs has it."""
+    pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
+    pytest.importorskip("harvest_darshan")
+    run = made_example(tmp_path)
+    harvest.run([f"mofka-dask:{run}", f"darshan:{run}"], f"parquet:{tmp_path / 'out'}", workers=1)
+    example = harvest.open(tmp_path / "out")
     rules = [rule.name for rule in RULES]
     texts = {f.rule.name: f.finding.text for f in example.findings(rules).found}
     loads = example.view("dask.tasks").filter(prefix="load").collect()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import shutil
 import statistics
-from collections import Counter, defaultdict
-from html.parser import HTMLParser
+from collections import defaultdict
 from pathlib import Path
 
 import polars as pl
 import pytest
 from browser import dumped
 from dask_rows import read
+from html_shown import Shown
 
 import harvest
 from harvest import UsageError
@@ -173,20 +173,6 @@ def test_a_stream_of_many_executions_is_a_picture():
     assert svg.count(b"<image") == 1
 
 
-class Page(HTMLParser):
-    """The ids of a page's sections, and how many pictures and tables it has."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.ids, self.tags = set(), Counter()
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags[tag] += 1
-        if tag == "section":
-            self.ids.add(dict(attributes)["id"])
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 @pytest.mark.parametrize("which", ["dataset", "real"])
@@ -195,11 +181,11 @@ def test_a_browser_opens_the_page_without_complaint(which, request, tmp_path):
     pytest.importorskip("jinja2")
     report = request.getfixturevalue(which).report("dask.run")
     (path,) = report.write(tmp_path / "page.html")
-    page = Page(dumped(path, tmp_path))
-    assert page.ids >= SECTIONS
-    assert page.tags["svg"] == len(report.plots)
+    page = Shown(dumped(path, tmp_path))
+    assert {section["id"] for section in page.all("section")} >= SECTIONS
+    assert len(page.all("svg")) == len(report.plots)
     # below each finding stands a table of its evidence
-    assert page.tags["table"] == len(report.tables) + len(report.verdict.found)
+    assert len(page.all("table")) == len(report.tables) + len(report.verdict.found)
 
 
 def test_an_execution_that_is_pointed_at_shows_what_the_scheduler_recorded_of_it(report):

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 import harvest
 from harvest import DatasetError, UsageError
+
+testing = pytest.importorskip("harvest_testing", reason="hpc-harvest-testing is not installed")
 
 VALIDATE = """
 import sys
@@ -189,3 +191,29 @@ def test_a_crate_that_cannot_be_written_leaves_nothing(dataset, tmp_path, monkey
     with pytest.raises(OSError, match="No space left"):
         harvest.open(dataset).export("ro-crate", tmp_path / "crate", license="MIT")
     assert list(tmp_path.iterdir()) == []
+
+
+# --- what all exporters promise -------------------------------------------------------------------
+
+
+class TestCrate(testing.ExporterConformance):
+    exporter = "ro-crate"
+    deterministic = False  # it says when it was made
+    settings: ClassVar = {"license": "CC-BY-4.0"}
+    examples: ClassVar = {
+        "license": "CC0-1.0",
+        "title": "Two jobs",
+        "description": "Jobs of a day.",
+        "authors": "Ada",
+        "publisher": "A laboratory",
+    }
+
+    def dataset(self, directory: Path, inputs: int) -> harvest.Dataset:
+        """Two jobs of each input, and a line that cannot be read."""
+        for module in ("harvest_slurm", "harvest_parquet"):
+            pytest.importorskip(module)
+        table = "JobID|State|User\n1|COMPLETED|ada\n2|FAILED|tim\n?|?\n"
+        for number in range(inputs):
+            (directory / f"sacct {number}.txt").write_text(table)
+        harvest.run(f"slurm:{directory}", f"parquet:{directory / 'out'}", workers=1)
+        return harvest.open(directory / "out")

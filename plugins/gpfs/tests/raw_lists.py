@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+import harvest
+
 NOW = datetime(2026, 1, 11, tzinfo=UTC)
 DAY = timedelta(days=1)
 _MARKS = {b"\\\\": b"\\", b"\\n": b"\n"}
@@ -38,6 +40,12 @@ def write(path: Path, rows: Iterable[Row]) -> Path:
         lines.append(head.encode() + raw + b"\n")
     path.write_bytes(b"".join(lines))
     return path
+
+
+def harvested(path: Path, rows: Iterable[Row]) -> harvest.Dataset:
+    """A dataset beside a list of these rows."""
+    harvest.run(f"gpfs:{write(path, rows)}", f"parquet:{path.parent / 'out'}")
+    return harvest.open(path.parent / "out")
 
 
 _PERCENT = re.compile(rb"(\d+) (\d+) 0  (\S+) -- (\S+)")

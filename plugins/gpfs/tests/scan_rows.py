@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import attrs
 import polars as pl
 import pyarrow as pa
+from datasets import plugins_with
 
 import harvest
-from harvest.plugins.registry import PluginManager
 from harvest_gpfs.records import GpfsFile
 from harvest_parquet.sink import ParquetSink
 from harvest_testing import SinkDriver
@@ -113,14 +112,7 @@ class RowsSource(harvest.Source):
 def harvested(folder: Path, *parts: Sequence[Mapping[str, Any]]) -> harvest.Dataset:
     """A dataset with a manifest: the rows went through a whole run."""
     folder.mkdir(exist_ok=True)
-    plugins = PluginManager(
-        [
-            EntryPoint("core", "harvest.builtin.plugin", "harvest"),
-            EntryPoint("parquet", "harvest_parquet.plugin", "harvest"),
-            EntryPoint("rows", "scan_rows:RowsSource", "harvest"),
-        ],
-        disabled="",
-    )
+    plugins = plugins_with(parquet="harvest_parquet.plugin", rows="scan_rows:RowsSource")
     sources = []
     for n, rows in enumerate(parts):
         path = folder / f"part{n}.arrow"

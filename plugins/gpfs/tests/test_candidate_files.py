@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from policy_grammar import Rules, listed, plain_paths, records
-from raw_lists import NOW, candidates, row, write
+from raw_lists import NOW, candidates, harvested, row
 
 import harvest
 
@@ -38,12 +38,6 @@ def rows():
 
 
 CHOSEN = {"under": (DIRECTORY,), "exclude": ("keep", "*.h5")}
-
-
-def harvested(path: Path, rows) -> harvest.Dataset:
-    write(path, rows)
-    harvest.run(f"gpfs:{path}", f"parquet:{path.parent / 'out'}")
-    return harvest.open(path.parent / "out")
 
 
 @pytest.fixture(scope="module")

@@ -5,27 +5,20 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from raw_lists import DAY, NOW, candidates, read, row, write
+from raw_lists import DAY, NOW, candidates, harvested, read, row
 
 import harvest
 from harvest_testing.datasets import AlteredDataset
 
 
-def harvested(folder: Path, rows) -> harvest.Dataset:
-    write(folder / "20260111.list", rows)
-    harvest.run(f"gpfs:{folder / '20260111.list'}", f"parquet:{folder / 'out'}")
-    return harvest.open(folder / "out")
-
-
 @pytest.fixture(scope="module")
 def one_file(tmp_path_factory) -> harvest.Dataset:
-    return harvested(tmp_path_factory.mktemp("one"), [row(b"/fs/a", 1)])
+    return harvested(tmp_path_factory.mktemp("one") / "20260111.list", [row(b"/fs/a", 1)])
 
 
 def with_rows(one_file: harvest.Dataset, rows) -> AlteredDataset:

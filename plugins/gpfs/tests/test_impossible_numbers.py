@@ -45,11 +45,6 @@ def one(tmp_path_factory):
     return dataset(tmp_path_factory.mktemp("one"), scan())
 
 
-@pytest.fixture(scope="module")
-def two(tmp_path_factory):
-    return dataset(tmp_path_factory.mktemp("two"), scan(), scan(NEXT))
-
-
 @pytest.mark.parametrize(
     ("view", "settings", "name", "key"),
     [
@@ -93,7 +88,8 @@ def test_shares_are_of_the_exact_whole(one):
     assert shares == {1000: 2 * MOST / whole, 7: 30 / whole}
 
 
-def test_changes_are_exact_although_the_sums_are_not_shown(two):
+def test_changes_are_exact_although_the_sums_are_not_shown(tmp_path):
+    two = dataset(tmp_path, scan(), scan(NEXT))
     found = {(r["uid"], r["scan_time"]): r for r in two.rows("gpfs.growth", by="uid")}
 
     assert {uid: found[uid, NEXT]["size_bytes"] for uid in (7, 1000)} == sums(by_uid)

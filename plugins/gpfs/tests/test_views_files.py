@@ -11,27 +11,9 @@ from scan_rows import NOW, dataset, row
 from harvest import UsageError
 
 
-def test_the_largest_objects_each_once(tmp_path):
-    data = dataset(
-        tmp_path,
-        [
-            row("/d/z", 1, 100, nlink=None),
-            row("/d/a", 1, 100, nlink=None),
-            row("/d/b", 2, 100, nlink=None),
-            row("/d/c", 3, 5, nlink=None),
-            row("/d/none", 4, None),
-            row("/d", 5, 1 << 40, kind="directory"),
-        ],
-    )
-    assert [(r["path"], r["size_bytes"]) for r in data.rows("gpfs.largest", n=2)] == [
-        ("/d/a", 100), ("/d/b", 100),
-    ]  # fmt: skip
-    assert len(data.rows("gpfs.largest")) == 3
-
-
 @pytest.mark.parametrize("n", [3, 400])
 def test_the_largest_are_those_that_sorting_finds(tmp_path, n):
-    """Many equal sizes, and objects with more links than rows are asked for."""
+    """Many equal sizes, objects with more links than rows are asked for, and what has no size."""
     pick = random.Random(n)
     rows = [
         row(f"/d/{number:04d}", pick.randrange(40), nlink=None, generation=None)
@@ -39,7 +21,8 @@ def test_the_largest_are_those_that_sorting_finds(tmp_path, n):
     ]
     for r in rows:
         r["size_bytes"] = r["inode"] // 8  # by object
-    data = dataset(tmp_path, rows[:300], rows[300:])
+    others = [row("/d/none", 1000, None), row("/d", 1001, 1 << 40, kind="directory")]
+    data = dataset(tmp_path, rows[:300], [*rows[300:], *others])
     first = {}
     for r in sorted(rows, key=lambda r: r["path"]):
         first.setdefault(r["inode"], r)

@@ -6,12 +6,12 @@ import csv
 import json
 import shutil
 from collections import Counter
-from html.parser import HTMLParser
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 from browser import dumped
+from datasets import plugins_with
+from html_shown import Shown
 
 import harvest
 from harvest.model import LAYERS, LEVELS
@@ -25,11 +25,7 @@ EXAMPLE = ROOT / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"
 
 def plugins_of(*names: str) -> PluginManager:
     """The core's plugins, and some distributions' of the project; ``lost`` has no module."""
-    points = [EntryPoint("core", "harvest.builtin.plugin", "harvest")]
-    for name in names:
-        module = f"harvest_{name.replace('-', '_')}.plugin"
-        points.append(EntryPoint(name, module, "harvest"))
-    return PluginManager(points, disabled="")
+    return plugins_with(**{name: f"harvest_{name}.plugin" for name in names})
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +149,7 @@ def test_a_type_whose_plugin_is_gone_is_still_counted(dataset):
 
 
 def test_a_plugin_that_is_broken_is_told(dataset):
-    plugins = plugins_of("insight", "parquet", "mofka-dask", "lost")
+    plugins = plugins_of("insight", "parquet", "mofka_dask", "lost")
     alone = harvest.open(dataset.sink.location, plugins=plugins)
     (notes,) = alone.report("run.map").only("notes").sections
     assert any("'lost' cannot be used" in item for item in notes.items)
@@ -179,26 +175,14 @@ def test_counts_in_boxes_are_short(count, text):
     assert short(count) == text
 
 
-class Sections(HTMLParser):
-    """The ids of a page's sections, and its pictures."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.ids, self.pictures = [], 0
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.pictures += tag == "svg"
-        if tag == "section":
-            self.ids.append(dict(attributes)["id"])
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_a_browser_opens_the_map_without_complaint(report, tmp_path):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
     (path,) = report.write(tmp_path / "map.html")
-    page = Sections(dumped(path, tmp_path))
-    assert page.ids == ["map", "places", "steps", "harvested", "missing", "sources", "notes"]
-    assert page.pictures == 1
+    page = Shown(dumped(path, tmp_path))
+    assert [section["id"] for section in page.all("section")] == [
+        "map", "places", "steps", "harvested", "missing", "sources", "notes",
+    ]  # fmt: skip
+    assert len(page.all("svg")) == 1

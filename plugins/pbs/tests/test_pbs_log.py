@@ -182,23 +182,20 @@ def test_resources_that_pbs_did_not_add_up_come_from_the_statement(log: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "size"),
-    [("1kb", 1024), ("3B", 3), ("2MB", 2 << 20), ("5kw", 5 * 8 * 1024), ("7w", 56), ("9", 9),
-     ("4g", 4 << 30), ("1pb", 1 << 50), ("0b", 0)],
-)  # fmt: skip
-def test_memory_has_any_unit_of_pbs(log: Path, text: str, size: int) -> None:
-    row = job(log, ended("1.pbs01", more=f"resources_used.mem={text} Resource_List.mem={text} "))
-    assert (row["mem_used_bytes"], row["req_mem_bytes"]) == (size, size)
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("200:00:01", 720001), ("00:00:00", 0), ("12722", 12722), ("1:2:3", 3723), ("02:03", 123),
-     ("0:0:1.5", 1.5)],
-)  # fmt: skip
-def test_durations_have_any_number_of_hours_or_none(log: Path, text: str, seconds: float) -> None:
-    row = job(log, ended("1.pbs01", more=f"resources_used.cput={text} "))
-    assert row["total_cpu_s"] == seconds
+    ("member", "column", "value"),
+    [
+        ("resources_used.mem=1kb", "mem_used_bytes", 1024),
+        ("Resource_List.mem=5kw", "req_mem_bytes", 5 * 8 * 1024),
+        ("resources_used.cput=200:00:01", "total_cpu_s", 720001),
+        ("resources_used.cput=12722", "total_cpu_s", 12722),
+        ("resources_used.cput=1:2:3", "total_cpu_s", 3723),
+        ("resources_used.cput=02:03", "total_cpu_s", 123),
+        ("resources_used.cput=0:0:1.5", "total_cpu_s", 1.5),
+    ],
+)
+def test_amounts_have_any_unit_of_pbs(log: Path, member: str, column: str, value: float) -> None:
+    row = job(log, ended("1.pbs01", more=f"{member} "))
+    assert row[column] == value
 
 
 @pytest.mark.parametrize("text", ["-342359:-42:-21", "soon", "1:99:00", ""])
@@ -236,7 +233,7 @@ def test_what_is_no_record_is_rejected_with_its_line_and_why(log: Path) -> None:
             ]
         ).encode()
     )
-    found = read_as_it_is(log)
+    found = collect(PbsSource(str(log), PbsSource.Config(timezone="Europe/Zurich")))
 
     assert [(reject.position, reject.reason) for reject in found.rejects] == [
         (3, "'lost' is not key=value"),
@@ -250,10 +247,6 @@ def test_what_is_no_record_is_rejected_with_its_line_and_why(log: Path) -> None:
     ]
     assert found.filtered == {"empty line": 1}
     assert found.units == found.accounted
-
-
-def read_as_it_is(path: Path) -> Any:
-    return collect(PbsSource(str(path), PbsSource.Config(timezone="Europe/Zurich")))
 
 
 def test_a_packed_log_is_read_and_times_without_a_zone_are_noted(log: Path) -> None:

@@ -186,15 +186,6 @@ def test_a_file_cut_in_half(tmp_path: Path) -> None:
     assert reject.raw.lstrip().startswith(b"{")
 
 
-def test_one_bad_job_costs_that_job(tmp_path: Path) -> None:
-    jobs: list[Any] = [make_job(1, "plain"), {"job_id": 2}, make_job(3, "plain")]
-    jobs[2]["time"]["start"] = "noon"
-    found = harvest(write(tmp_path / "j.json", [*jobs, make_job(4, "plain")]))
-    assert [row["job_id"] for row in found.rows("slurm.job")] == ["1", "4"]
-    assert [reject.record_type for reject in found.rejects] == ["slurm.job"] * 2
-    assert "no 'state' in this job" in found.rejects[0].reason
-
-
 def test_json_without_jobs_is_a_reject(tmp_path: Path) -> None:
     (reject,) = harvest_text(tmp_path, '{"nodes": [{"name": "n1"}]}').rejects
     assert reject.reason == "no array 'jobs' in this JSON"

@@ -179,6 +179,7 @@ def test_the_id_of_a_step_in_every_version(tmp_path: Path, job: Any, step_id: st
     ("job", "reason"),
     [
         (with_step_id({"job_id": 101}), "steps[0].step.id: 'null' instead of the id of a step"),
+        ({"job_id": 1}, "no 'state' in this job"),
         (make_job(1, "plain", name=["a"]), "name: '[\"a\"]' instead of a text"),
         (make_job(1, "plain", het="no"), "het.job_id: 'no' instead of an object"),
         (

@@ -207,9 +207,17 @@ def test_systemd_reads_the_words_and_the_directory_as_they_are(tmp_path):
     words = [*HOSTILE, "back\\slash\\n", "end\\"]
     directory = tmp_path / "d 'x' \"y\" %h $z\\n "
     directory.mkdir()
-    units = units_of(entry(*words, program=str(program), directory=str(directory)), tmp_path)
+    made = entry(*words, program=str(program), directory=str(directory)).systemd()
+    _, *units = re.split(r"^# ~/\.config.*/night\.\w+\n", made, flags=re.M)
+    for name, text in zip(("night.service", "night.timer"), units, strict=True):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "runtime").mkdir()
+    runtime = {"XDG_RUNTIME_DIR": str(tmp_path / "runtime"), "SYSTEMD_LOG_LEVEL": "debug"}
 
-    done = verify(units, tmp_path)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--user", "--man=no", "night.service", "night.timer"],
+        capture_output=True, text=True, check=False, cwd=tmp_path, env=os.environ | runtime,
+    )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
     (line,) = re.findall(r"Command Line: (.*)", done.stdout)
@@ -217,23 +225,6 @@ def test_systemd_reads_the_words_and_the_directory_as_they_are(tmp_path):
     shown = [re.sub(r"\\([$`])", r"\1", word) for word in shlex.split(line)]
     assert [word.replace("$$", "$") for word in shown] == [str(program), *words]
     assert f"WorkingDirectory: {directory}\n" in done.stdout
-
-
-def units_of(made, folder):
-    """The printed units as two files."""
-    _, service, timer = re.split(r"^# ~/\.config.*/night\.\w+\n", made.systemd(), flags=re.M)
-    (folder / "night.service").write_text(service)
-    (folder / "night.timer").write_text(timer)
-    return [folder / "night.service", folder / "night.timer"]
-
-
-def verify(units, folder):
-    (folder / "runtime").mkdir()
-    return subprocess.run(
-        ["systemd-analyze", "verify", "--user", "--man=no", *units],
-        capture_output=True, text=True, check=False,
-        env=os.environ | {"XDG_RUNTIME_DIR": str(folder / "runtime"), "SYSTEMD_LOG_LEVEL": "debug"},
-    )  # fmt: skip
 
 
 def test_a_program_that_systemd_refuses_is_refused_here():

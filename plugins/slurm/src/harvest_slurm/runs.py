@@ -11,6 +11,7 @@ from typing import TypeAlias
 import polars as pl
 
 from harvest import DatasetReader
+from harvest.model.frames import seconds
 from harvest_accounting.frame import OWNER, amount, complete, ended, gpus, last_of, once, owner
 from harvest_accounting.job_runs import MORE
 from harvest_accounting.possible import bytes_of, millionths, possible
@@ -53,8 +54,9 @@ def steps_once(data: Rows) -> pl.LazyFrame:
         .with_columns(pl.when("ended").then(pl.col(*_WHEN_ENDED)))
         .with_columns(owner("job_submit_time", "job_position"))
     )
-    # several dumps may hold one step: the latest state counts
-    return last_of(rows, (*OWNER, "step_id"), pl.col("end_time").is_not_null(), "elapsed_s")
+    # several dumps may hold one step: the latest state counts, with the most exact CPU time
+    order = (pl.col("end_time").is_not_null(), "elapsed_s", "total_cpu_s")
+    return last_of(rows, (*OWNER, "step_id"), *order)
 
 
 def steps_of_runs(data: Rows) -> pl.LazyFrame:
@@ -85,8 +87,8 @@ def steps_of_runs(data: Rows) -> pl.LazyFrame:
     )
 
 
-def _exact_sum(seconds: str) -> pl.Expr:
-    return complete_sum(millionths(pl.col(seconds))) / 1e6
+def _exact_sum(column: str) -> pl.Expr:
+    return seconds(complete_sum(millionths(pl.col(column))))
 
 
 def failed_first(data: Rows) -> pl.LazyFrame:

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from harvest import DatasetReader
+from harvest.model.frames import seconds
 from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest_report import MOST_MARKS, Column, Marks, Notes, Plot, legend, seconds_axis
 from harvest_toolkit.frames import safe_sum
@@ -94,7 +95,7 @@ def _marks(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> Marks:
         .collect(engine="streaming")
         # in one order, so that the same data give the same page
         .sort("bottom", "left", "right", "op", "length")
-        .with_columns(pl.col("took", "left", "right") / 1e6)
+        .with_columns(seconds(pl.col("took", "left", "right")))
     )
     tips = (
         Column("label", "process"),

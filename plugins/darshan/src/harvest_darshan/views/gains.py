@@ -75,7 +75,10 @@ def gains(
         per_part = (
             pl.concat(found)
             .group_by(*JOB, "finding", "part")
-            .agg(_words().alias("certainty"), seconds=known_sum(whole_nanoseconds("seconds")) / 1e9)
+            .agg(
+                _words().alias("certainty"),
+                seconds=(known_sum(whole_nanoseconds("seconds")) / 1e9).round(9),
+            )
         )
         per_finding = _summed(per_part, [*JOB, "finding"])
         rows = per_finding if per == "finding" else _by_job(per_part, per_finding)
