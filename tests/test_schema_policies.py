@@ -24,7 +24,7 @@ from datasets import plugins_with
 
 import harvest
 from harvest import Int32, Partition, ReadContext, Record, Source, UInt64, View, field, record
-from harvest.model.types import arrow_type
+from harvest.model.types import shape_of
 from harvest.pipeline.rollback import roll_back
 from harvest.plugins.registry import PluginManager
 from harvest.storage.manifest import Manifest
@@ -218,7 +218,7 @@ CHANGED = {
 def test_evolve_refuses_another_type_before_anything_is_written(lab: Lab, case: str) -> None:
     before, one, now, two = CHANGED[case]
     lab.run({"a": before}, a=one)
-    kinds = [str(pa.array([value], arrow_type(kind)).type) for kind, value in
+    kinds = [str(pa.array([value], shape_of(kind).kind).type) for kind, value in
              ((before, one), (now, two))]  # fmt: skip
     match = rf"lab\.sample: column 'a' is {kinds[0]}.* in the dataset and {kinds[1]}"
     refused(lab, match.replace("<", "."), {"a": now}, a=two)
