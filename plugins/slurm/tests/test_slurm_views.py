@@ -134,6 +134,17 @@ def test_one_run_in_two_dumps_is_one_row(tmp_path: Path) -> None:
         assert row["cpu_s"] == 7.0
 
 
+def test_of_a_step_in_two_dumps_the_most_exact_cpu_time_counts(tmp_path: Path) -> None:
+    # given one dump in whole seconds, and one with what sacct rounded there
+    run = job("1", DAY + "10:00:00", DAY + "10:00:30", End=DAY + "10:02:10")
+    whole = write(tmp_path / "whole.txt", [run, step("1.batch", "00:07"), step("1.0", "00:02")])
+    exact = write(tmp_path / "exact.txt", [run, step("1.batch", "00:07.250"), step("1.0", "00:02")])
+
+    found = [rows(jobs(Reader(*paths))) for paths in ((whole, exact), (exact, whole))]
+
+    assert [row["cpu_s"] for (row,) in found] == [9.25, 9.25]
+
+
 def test_queue_time_and_worst_days(tmp_path: Path) -> None:
     # given jobs of three days, each with the hour in which it started, and one that waits
     days = {"01": ["12:00:00", "12:00:10", "12:08:20"], "02": ["13:00:00"]}

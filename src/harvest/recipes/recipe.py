@@ -87,18 +87,21 @@ def _number(doc: str, *, metavar: str = "N", least: int, recorded: bool = True) 
 
 
 def _check(_: Recipe, field: attrs.Attribute[Any], value: Any) -> None:
-    words, kind, least = (field.metadata.get(key) for key in ("words", "kind", "least"))
+    words, kind = field.metadata.get("words"), field.metadata["kind"]
     option = f"{field.name.replace('_', '-')} {value!r}"
     if words and value not in words:
         remedy = f"use {', '.join(words[:-1])} or {words[-1]}"
         raise ConfigError(f"{option} is unknown", remedy=remedy)
     if value is None:
         return
-    if kind is int and (type(value) is not int or value < (least or 0)):
-        raise ConfigError(f"{option} is not a whole number of at least {least}")
+    if kind is int:
+        least = field.metadata["least"]
+        if type(value) is not int or value < least:
+            raise ConfigError(f"{option} is not a whole number of at least {least}")
+        return
     texts = [value] if kind is str else value
     listed = isinstance(texts, list | tuple)
-    if kind is not int and not (listed and all(isinstance(text, str) for text in texts)):
+    if not (listed and all(isinstance(text, str) for text in texts)):
         raise ConfigError(f"{option} is not {'text' if kind is str else 'a list of texts'}")
 
 

@@ -152,19 +152,19 @@ def once(rows: pl.LazyFrame, order: str = "submit_time") -> pl.LazyFrame:
 
 
 def last_of(
-    rows: pl.LazyFrame, key: Iterable[str | pl.Expr], *order: str | pl.Expr
+    rows: pl.LazyFrame, names: Iterable[str | pl.Expr], *order: str | pl.Expr
 ) -> pl.LazyFrame:
     """Keep one row per key: the last in an order in which nulls are first.
 
-    Only keys with several rows are sorted, since most have one.
+    names: the columns of the key. Only keys with several rows are sorted, since most have one.
     """
-    names = (pl.col(n) if isinstance(n, str) else n for n in key)
-    marked = rows.with_columns(key=pl.struct(n.alias(f"key {i}") for i, n in enumerate(names)))
-    several = pl.col("key").is_duplicated()
-    marked = marked.with_columns(several=several)
-    sorted_ = marked.filter("several").sort(*order, nulls_last=False, maintain_order=True)
-    last = sorted_.unique("key", keep="last", maintain_order=True)
-    return pl.concat([marked.filter(~pl.col("several")), last]).drop("key", "several")
+    columns = (pl.col(name) if isinstance(name, str) else name for name in names)
+    key = pl.struct(n.alias(f"key {i}") for i, n in enumerate(columns))
+    marked = rows.with_columns(key=key).with_columns(several=pl.col("key").is_duplicated())
+    single, several = marked.filter(~pl.col("several")), marked.filter("several")
+    ordered = several.sort(*order, nulls_last=False, maintain_order=True)
+    last = ordered.unique("key", keep="last", maintain_order=True)
+    return pl.concat([single, last]).drop("key", "several")
 
 
 def complete(

@@ -17,7 +17,8 @@ from harvest.toolkit.files import folders_of, input_path, walk_names
 
 from .config import NcemConfig
 from .directory import OTHER, partitions
-from .names import LOOK_BYTES, parse_name, recognise
+from .headers import recognise
+from .names import LOOK_BYTES, parse_name
 from .records import DataFile, ReceiverStatus
 
 

@@ -88,6 +88,7 @@ def steps_of_runs(data: Rows) -> pl.LazyFrame:
 
 
 def _exact_sum(column: str) -> pl.Expr:
+    """Sum the seconds of all steps, to the microsecond; null if those of one are unknown."""
     return seconds(complete_sum(millionths(pl.col(column))))
 
 

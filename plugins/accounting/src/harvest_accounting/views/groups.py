@@ -58,6 +58,7 @@ def usage(
     most_first = ["cpu_wasted_hours", "cpu_hours", "jobs"]
     order = [*times, *most_first, *(name for name in names if name not in times)]
     most = [name in most_first for name in order]
+    # first sorted: a share's denominator is a sum of floats, which depends on their order
     ordered = summed.sort(order, descending=most, nulls_last=True)
     for resource in RESOURCES:
         ordered = ordered.with_columns(**shares(resource))

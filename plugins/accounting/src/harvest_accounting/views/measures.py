@@ -124,6 +124,7 @@ def use(resource: Resource) -> dict[str, pl.Expr]:
     given, spent, has = (pl.col(f"{resource.name} {what}") for what in ("given", "spent", "has"))
     known = given.is_not_null() & spent.is_not_null()
     unknown = has.fill_null(value=True) & ~known
+    # memory is summed in bytes, so that the amounts of small jobs are not rounded to 0
     unit = 2**30 if resource.name == "mem" else 1
     used = _hours(spent.filter(known), unit)
     return {

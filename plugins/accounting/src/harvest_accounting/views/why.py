@@ -131,7 +131,6 @@ def by_reason(runs: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
         last_job=job.sort_by(at, job).last(),
         last_time=at.max(),
     )
-
     top = _top_nodes(failed.filter(COUNTS), keys)
     joined = summed.join(top, on=keys, how="left", nulls_equal=True)
     ended = rows.filter(COUNTS & pl.col("state").is_in(ENDED))

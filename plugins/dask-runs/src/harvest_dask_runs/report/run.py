@@ -38,12 +38,10 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     Raises UsageError if the dataset holds several runs and none is named.
     """
     name = choose_run(data, run, "--set run=NAME")
-    frames = load(data, DASK_TYPES, run=name)
+    frames = load(data, (*DASK_TYPES, *JOB_TYPES), run=name)
     judged = judged_runs(data, name)
     workers, kinds = judged.workers, judged.kinds
-    summarized = summary_frame(
-        load(data, (*DASK_TYPES, *JOB_TYPES), run=name), judged.executions.lazy(), workers.lazy()
-    )
+    summarized = summary_frame(frames, judged.executions.lazy(), workers.lazy())
     (summary,) = summarized.collect().to_dicts()
     start = micros_of(summary["first_time"])
     since_start = microseconds_since(start, pl.col("start", "end"))

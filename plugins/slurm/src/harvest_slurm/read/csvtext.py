@@ -20,8 +20,9 @@ import pyarrow.csv as pacsv
 from harvest import ReadContext
 from harvest_toolkit.spans import PAD
 
+from .blocks import BlockReader
 from .columns import Column, RawRows
-from .form import LONGEST, BlockReader, Layout
+from .form import LONGEST, Layout
 from .rejoin import Joiner
 from .said import Said, kind_of
 

@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 from harvest import ReadContext
 from harvest_toolkit.spans import PAD
 
+from .blocks import BlockReader
 from .columns import Column, RawRows
-from .form import BlockReader, Layout
+from .form import Layout
 from .said import Said, kind_of
 
 

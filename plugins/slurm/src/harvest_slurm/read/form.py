@@ -1,20 +1,14 @@
-"""The layout of a dump, the largest size of its lines, and what the readers of text share."""
+"""The layout of a dump, and the largest size of its lines."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Final, Literal
 
 import attrs
 
-from harvest import ReadContext
 from harvest_toolkit.lines import LongLine
-from harvest_toolkit.spans import PAD
 
 from ..values.fields import is_field
-
-if TYPE_CHECKING:
-    from .columns import RawRows
-    from .said import Said
 
 BOM: Final = b"\xef\xbb\xbf"
 HEAD_BYTES: Final = 256 * 1024
@@ -63,46 +57,3 @@ LONGEST: Final = 4 * 1024 * 1024
 def too_long(size: int) -> str:
     """Return the reason to reject a line of that many bytes."""
     return LongLine(b"", size, LONGEST).reason
-
-
-class BlockReader:
-    """Cuts a stream into blocks of whole records, and reads each from ``PAD`` to some place in it.
-
-    line_end: is added if the last line of the input does not end with it.
-    """
-
-    line_end = b"\n"
-
-    def __init__(self, layout: Layout, ctx: ReadContext, said: Said):
-        self.layout = layout
-        self.ctx = ctx
-        self.said = said
-
-    def cut(self, data: Any, stop: int) -> int:
-        """Return the end of the whole records to read now, if more follows behind ``stop``."""
-        return after_last(data, b"\n", stop)
-
-    def cut_anywhere(self, data: Any, stop: int) -> int:
-        """Return the end of the whole lines, for a record that is longer than any allowed one."""
-        return after_last(data, b"\n", stop)
-
-    def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
-        """Return the rows of a block, how many of its lines are done, and the rest of it.
-
-        line: the number of its first line. at_end: no line follows the last one.
-        """
-        raise NotImplementedError
-
-
-def after_last(data: Any, mark: bytes, end: int) -> int:
-    """Return the place behind the last such mark before ``end``; ``PAD`` without any."""
-    size = 65_536
-    while end > PAD:
-        begin = max(PAD, end - size)
-        found = data[begin:end].tobytes().rfind(mark)
-        if found >= 0:
-            return int(begin + found + len(mark))
-        if begin == PAD:
-            break
-        size *= 4
-    return PAD

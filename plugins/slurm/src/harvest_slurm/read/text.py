@@ -18,10 +18,11 @@ from harvest_toolkit.lines import RAW_BYTES, skip_line
 from harvest_toolkit.spans import PAD, Spans
 
 from ..values.ids import is_id
+from .blocks import BlockReader, after_last
 from .columns import Column, RawRows
 from .csvtext import CsvReader
 from .fixed_width import FixedReader
-from .form import LONGEST, BlockReader, Layout, after_last, too_long
+from .form import LONGEST, Layout, too_long
 from .rejoin import LINES, Joiner
 from .said import Said, kind_of
 
