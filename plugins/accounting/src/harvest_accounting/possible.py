@@ -48,7 +48,7 @@ def possible(rows: pl.LazyFrame, *, also: Iterable[pl.Expr] = ()) -> pl.LazyFram
 def millionths(amount: pl.Expr) -> pl.Expr:
     """Convert an amount to whole millionths, whose sum does not depend on the order of the rows.
 
-    Null for NaN, which is no amount.
+    Null for NaN.
     """
     return (amount * 1e6).round(0).cast(pl.Int128, strict=False)
 
