@@ -10,8 +10,6 @@ one that it was not tried with, in whatever state of publishing it finds an inde
 classifiers, addresses and README are completed too (`describe.py`).
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -8,8 +8,6 @@ READMEs have links for a checkout.  What is built (`build_all.py`) has for each 
 - a README whose links lead to the project's pages, or are plain text without an address.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A package index on loopback: a pypiserver for as long as a proof or a trial needs it."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

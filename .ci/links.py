@@ -3,8 +3,6 @@
 The site (`site_pages.py`) and the pages of packages (`describe.py`) change them with this.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

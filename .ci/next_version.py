@@ -11,8 +11,6 @@ The first release needs no fragment: its section stands in CHANGELOG.md already,
 `## 0.1.0 - unreleased`, and says what the version is.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

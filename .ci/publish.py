@@ -12,8 +12,6 @@ Only a release is published: its version is that of the tag in `CI_COMMIT_TAG`.
 `HARVEST_PUBLISH_USER` and `HARVEST_PUBLISH_PASSWORD` default to GitLab's job token.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

@@ -3,8 +3,6 @@
 python .ci/release_notes.py v1.2.3
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

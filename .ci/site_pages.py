@@ -11,8 +11,6 @@ link to a page leads to that page.  A link to another file leads to the project'
 the pipeline says which project this is, and is plain text elsewhere.
 """
 
-from __future__ import annotations
-
 import os
 import posixpath
 import tempfile

@@ -11,8 +11,6 @@ GitLab project with the token in `HARVEST_RELEASE_TOKEN`: a project access token
 the repository.  The job's own token will not do, because GitLab starts no pipeline for its pushes.
 """
 
-from __future__ import annotations
-
 import datetime
 import os
 import sys

@@ -9,8 +9,6 @@ Once with pip and once with uv, or with what HARVEST_TRY_WITH names.  Everything
 in the version of that folder.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

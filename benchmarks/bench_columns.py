@@ -11,8 +11,6 @@ Three sources give the same rows of eight columns:
 CPU time of one process, all in turns, imports left out; compare ratios, not seconds.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import statistics

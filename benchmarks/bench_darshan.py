@@ -16,8 +16,6 @@ medians: absolute times of two machines, or of two days, cannot be compared.
   as a whole run into Parquet.  Peak memory is that of a process of its own.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

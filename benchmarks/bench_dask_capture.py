@@ -17,8 +17,6 @@ With ``--events``, so many transitions pass through a capture's queue, thread an
 each tenth: what Dask itself keeps of its tasks is not in it.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

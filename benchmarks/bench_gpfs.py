@@ -15,8 +15,6 @@ and of the paths' escapes they undo only the slash.
 ``--workers`` measures ``harvest run`` with one and two workers by the clock (``scaling``).
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import json

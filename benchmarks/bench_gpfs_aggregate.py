@@ -10,8 +10,6 @@ worker), the ratio to streaming, and whether all results have the same bytes as 
 Compare within one run only.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

@@ -11,8 +11,6 @@ that what grows with their number is seen.  ``bytes`` tells the same memory for 
 input.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

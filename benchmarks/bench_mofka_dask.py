@@ -7,8 +7,6 @@ memory from the operating system.  Only ratios within one call are worth compari
 come out are checked against the generator's own totals.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

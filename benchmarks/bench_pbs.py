@@ -14,8 +14,6 @@ its generator is.  In turns, each in a process of its own and by its CPU time, i
 Compare ratios: they hold on a busy machine too.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import subprocess

@@ -12,8 +12,6 @@ counts the rows of the same dataset by one column.  Commands take turns, so that
 busy machine too; compare ratios, not seconds.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import resource

@@ -18,8 +18,6 @@ are harvested all: about 2,000 of them are one part.  Then, each in a process of
 It prints seconds by the clock and of CPU, peak memory, and what the state takes on disk.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import multiprocessing

@@ -11,8 +11,6 @@
 Times by the clock hold on an idle machine alone.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import threading

@@ -10,8 +10,6 @@ ratios, not seconds.
 Measured are reading and writing alone, and the whole process of ``harvest run``, imports included.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

@@ -8,8 +8,6 @@ its window).  A child process then collects each view; its time and peak memory 
 the sums are checked against those of the trace.  `--keep DIR` keeps the dataset for a next call.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

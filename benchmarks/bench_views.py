@@ -10,8 +10,6 @@ recorded.  Views and SQL take turns, so that ratios hold on a busy machine too; 
 seconds.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

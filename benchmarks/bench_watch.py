@@ -13,8 +13,6 @@ round is made, three times over:
 It prints CPU seconds of the look and of the round, and peak memory.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import resource

@@ -11,8 +11,6 @@ of the transfer rows telling an earlier one again, as the coupler does with the 
 worker's log whenever a new one comes.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -15,8 +15,6 @@ than twice the work of one.
   committing, whatever the machine.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import statistics

@@ -9,8 +9,6 @@ measured, the last from a rate that is assumed.  docs/operate/scale.md shows the
 what to choose.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 # --- measured, in CPU seconds, on a virtual machine of two busy cores -----------------------------

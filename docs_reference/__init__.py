@@ -4,8 +4,6 @@ The site has all of them (`.ci/site_pages.py`).  The tree keeps those `IN_TREE`:
 python -m docs_reference commands > docs/reference/commands.md
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from . import commands, declared, exits, public, python, settings

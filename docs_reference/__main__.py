@@ -1,7 +1,5 @@
 """Print one page of the reference."""
 
-from __future__ import annotations
-
 import sys
 
 from . import PAGES

@@ -1,7 +1,5 @@
 """Pages about what plugins declare: hooks, record types, views and reports."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

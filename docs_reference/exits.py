@@ -1,7 +1,5 @@
 """The page about exit codes and environment variables."""
 
-from __future__ import annotations
-
 from harvest.errors import ExitCode
 from harvest.fault import VARIABLE as FAULT
 from harvest.plugins.claims import DISABLE_VARIABLE, PREFER_VARIABLE

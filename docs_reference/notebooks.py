@@ -3,8 +3,6 @@
 The repository holds them without outputs, so that nothing on the site is older than the program.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The page about public names of the kernel, and who uses each."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

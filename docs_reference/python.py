@@ -1,7 +1,5 @@
 """The page about what Python code may import."""
 
-from __future__ import annotations
-
 import abc
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """The page about settings: of a run, of every source, sink and engine."""
 
-from __future__ import annotations
-
 from harvest.api.settings import describe
 from harvest.plugins.registry import manager
 from harvest.recipes.recipe import run_options

@@ -1,7 +1,5 @@
 """The files around the events of the example run: job, configuration, logs.  All are invented."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 JOB_SCRIPT = """\

@@ -8,8 +8,6 @@ runs: one worker registers but its events never arrive, and one event reaches th
 The same seed gives the same bytes everywhere.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import io

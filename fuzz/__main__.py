@@ -1,7 +1,5 @@
 """``python -m fuzz``: list, replay, shuffle or fuzz the targets."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Running a target: over its corpus, with random changes, or guided by coverage (atheris)."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -5,8 +5,6 @@ SourceError by which a partition says that it cannot be read; what it read equal
 folded, filtered and rejected; every reject says where and why; and every sink can write its rows.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable
 from pathlib import Path

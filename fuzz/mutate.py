@@ -4,8 +4,6 @@ The fuzzer's own changes work on bytes; after them a CSV is mostly a broken CSV.
 code behind the first check.
 """
 
-from __future__ import annotations
-
 import json
 from random import Random
 from typing import Any

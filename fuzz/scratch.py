@@ -1,7 +1,5 @@
 """A folder for the inputs of this process."""
 
-from __future__ import annotations
-
 import functools
 import tempfile
 from pathlib import Path

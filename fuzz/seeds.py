@@ -1,7 +1,5 @@
 """Sound inputs, made by the generators of the examples and by small builders of the tests."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import sys

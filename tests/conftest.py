@@ -1,7 +1,5 @@
 """What several tests share: clusters, started when a test first asks for one, and permissions."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A dataset outlives the plugins that wrote it: what needs an absent one says which to install."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

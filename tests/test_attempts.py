@@ -1,7 +1,5 @@
 """A partition that is attempted twice at a time, as when a lost worker lives on."""
 
-from __future__ import annotations
-
 import json
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Batch jobs on a real Slurm: hostile names, dependencies, commands that are run again."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """A bundle as JSON: what another process reads of it is what was written."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Small partitions are read and staged together, and nothing but the time it takes tells so."""
 
-from __future__ import annotations
-
 import random
 import time
 from itertools import product

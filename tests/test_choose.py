@@ -1,7 +1,5 @@
 """A location without a source is read by all that are sure of it; nobody is left out in silence."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Two plugins that declare one name: the order in which they are found decides nothing."""
 
-from __future__ import annotations
-
 import json
 import sys
 from importlib.metadata import EntryPoint, distributions

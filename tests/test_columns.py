@@ -1,7 +1,5 @@
 """Kinds of columns, and that declaring them loads nothing heavy."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from harvest import Column, UInt64, View, columns

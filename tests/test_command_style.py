@@ -1,7 +1,5 @@
 """All commands, ours and those of plugins, are of one style: their options and their help."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

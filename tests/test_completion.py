@@ -1,7 +1,5 @@
 """What a shell completes: names, settings and words of options, of our commands and plugins'."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

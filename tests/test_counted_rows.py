@@ -1,7 +1,5 @@
 """No sink is believed: nothing is committed unless it reports every row that it was given."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

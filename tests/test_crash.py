@@ -5,8 +5,6 @@ rejects; it is killed, at each fault point or at a random instant, and then run 
 the datasets must equal those of a run that nobody disturbed.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import time

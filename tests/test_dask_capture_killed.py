@@ -3,8 +3,6 @@
 The cluster consists of programs of their own, so that each can be killed alone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -3,8 +3,6 @@
 The script that uses the cluster knows nothing of the capture: Dask's configuration does it all.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

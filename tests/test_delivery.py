@@ -1,7 +1,5 @@
 """The pipeline, the release recipe and what surrounds them are valid and agree with each other."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

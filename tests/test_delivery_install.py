@@ -4,8 +4,6 @@ Two indexes on loopback: our registry, and a public one that has what everybody 
 versions of all our distributions by a stranger.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What every built distribution says of itself: licence, classifiers, addresses, a working page."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@ A repeated upload is answered with 400 and GitLab's words; a name that the regis
 to another index; files are listed with their SHA-256; everything needs the job's token.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

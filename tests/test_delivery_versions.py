@@ -1,7 +1,5 @@
 """Versions are computed from changelog fragments; a release is one push or nothing."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

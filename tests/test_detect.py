@@ -1,7 +1,5 @@
 """A source recognises what it reads, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Sinks that write a directory of parts: what is where before, during and after a commit."""
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What can be used is documented, and the documentation is what can be used."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

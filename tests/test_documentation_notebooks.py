@@ -1,7 +1,5 @@
 """The notebooks of the documentation: each runs from its first cell to its last, and shows."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

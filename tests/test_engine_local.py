@@ -1,7 +1,5 @@
 """The engine ``local``: worker processes of its own, which end with the run."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

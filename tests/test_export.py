@@ -1,7 +1,5 @@
 """Views and query results as files."""
 
-from __future__ import annotations
-
 import csv
 import json
 from datetime import UTC, date, datetime, time, timedelta

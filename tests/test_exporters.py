@@ -1,7 +1,5 @@
 """Exporters: a dataset in a form that others take, by whatever plugin brings it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Exports that follow a run: made after the commit, caught up with later, and harming nothing."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

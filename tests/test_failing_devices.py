@@ -1,7 +1,5 @@
 """Devices that fail, quotas that end, and wrong clocks, as a preloaded library plays them."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What rules conclude from a dataset: findings with their evidence, on every way they are shown."""
 
-from __future__ import annotations
-
 import functools
 import json
 import shlex

@@ -3,8 +3,6 @@
 The first hour of a plugin's author is that of the tutorial, which test_newcomer.py follows.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Sequence

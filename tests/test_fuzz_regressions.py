@@ -3,8 +3,6 @@
 By day a target is fuzzed for a moment, at night for minutes.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import marshal
 import subprocess

@@ -4,8 +4,6 @@ The jobs' tasks wait at their beginning for a file, so that one can be killed an
 they are at work.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

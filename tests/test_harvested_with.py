@@ -1,7 +1,5 @@
 """A view learns with which settings the rows of a dataset were harvested."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

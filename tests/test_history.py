@@ -1,7 +1,5 @@
 """Who wrote a dataset, and going back to what an earlier run left."""
 
-from __future__ import annotations
-
 import json
 import os
 from itertools import product

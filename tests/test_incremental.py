@@ -3,8 +3,6 @@
 The histories are those of ``support/histories.py``, each made by its number.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

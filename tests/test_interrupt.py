@@ -10,8 +10,6 @@ has one.  Where SIGTERM had no handler yet when the signal was sent, the interpr
 accepted too.  A signal that comes when the work is done and said changes nothing any more.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

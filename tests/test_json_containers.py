@@ -5,8 +5,6 @@ value, is found by no query and changes what is concluded.  ``extra`` keeps what
 its own, as JSON.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

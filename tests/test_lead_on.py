@@ -1,7 +1,5 @@
 """Errors that lead on: each says what was found, where, and what to do."""
 
-from __future__ import annotations
-
 import errno
 import io
 import json

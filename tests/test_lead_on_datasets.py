@@ -1,7 +1,5 @@
 """Errors and remarks that lead on, of commands that ask a dataset or make one."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

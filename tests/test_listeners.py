@@ -1,7 +1,5 @@
 """Plugins that hear of commits: of which, in what state, and what their failing does."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

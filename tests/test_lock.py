@@ -1,7 +1,5 @@
 """One run at a time: locks of the kernel, and numbered files where there are none."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

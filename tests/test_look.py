@@ -1,7 +1,5 @@
 """A directory that nobody described, and a dataset that somebody else made: what is in them."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """The commands that look before a run, over a source that nobody but these tests knows."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

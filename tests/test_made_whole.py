@@ -4,8 +4,6 @@ What has a copy or an input is as before.  A kept state and the record of a run 
 are given up when the user says so, and nothing else is.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

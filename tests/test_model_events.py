@@ -1,7 +1,5 @@
 """The common event model: how columns with a role and all others show up in it."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Schemas derived from a record class: Arrow, JSON Schema, polars."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

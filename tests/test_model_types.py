@@ -1,7 +1,5 @@
 """Which types of columns go together, and how a manifest writes them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated

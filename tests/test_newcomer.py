@@ -1,7 +1,5 @@
 """From nothing to a plugin that others use: by the tutorial's own commands, and by its pipeline."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """What a notebook shows of runs, datasets, findings and reports, and while a run goes on."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

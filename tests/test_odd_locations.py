@@ -1,7 +1,5 @@
 """Datasets in directories whose names are no UTF-8, or say something to other programs."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What reads a dataset's files opens them by ``harvest.toolkit.plain`` alone."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every page of the documentation shows the truth: its blocks run, its links lead somewhere."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

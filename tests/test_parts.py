@@ -1,7 +1,5 @@
 """The parts of a dataset in columns: what a plain dictionary of them would say."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from typing import Any

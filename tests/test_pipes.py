@@ -1,7 +1,5 @@
 """Standard input, named pipes and the shell's <(...): the same rows as from a file."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -1,7 +1,5 @@
 """``-k jsonl:-``: rows on standard output as they are read, by whole programs and real pipes."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What a plan finds out about inputs, and when: it opens those that must be compared, no others."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -3,8 +3,6 @@
 Each command ends, with a line and without a traceback, and a repair makes the dataset whole.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What differs between systems: macOS lacks some of Linux, and Windows is refused in one line."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json

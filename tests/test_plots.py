@@ -1,7 +1,5 @@
 """Pictures of the plugins' reports can be read, whatever they show."""
 
-from __future__ import annotations
-
 import pytest
 
 import harvest

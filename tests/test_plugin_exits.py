@@ -3,8 +3,6 @@
 Each attempt to exit is one line and exit code 1; one that hangs ends with a Ctrl-C.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

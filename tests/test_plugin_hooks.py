@@ -1,7 +1,5 @@
 """How the hooks of plugins are called: by pluggy, each plugin by itself."""
 
-from __future__ import annotations
-
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path

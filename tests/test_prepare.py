@@ -1,7 +1,5 @@
 """What one process must find out before a partition is read: ``Source.prepare``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What tests and programs of strangers make by public names: sources, tables, plugins by class."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

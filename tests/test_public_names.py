@@ -1,7 +1,5 @@
 """The public surface: what plugins import, what `__all__` says, what the pages list."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 from pathlib import Path

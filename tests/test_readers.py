@@ -1,7 +1,5 @@
 """Readers beside writers: an answer is of one whole state, or says that it has changed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -3,8 +3,6 @@
 The samples lie beside some checkouts only; elsewhere these tests are skipped.
 """
 
-from __future__ import annotations
-
 import ast
 import csv
 import json

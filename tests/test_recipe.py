@@ -1,7 +1,5 @@
 """Recipes: TOML files that say what the command line says."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

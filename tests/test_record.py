@@ -1,7 +1,5 @@
 """Record types: declared as attrs classes, everything else derived."""
 
-from __future__ import annotations
-
 import pickle
 from datetime import UTC, datetime
 

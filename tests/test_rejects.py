@@ -1,7 +1,5 @@
 """Rejects as they are kept beside the rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

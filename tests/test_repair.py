@@ -1,7 +1,5 @@
 """Damaged files and manifests, and rejects after a fix: named, and nothing else is read again."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Asking a dataset for a report: from Python and from the command line."""
 
-from __future__ import annotations
-
 import json
 import sys
 from types import ModuleType

@@ -1,7 +1,5 @@
 """One report in every form: terminal, page, CSV, LaTeX, JSON, pictures."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """A plot of a page that a reader points at and zooms into, in a real browser."""
 
-from __future__ import annotations
-
 import shutil
 import time
 

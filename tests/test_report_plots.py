@@ -1,7 +1,5 @@
 """Pictures that can be read: legends beside the data, dates with years, units that fit."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

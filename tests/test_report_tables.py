@@ -1,7 +1,5 @@
 """Tables of a report on a terminal of any width."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from drawn_frames import frames

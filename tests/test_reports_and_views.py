@@ -5,8 +5,6 @@ compared for all rows of one key; a column under another name says how it follow
 any other number is listed as the table's own, so that a new one is a decision.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path

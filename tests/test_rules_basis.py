@@ -1,7 +1,5 @@
 """Every rule of the repository says what its verdict rests on, and when it cannot judge."""
 
-from __future__ import annotations
-
 import pytest
 
 from harvest.plugins.known import is_ours

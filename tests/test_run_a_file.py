@@ -1,7 +1,5 @@
 """A Python file is a plugin: ``harvest run -s ./greeting.py:hello.txt`` needs no package."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import pickle

@@ -5,8 +5,6 @@ file, so that a worker process that executes them again is noticed; each input s
 has read it, so that the test knows that there were worker processes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

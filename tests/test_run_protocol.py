@@ -1,7 +1,5 @@
 """The run protocol: plan, read and stage, commit, account."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

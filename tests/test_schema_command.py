@@ -1,7 +1,5 @@
 """``harvest schema``: record types and views, each column with its type, unit and meaning."""
 
-from __future__ import annotations
-
 import functools
 import json
 

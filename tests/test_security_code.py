@@ -1,7 +1,5 @@
 """What the code itself must not do: run what it reads, or build commands from it."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import json

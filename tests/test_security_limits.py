@@ -4,8 +4,6 @@ Each case is a sparse file: a sound beginning, then a line of zeros without an e
 a process of its own, whose peak memory is told.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

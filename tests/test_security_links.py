@@ -1,7 +1,5 @@
 """Links planted in a dataset's directory lead no writing and no removing elsewhere."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A manifest that somebody wrote, checksum and all, leads no command to files elsewhere."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """No name leads out of a sink: of a record type, of a partition, in a manifest."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Passwords of databases show nowhere: not on the terminal, not in what a run leaves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

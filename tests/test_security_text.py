@@ -1,7 +1,5 @@
 """Names from data are text, whatever they hold: on terminals, in pages, in spreadsheets."""
 
-from __future__ import annotations
-
 import csv
 import unicodedata
 from pathlib import Path

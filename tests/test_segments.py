@@ -1,7 +1,5 @@
 """The state of a dataset on disk: segments by change, read while others write, other formats."""
 
-from __future__ import annotations
-
 import hashlib
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Runs that look at some inputs only: since a day, or those that a list names."""
 
-from __future__ import annotations
-
 import os
 from datetime import date, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A session: what a recipe chooses is listed, and committed, once or again and again."""
 
-from __future__ import annotations
-
 import pytest
 from datasets import SETTINGS, Small, dump
 

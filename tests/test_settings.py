@@ -1,7 +1,5 @@
 """From text and TOML values to a plugin's settings."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import attrs

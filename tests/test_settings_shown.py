@@ -1,7 +1,5 @@
 """What a setting may be is shown where people look for it, and said where a value does not fit."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

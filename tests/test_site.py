@@ -1,7 +1,5 @@
 """The documentation site is built strictly, is whole, and loads nothing from elsewhere."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os

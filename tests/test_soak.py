@@ -3,8 +3,6 @@
 By day a round of one form, at night until there are 200 commits of each.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

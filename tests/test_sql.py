@@ -1,7 +1,5 @@
 """SQL over a dataset: several queries at once, what is refused, and what an error says."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Long work shows on a terminal what it is at, and nowhere else."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -1,7 +1,5 @@
 """Storage that fails, and inputs that change while they are read."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Rows on a terminal: what fits is shown, what does not is named, and --exact loses nothing."""
 
-from __future__ import annotations
-
 import io
 import os
 from contextlib import redirect_stdout

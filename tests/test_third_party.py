@@ -1,7 +1,5 @@
 """Plugins of strangers: found through their entry points, and harmless when broken."""
 
-from __future__ import annotations
-
 import base64
 import fcntl
 import hashlib

@@ -1,7 +1,5 @@
 """Amounts in words: three digits, the unit that suits, and no share that is not what it says."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """An error where a name is to be chosen says which there are: in words, and for a form."""
 
-from __future__ import annotations
-
 import pickle
 
 from harvest_toolkit.choices import SHOWN, ChoiceNeeded, choice_of_runs

@@ -1,7 +1,5 @@
 """Local times as instants, against Python's zoneinfo and plain trial of all choices."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from zoneinfo import ZoneInfo

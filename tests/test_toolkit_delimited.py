@@ -1,7 +1,5 @@
 """CSV records and their columns, compared with Python's csv module."""
 
-from __future__ import annotations
-
 import csv
 import io
 

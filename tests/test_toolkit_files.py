@@ -1,7 +1,5 @@
 """Listing inputs, replacing files, checksums: compared with the system's own tools."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import hashlib

@@ -1,7 +1,5 @@
 """Sums and fractions of what is known: unknown is never zero; frames computed when asked for."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

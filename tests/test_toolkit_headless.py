@@ -1,7 +1,5 @@
 """Known orders of columns, tried against the first lines of a file without a header."""
 
-from __future__ import annotations
-
 import pytest
 
 from harvest_toolkit.delimited import tables

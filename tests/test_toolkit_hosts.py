@@ -1,7 +1,5 @@
 """Which names are of one host."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from hypothesis import given

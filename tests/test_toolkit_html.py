@@ -1,7 +1,5 @@
 """HTML for notebooks: whatever a text holds, it is shown as text."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 from hypothesis import given

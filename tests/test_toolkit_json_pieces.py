@@ -1,7 +1,5 @@
 """Elements of JSON documents, cut from a stream of any blocks."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

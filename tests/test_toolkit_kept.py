@@ -1,7 +1,5 @@
 """What is kept of a dataset: found once, for as long as the dataset is there."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 

@@ -1,7 +1,5 @@
 """Sources of text files: lines in ranges have the numbers of the file, and none is lost."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Lines in blocks, whatever the block: compared with the whole text split at once."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

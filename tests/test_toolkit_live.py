@@ -1,7 +1,5 @@
 """Files and pipes opened alike: a pipe is read as it comes, and again until it is given forward."""
 
-from __future__ import annotations
-
 import io
 import os
 import threading

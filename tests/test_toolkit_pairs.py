@@ -1,7 +1,5 @@
 """Pairs of key and value as columns: compared with a reading of each text by itself."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

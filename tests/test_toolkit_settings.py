@@ -1,7 +1,5 @@
 """Settings that say what is wrong with a value, by the setting's name."""
 
-from __future__ import annotations
-
 import attrs
 import pytest
 

@@ -1,7 +1,5 @@
 """Numbers and times from bytes, compared with Python's own, text by text."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_EVEN, Decimal

@@ -1,7 +1,5 @@
 """Text from any input, safe to print and to store."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

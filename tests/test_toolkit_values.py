@@ -1,7 +1,5 @@
 """Values of whole columns, compared with a reading of each text by itself."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """YAML as JSON: every document of it is the same one."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

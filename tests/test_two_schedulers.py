@@ -1,7 +1,5 @@
 """Two clusters, one under Slurm and one under PBS: one set of sums over both record types."""
 
-from __future__ import annotations
-
 import sys
 from datetime import UTC, datetime
 from itertools import islice

@@ -1,7 +1,5 @@
 """Inputs that cannot be opened: each is one reject of its source, and all others are read."""
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

@@ -1,7 +1,5 @@
 """``verify`` beside writers: it alarms nobody without cause, and misses nothing that has one."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable

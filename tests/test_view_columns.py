@@ -1,7 +1,5 @@
 """The columns of views over every dataset are what is declared, over every source's records."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

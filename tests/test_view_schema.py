@@ -1,7 +1,5 @@
 """Columns of views: types from what a view gives without rows, meanings from what it declares."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from datasets import plugins_with

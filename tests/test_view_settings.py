@@ -1,7 +1,5 @@
 """What a user gives to a view, a report or a query is used, or refused with what is allowed."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from commands import harvest_here

@@ -1,7 +1,5 @@
 """The settings of views and reports have types, defaults and checks, as those of sources have."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import typing

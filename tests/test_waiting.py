@@ -1,7 +1,5 @@
 """Calls that a file system keeps waiting are made by threads, and no others."""
 
-from __future__ import annotations
-
 import threading
 import time
 

@@ -1,7 +1,5 @@
 """Conditions of ``--where``: times as texts mean what they mean to DuckDB, mistakes a sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """What a run gives its engine, and what it takes from it."""
 
-from __future__ import annotations
-
 import tracemalloc
 from pathlib import Path
 

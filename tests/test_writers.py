@@ -4,8 +4,6 @@ Somebody else writes just before a writer has the lock; what it saw of the datas
 of no account.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A report of the example run, and the first page of ``harvest serve`` of the same
 browser shows it.
 """
 
-from __future__ import annotations
-
 import base64
 import sys
 import tempfile

@@ -4,8 +4,6 @@ A log is a header and regions that are compressed one by one: the job record, th
 for each module.  DXT_POSIX is the variant recorded in Dask runs, whose segments name their thread.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import struct

@@ -9,8 +9,6 @@ the trace of the last worker was cut off for want of memory, and one process was
 wrote its log's header.  The same run gives the same bytes.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import zlib

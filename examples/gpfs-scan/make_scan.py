@@ -15,8 +15,6 @@ a time in the future and one damaged line.  DIRECTORY/passwd names the users.  T
 the same bytes.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 from datetime import UTC, datetime, timedelta

@@ -13,8 +13,6 @@ with the oddities that real ones have: a bogus scan 0, receivers that are missin
 offsets, jobs that failed, ran too long or never got a Slurm id.  The numbers are invented.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

@@ -8,8 +8,6 @@ dumps hold: arrays, steps, requeues, jobs that wait or run or were cancelled, na
 or a line break in them, a failed disk's half a line.  The same seed gives the same bytes.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 from datetime import UTC, datetime, timedelta

@@ -7,8 +7,6 @@ and the program itself, model.py.  Calls and times are invented, so that they ar
 time; the forms are those of Yappi 1.7.
 """
 
-from __future__ import annotations
-
 import argparse
 import marshal
 from pathlib import Path

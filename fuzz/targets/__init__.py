@@ -1,7 +1,5 @@
 """The fuzz targets: one module per parser, each with a ``TARGET``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from random import Random

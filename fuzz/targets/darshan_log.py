@@ -5,8 +5,6 @@ An input is therefore written down unpacked: for each region its inflated bytes.
 before it is read; the first byte chooses the packing, and from 0xf0 on the rest is a log as it is.
 """
 
-from __future__ import annotations
-
 import struct
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """Capture files; a JSON list stands for the frames' contents, other bytes are the file itself."""
 
-from __future__ import annotations
-
 import json
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """Distiller's CSV exports; the input is the whole file, its last byte chooses blocks, too."""
 
-from __future__ import annotations
-
 from random import Random
 
 from harvest_distiller.source import DistillerSource

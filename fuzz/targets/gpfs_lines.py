@@ -4,8 +4,6 @@ The first byte chooses a style and the parser's settings; the rest stands betwee
 From 0xf0 on the rest is the whole list.
 """
 
-from __future__ import annotations
-
 from random import Random
 from urllib.parse import quote
 

@@ -5,8 +5,6 @@ stands between two sound rows, which must come out whatever is between them.  Fr
 rest is the whole file, header included.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

@@ -3,8 +3,6 @@
 The first byte chooses the file.  Every line of it must be accounted for.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 from harvest_mofka_dask.source import Config, MofkaDaskSource

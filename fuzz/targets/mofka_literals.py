@@ -4,8 +4,6 @@ The scanner for odd texts and the regular expressions for ordinary ones must agr
 ``ast.literal_eval`` takes for a literal and has the type looked for is read with the same keys.
 """
 
-from __future__ import annotations
-
 import ast
 from random import Random
 

@@ -1,7 +1,5 @@
 """Configuration of a run, nested: JSON where the first byte is even, YAML where it is odd."""
 
-from __future__ import annotations
-
 from random import Random
 
 from harvest_mofka_dask.source import MofkaDaskSource

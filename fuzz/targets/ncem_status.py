@@ -1,7 +1,5 @@
 """A receiver's status; the input is the whole file."""
 
-from __future__ import annotations
-
 from random import Random
 
 from harvest_ncem.config import NcemConfig

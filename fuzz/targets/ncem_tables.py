@@ -1,7 +1,5 @@
 """Tables of NCEM's timestamps; the input is the whole file, its last byte chooses blocks, too."""
 
-from __future__ import annotations
-
 from random import Random
 
 from harvest_ncem.config import NcemConfig

@@ -1,7 +1,5 @@
 """``sacct --json`` of three generations; the input is the whole file."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

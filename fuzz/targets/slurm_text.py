@@ -4,8 +4,6 @@ The first byte chooses the layout; the rest stands between the header with a sou
 sound job.  From 0xf0 on the rest is the whole dump.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 from harvest_slurm.config import SlurmConfig

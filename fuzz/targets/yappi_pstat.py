@@ -5,8 +5,6 @@ own.  An input whose first byte is even goes that way.  Of the others the bytes 
 marshal could give, and its rows are checked in this process, where coverage guides the fuzzer.
 """
 
-from __future__ import annotations
-
 import json
 import marshal
 from random import Random

@@ -1,7 +1,5 @@
 """Yappi's texts: callgrind, and printed thread tables; the input is the whole file."""
 
-from __future__ import annotations
-
 from random import Random
 
 from harvest_yappi.kinds import Format, format_of

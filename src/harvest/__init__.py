@@ -4,8 +4,6 @@ The names below are the public API. Each is imported on first use, so that impor
 stays fast: the program can install its signal handlers right after.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 

@@ -3,8 +3,6 @@
 Signal handlers are installed before anything large is imported.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -5,8 +5,6 @@ The kind sets the type of the values, their unit and their display format. No la
 imported, so that a module with views is quick to import.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

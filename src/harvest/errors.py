@@ -4,8 +4,6 @@ Every :class:`HarvestError` has the exit code of the command line. Any other exc
 the top is a defect of the program or of a plugin.
 """
 
-from __future__ import annotations
-
 import difflib
 import enum
 import errno

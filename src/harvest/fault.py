@@ -17,8 +17,6 @@ Then the N-th time (from 1, in each process) that a run reaches the step, this h
 It is an aid for tests; without the variable, a step costs one comparison.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

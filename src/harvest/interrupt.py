@@ -15,8 +15,6 @@ continues. The handler here therefore only records the signal, and a thread does
 - A second signal ends the process immediately, whatever it does.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

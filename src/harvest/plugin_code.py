@@ -4,8 +4,6 @@
 the rows of ``--json``. All code of plugins is called within ``contained``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

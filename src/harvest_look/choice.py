@@ -1,7 +1,5 @@
 """Choose the rows, order and columns that ``harvest view`` shows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Write record types and tables as Markdown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """The commands of this plugin: they inspect inputs before a run, and datasets after it."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Command, hookimpl

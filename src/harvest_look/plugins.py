@@ -1,7 +1,5 @@
 """``harvest plugins show`` and ``available``: settings of plugins, and plugins to install."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

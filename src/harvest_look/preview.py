@@ -1,7 +1,5 @@
 """``harvest detect`` and ``harvest preview``: inspect inputs before a run."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path

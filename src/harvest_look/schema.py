@@ -1,7 +1,5 @@
 """``harvest schema``: print record types and views in one of several formats."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``harvest show``, ``runs`` and ``rejects``: a dataset's contents, runs and rejects."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import shutil

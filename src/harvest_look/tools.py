@@ -1,7 +1,5 @@
 """Helpers of commands that query a dataset; imported when one is called, not for its help."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from importlib.metadata import entry_points

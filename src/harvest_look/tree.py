@@ -1,7 +1,5 @@
 """``harvest look``: the contents of a directory, and the command that harvests it."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping

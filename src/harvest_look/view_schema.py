@@ -1,7 +1,5 @@
 """The schema of a view: each column with its type, unit and meaning."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -4,8 +4,6 @@ polars compares no time with a text, and its versions differ in the syntax of ti
 intervals are rewritten to a syntax that all versions read.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Helpers of plots: legends next to the data, and axes in units that fit the data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

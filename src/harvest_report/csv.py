@@ -1,7 +1,5 @@
 """Convert frames to the texts and numbers that CSV can hold."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from harvest.model.frames import seconds

@@ -1,7 +1,5 @@
 """Import libraries of the extra ``report`` when they are first needed."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

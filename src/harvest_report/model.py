@@ -1,7 +1,5 @@
 """The parts of a report: tables, plots and notes, each with a name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property

@@ -6,8 +6,6 @@ rows.  Columns with one value are printed once above it, and columns that do not
 below it.  Columns that the user asked for are all shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

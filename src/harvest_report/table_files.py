@@ -1,7 +1,5 @@
 """Write tables as files of data: CSV, Parquet and JSON Lines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """Choose by names that a user gives, and refuse an unknown or ambiguous name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import Final

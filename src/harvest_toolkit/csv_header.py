@@ -4,8 +4,6 @@ if {"id", "elapsed"} <= set(column_names(header_line(path))):
     return Detection(0.9, "the header of an export")
 """
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Final

@@ -4,8 +4,6 @@ A view over millions of traced operations must run in bounded memory, whichever 
 collects with.  Its function runs the streaming engine itself, and reads nothing before that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 
 import polars as pl

@@ -4,8 +4,6 @@ A sum that exceeds 64 bits wraps silently, and one infinite time makes a sum inf
 sums are null where they do not fit, and impossible values become null before the sum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

@@ -15,8 +15,6 @@ An order fits when nine of ten lines have its columns with values of the expecte
 value of line 1 has the expected form, line 1 is a header with other names, and no order fits.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

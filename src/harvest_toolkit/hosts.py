@@ -1,7 +1,5 @@
 """Compare host names, and expand the host lists that Slurm writes."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Callable

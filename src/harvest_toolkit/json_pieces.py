@@ -10,8 +10,6 @@ array of elements), a single element as ``jq -c '.jobs[]'`` prints it, or an arr
 at the start of a line.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import IO, Final

@@ -7,8 +7,6 @@ as long as the dataset:
         return kept(dataset, "example.runs", lambda: look_for_runs(dataset))
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from typing import TypeVar, cast
 from weakref import WeakKeyDictionary

@@ -12,8 +12,6 @@ Lines that are not UTF-8, and a line that the end of a file cuts off, are set as
 ``LineSource`` does this for files, and also counts and rejects.
 """
 
-from __future__ import annotations
-
 import attrs
 import numpy as np
 import pyarrow as pa

@@ -14,8 +14,6 @@ Files may be plain or compressed by gzip or zstd.  A large plain file has severa
 lines are numbered through the whole file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path

@@ -16,8 +16,6 @@ beginning does not belong to line 1::
         number += lines.count
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, overload

@@ -8,8 +8,6 @@
 Messages of the program become notes of the run.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -10,8 +10,6 @@ keeps the reason in ``trouble``::
         ctx.reject(b"", stream.trouble, position=number)
 """
 
-from __future__ import annotations
-
 import io
 import sys
 import zlib

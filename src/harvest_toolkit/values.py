@@ -7,8 +7,6 @@ A kind makes an Arrow column of spans, with a mask of the valid values::
 ``pairs`` takes kinds by key; ``LocalTimes`` parses times without a zone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

@@ -7,8 +7,6 @@ PyYAML's events become text: no value is built, no tag is executed, and aliases 
 plain value is null, true, false or a number where YAML 1.1 and 1.2 agree; else it is a string.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """Trees of text files, and sources that read them in several ways."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -3,8 +3,6 @@
 Independent of the package that captures clusters: what this writes is what the format says.
 """
 
-from __future__ import annotations
-
 import itertools
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """Virtual environments that hold given wheels, beside the libraries that are installed here."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """For tests that need a cluster: a real Slurm on this machine, and harvest run on it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

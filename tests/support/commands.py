@@ -4,8 +4,6 @@ What is printed and the exit code are those of ``harvest WORDS...``.  ``harvest_
 spend the second that a process takes to start; it is for all that is not about the process itself.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

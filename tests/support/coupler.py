@@ -1,7 +1,5 @@
 """CSVs as the Mofka-Dask coupler's consumer writes them with pandas."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scripts of `.ci/` as modules, and wheels that hold nothing but what installers read."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Frames of any values, for tests of what is shown of them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import polars as pl

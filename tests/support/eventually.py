@@ -1,7 +1,5 @@
 """Waiting for something to hold, whatever else the machine does meanwhile."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import TypeVar

@@ -4,8 +4,6 @@ It is what a third party would write, small enough to read at a glance.  A line 
 rejected, ``skip`` is filtered, ``again`` is folded, ``boom`` makes the source fail.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path

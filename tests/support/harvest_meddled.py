@@ -1,7 +1,5 @@
 """A plugin for the tests whose files can be meddled with while they are read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ defect of the source.  ``installed`` makes the plugin one that other processes f
 point.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """A plugin for the tests whose location and settings hold secrets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

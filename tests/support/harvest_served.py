@@ -3,8 +3,6 @@
 A file ``N SEED`` has N rows, drawn by the seed; ``bad`` in another line is a reject.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta

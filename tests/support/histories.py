@@ -10,8 +10,6 @@ repaired, and rejects read again.  A number makes a history: the same one, the s
 tries so many from a first number on, and prints a line for each.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -5,8 +5,6 @@ through many cases of one kind.  By day what is random is drawn alike on every r
 and a test prints the number that, as ``HARVEST_NIGHT``, draws the same again.
 """
 
-from __future__ import annotations
-
 import os
 import random
 

@@ -1,7 +1,5 @@
 """Executes Python blocks, given as JSON lines, in one namespace; answers what each printed."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

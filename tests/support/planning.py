@@ -1,7 +1,5 @@
 """Whether the partitions of changed files are those that a new plan of everything has."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from harvest import Partition, Source, SourceError

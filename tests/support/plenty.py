@@ -1,7 +1,5 @@
 """A source of very many rows, from files that only say how many."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -3,8 +3,6 @@
 ``python plenty_on_dask.py FOLDER DATASET`` prints it as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import sys

@@ -4,8 +4,6 @@ PostgreSQL does not run as root: another user runs it then.  Without its program
 need it are skipped.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pwd

@@ -1,7 +1,5 @@
 """The page of a report without what rules conclude, which costs most of its time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harvest import Dataset

@@ -7,8 +7,6 @@ field is what sacct may write there.  ``readings`` finds all such lists of recor
 place where a field may end.  It shares no code with the plugin.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final, TypeAlias

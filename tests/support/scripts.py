@@ -1,7 +1,5 @@
 """The scripts of ``examples/``, run in this process."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

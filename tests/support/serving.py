@@ -1,7 +1,5 @@
 """A real ``harvest serve`` in a process of its own, and questions to it."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -5,8 +5,6 @@ be read, so that a run over the second has something to add, replace, drop, reje
 The same version gives the same bytes everywhere.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import marshal

@@ -1,7 +1,5 @@
 """A terminal as a person has it: 80 columns, and what is to be seen on it in the end."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

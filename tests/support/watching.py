@@ -1,7 +1,5 @@
 """A watch of the inputs of a small dataset, in this process, while something happens to them."""
 
-from __future__ import annotations
-
 import threading
 
 from datasets import SETTINGS

@@ -1,7 +1,5 @@
 """Functions for workers in other processes, which import them from here."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Helpers beside these tests, and the reader of sacct's dumps, can be imported by their names."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

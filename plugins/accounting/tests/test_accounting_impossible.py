@@ -4,8 +4,6 @@ A job for each amount and each wrong value of it, in a dataset of its own: so wh
 through, views hold.
 """
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

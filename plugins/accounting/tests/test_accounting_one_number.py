@@ -1,7 +1,5 @@
 """A number under one name is one number: what reports show against the views that have it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from pathlib import Path

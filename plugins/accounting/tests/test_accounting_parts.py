@@ -1,7 +1,5 @@
 """Hours count in the periods in which they were used, against sums by days in plain Python."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import defaultdict

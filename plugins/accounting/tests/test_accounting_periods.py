@@ -1,7 +1,5 @@
 """Periods as people say them, against bounds written out, and what is said where one is empty."""
 
-from __future__ import annotations
-
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 

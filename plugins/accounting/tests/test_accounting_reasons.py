@@ -1,7 +1,5 @@
 """Why runs failed: reasons, steps and nodes, against a count in plain Python."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from functools import partial

@@ -1,7 +1,5 @@
 """Reports of jobs: every number against an independent computation."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import Counter

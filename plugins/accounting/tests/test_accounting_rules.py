@@ -1,7 +1,5 @@
 """Rules on jobs, each with rows that make it speak and rows that just do not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

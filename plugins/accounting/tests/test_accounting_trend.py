@@ -1,7 +1,5 @@
 """Months beside those of the year before, against a count in plain Python."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import date, timedelta
 

@@ -4,8 +4,6 @@ A small cluster of which every rule finds something is looked at again with one 
 count may become 0, no share lower, and no verdict worse.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sums over jobs, against sums in plain Python; periods, clusters and groups by example."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from datetime import UTC, datetime

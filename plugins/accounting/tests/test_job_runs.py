@@ -1,7 +1,5 @@
 """A stranger's scheduler: what its plugin declares, and one answer over its jobs and Slurm's."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Batch jobs: what their scripts hold, what a task does, how far they are told to be."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

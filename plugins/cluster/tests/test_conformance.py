@@ -1,7 +1,5 @@
 """What all engines promise, by those for clusters."""
 
-from __future__ import annotations
-
 import os
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """The engine ``dask``: on workers of this machine, on a cluster that runs, in Slurm jobs."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The engine ``slurm``: what its jobs are told, and whole harvests on a real Slurm."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """How work is shared out to a scheduler: few units, however many partitions there are."""
 
-from __future__ import annotations
-
 import math
 from itertools import repeat
 from typing import Any

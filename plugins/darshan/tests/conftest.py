@@ -1,7 +1,5 @@
 """Fixtures over logs written by hand; helpers beside the tests can be imported by their names."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from functools import partial

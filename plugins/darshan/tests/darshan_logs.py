@@ -1,7 +1,5 @@
 """Small logs by a writer that is independent of the reader, rows without logs, and the samples."""
 
-from __future__ import annotations
-
 import bz2
 import struct
 import zlib

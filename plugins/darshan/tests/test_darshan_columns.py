@@ -1,7 +1,5 @@
 """The columns of the views are what their declarations say, over written and real logs."""
 
-from __future__ import annotations
-
 import functools
 import statistics
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The container: versions, byte orders, compressions, and files that are no log."""
 
-from __future__ import annotations
-
 import contextlib
 import struct
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """What I/O gives and costs: bandwidth by layer, and jobs ranked by what there is to gain."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

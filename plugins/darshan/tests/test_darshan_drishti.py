@@ -17,8 +17,6 @@ Some codes are defined otherwise here, and compared where both definitions say t
   call it redundant where the *offset* is greater: not compared.
 """
 
-from __future__ import annotations
-
 import csv
 import resource
 import subprocess

@@ -1,7 +1,5 @@
 """DXT: stock and pthread_id layouts, told apart by their lengths alone."""
 
-from __future__ import annotations
-
 import struct
 from datetime import UTC, datetime
 

@@ -3,8 +3,6 @@
 What is expected is reckoned with Python's own integers, which have no end.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Jobs: their views, their findings and their page, over logs written by hand."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

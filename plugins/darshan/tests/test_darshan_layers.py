@@ -1,7 +1,5 @@
 """Each byte counts once whatever layers a log has, and what a log lacks is said, not guessed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

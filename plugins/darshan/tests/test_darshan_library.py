@@ -1,7 +1,5 @@
 """Darshan's own library as the oracle, over all real samples; the variant by a few lines here."""
 
-from __future__ import annotations
-
 import struct
 from functools import lru_cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Records of every module and version, written by hand in both byte orders."""
 
-from __future__ import annotations
-
 import struct
 from datetime import UTC, datetime
 

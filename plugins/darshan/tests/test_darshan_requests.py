@@ -1,7 +1,5 @@
 """Sums by job and file equal a plain count."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Rules on I/O, each with rows that make it speak and rows at the threshold, which do not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """The intervals of ``io.timeline`` suit each session, and no dataset as a whole."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 

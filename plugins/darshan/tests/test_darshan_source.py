@@ -1,7 +1,5 @@
 """The source: what it takes for a log, and what hostile logs cost."""
 
-from __future__ import annotations
-
 import bz2
 import struct
 import subprocess

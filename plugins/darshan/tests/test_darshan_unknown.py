@@ -4,8 +4,6 @@ A dataset of two jobs is altered in one place at a time: a column that may be nu
 rows of its record type, or a record type has no rows though the logs have its module.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The views of I/O, over logs written by hand."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from datetime import UTC, datetime, timedelta

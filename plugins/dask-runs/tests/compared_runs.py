@@ -1,7 +1,5 @@
 """Captures of small runs whose numbers are known, to compare them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

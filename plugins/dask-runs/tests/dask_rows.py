@@ -1,7 +1,5 @@
 """Rows of Dask runs written by hand, for tests of views; and runs as files leave them."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta

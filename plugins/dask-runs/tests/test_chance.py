@@ -1,7 +1,5 @@
 """How likely a difference is by chance: against counting all ways to part the values."""
 
-from __future__ import annotations
-
 import itertools
 
 import polars as pl

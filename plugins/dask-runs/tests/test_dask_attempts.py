@@ -1,7 +1,5 @@
 """What captured workers recorded of each attempt is where and when it is shown."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Views and the report over captured runs: who is lost, who was blind, who is which process."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

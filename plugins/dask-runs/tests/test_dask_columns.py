@@ -1,7 +1,5 @@
 """The columns of the views are what their declarations say, over made, captured and real runs."""
 
-from __future__ import annotations
-
 import functools
 from collections import Counter, defaultdict
 from collections.abc import Iterable

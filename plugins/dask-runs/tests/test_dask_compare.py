@@ -1,7 +1,5 @@
 """Two runs compared: what differs is said, by how much, and nothing else is."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Any, ClassVar

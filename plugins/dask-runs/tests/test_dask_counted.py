@@ -1,7 +1,5 @@
 """What Darshan counted and did not trace: whose it is, over rows written by hand and by chance."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The critical path, of runs written by hand, and of real ones by a plain reading of their CSVs."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 from collections import defaultdict

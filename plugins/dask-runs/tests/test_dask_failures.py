@@ -1,7 +1,5 @@
 """What a failure was: by type, then by text; given up by Dask; rescheduled; and a cut record."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

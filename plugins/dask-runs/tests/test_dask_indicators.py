@@ -1,7 +1,5 @@
 """Numbers that a run is judged by: against plain counting, and in whole runs with known faults."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import captures

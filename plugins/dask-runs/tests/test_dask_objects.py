@@ -1,7 +1,5 @@
 """Tasks as objects, and as text."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import re

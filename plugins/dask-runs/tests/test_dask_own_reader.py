@@ -1,7 +1,5 @@
 """A reader of a recorder that nobody knows stands on the record types, and has all views."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any

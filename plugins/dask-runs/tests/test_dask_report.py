@@ -1,7 +1,5 @@
 """The report on a run: numbers against plain readings of the CSVs, the page in a browser."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 import statistics

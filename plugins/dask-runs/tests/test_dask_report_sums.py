@@ -5,8 +5,6 @@ data that the pictures draw, and the views are then compared with each other, an
 readings of the CSVs.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

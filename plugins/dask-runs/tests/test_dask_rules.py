@@ -1,7 +1,5 @@
 """Rules on Dask runs, each with numbers that make it speak and numbers that just do not."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

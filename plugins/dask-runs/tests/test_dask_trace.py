@@ -1,7 +1,5 @@
 """The trace of a run: valid events, all of them, nested and joined as the format wants it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

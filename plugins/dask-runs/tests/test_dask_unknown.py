@@ -5,8 +5,6 @@ throughout, a kind of record is absent, a worker reported nothing.  No number ma
 no verdict worse, and none may turn from a finding into "nothing found".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice

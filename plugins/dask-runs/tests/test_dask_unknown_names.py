@@ -1,7 +1,5 @@
 """A setting that names what the dataset does not hold is refused with what it does hold."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 import pytest

@@ -3,8 +3,6 @@
 Nothing is concluded from it, and no rule says that it looked and found nothing.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@ Each dataset is one worker (or a few) with one process, and Darshan's trace of i
 this plugin knows Darshan's record types by name only.
 """
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -4,8 +4,6 @@ The computation reads the CSVs with the csv module, and takes the trace as harve
 attribution itself is written anew, row by row.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The views over whole runs, checked against a plain reading of the CSVs."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """The view ``dask.workers``, over a few rows written by hand."""
 
-from __future__ import annotations
-
 import pytest
 from dask_rows import A, B, at, dataset, one, ran, transfer, worker
 

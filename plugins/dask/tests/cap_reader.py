@@ -1,7 +1,5 @@
 """The tests' own reader of ``.cap`` files: what the format says, and nothing of harvest_dask."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the tests let a cluster do, and the cluster."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

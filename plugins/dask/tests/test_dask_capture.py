@@ -1,7 +1,5 @@
 """What the frames of capture files become, and which files are read."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A capture holds what Dask's own logs hold: all of it, each event once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Failures of a real cluster: as its client, a capture and a cluster dump have them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Capture files as they are found on a disk: cut anywhere, with flipped bits, joined, foreign."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A capture that is read while its processes still write it."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any

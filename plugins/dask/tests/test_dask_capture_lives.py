@@ -1,7 +1,5 @@
 """Processes come, go and are killed: their files can be read, and the scheduler's says who left."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import pstats

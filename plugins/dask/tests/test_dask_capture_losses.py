@@ -1,7 +1,5 @@
 """What cannot be written at once: nothing is lost while it fits, and what is lost is counted."""
 
-from __future__ import annotations
-
 import errno
 import logging
 import subprocess

@@ -1,7 +1,5 @@
 """Work that moves while it is captured: stolen tasks, workers that come, go and are restarted."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """What is put into frames: keys, graphs in parts, columns, masked secrets, clocks, log records."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

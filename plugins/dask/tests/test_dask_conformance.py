@@ -1,7 +1,5 @@
 """The source ``dask`` keeps what all sources promise."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

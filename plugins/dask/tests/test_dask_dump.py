@@ -1,7 +1,5 @@
 """Cluster dumps: each entry of their logs is a row, and nothing in them is run."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import pickle

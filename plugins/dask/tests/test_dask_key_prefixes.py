@@ -1,7 +1,5 @@
 """Prefixes of keys against Dask's own function, where it is installed."""
 
-from __future__ import annotations
-
 import ast
 import csv
 from collections.abc import Callable

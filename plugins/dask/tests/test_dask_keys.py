@@ -1,7 +1,5 @@
 """One canonical spelling of a key, whichever file and however Python printed it."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 

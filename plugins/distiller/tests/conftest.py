@@ -4,8 +4,6 @@ HARVEST_TEST_POSTGRESQL is the URI of a superuser of a server that tests may wri
 pipeline's service).  Without it a server is started where its programs are installed.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The source ``distiller`` keeps what all sources promise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Distiller's database, a real PostgreSQL: what is read, and that no secret shows."""
 
-from __future__ import annotations
-
 import json
 import logging
 import pickle

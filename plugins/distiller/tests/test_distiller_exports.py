@@ -1,7 +1,5 @@
 """Distiller's CSV exports and the texts that are in them."""
 
-from __future__ import annotations
-
 import csv
 from datetime import timedelta
 

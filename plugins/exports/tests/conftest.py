@@ -1,7 +1,5 @@
 """A real PostgreSQL for the tests: a server of their own, reached by a socket in its directory."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Tables follow what columns become: added, wider, long names; what cannot be is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A dataset as an RO-Crate: complete, true to the dataset, and valid by the profile's checker."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@ Datasets are harvested from examples of the repository and exported by the comma
 docs/how-to/grafana.md.  A source that is not installed leaves its dashboard out.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

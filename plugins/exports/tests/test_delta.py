@@ -1,7 +1,5 @@
 """Tables of Delta Lake: they are the dataset, commit by commit, whatever happened in between."""
 
-from __future__ import annotations
-
 import json
 import math
 import multiprocessing

@@ -1,7 +1,5 @@
 """A file of DuckDB: it holds what the dataset holds, and is there as a whole or not at all."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

@@ -1,7 +1,5 @@
 """Exports one after another: the tables are the dataset, whatever happened in between."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import random

@@ -1,7 +1,5 @@
 """Every value of every type of column is in PostgreSQL what it is in the dataset."""
 
-from __future__ import annotations
-
 import json
 import math
 import socket

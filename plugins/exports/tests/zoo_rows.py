@@ -1,7 +1,5 @@
 """A record type with a column of each type, a source of such rows, and values to try."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime
 from pathlib import Path

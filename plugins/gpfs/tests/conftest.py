@@ -1,7 +1,5 @@
 """Helpers beside the tests can be imported by their names."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -6,8 +6,6 @@ the comments ``/* */`` goes first), and "mmapplypolicy command", ``-i InputFileL
 nothing of the code that writes them; what it does not know is an error.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from typing import Any

@@ -4,8 +4,6 @@ The writer knows nothing of the parsers: a row is a dict of plain values, and wh
 make of it is computed from these values alone.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Policy lists for tests, and what is in them, read line by line in plain Python."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Rows of gpfs.file for tests: written in a few words, made a dataset of by the real sink."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta

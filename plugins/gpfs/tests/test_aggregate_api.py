@@ -1,7 +1,5 @@
 """One call from files to a result: inputs, groups, scans, names, and the files it writes."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 

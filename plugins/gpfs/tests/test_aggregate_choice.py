@@ -1,7 +1,5 @@
 """Which backend is taken, and how much memory there is."""
 
-from __future__ import annotations
-
 import pytest
 
 from harvest import UsageError

@@ -1,7 +1,5 @@
 """The distributed backend: two workers, many pieces, the same bytes."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

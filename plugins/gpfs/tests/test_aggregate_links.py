@@ -1,7 +1,5 @@
 """An object with several hard links counts once, whatever results are grouped by."""
 
-from __future__ import annotations
-
 from scan_rows import dataset, files, row
 
 from harvest_gpfs import aggregate

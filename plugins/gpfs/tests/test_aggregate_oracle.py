@@ -1,7 +1,5 @@
 """Every backend against plain Python loops over dicts, on small datasets of all kinds."""
 
-from __future__ import annotations
-
 import math
 import os
 import tempfile

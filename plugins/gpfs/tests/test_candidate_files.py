@@ -1,7 +1,5 @@
 """What is written for owners and for mmapplypolicy, read by a checker of IBM's grammar."""
 
-from __future__ import annotations
-
 import email
 import email.policy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Deletion candidates, against a count over the raw lists in plain Python."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections import Counter

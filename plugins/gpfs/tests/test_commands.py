@@ -1,7 +1,5 @@
 """The commands ``harvest gpfs ...``, as a user calls them."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

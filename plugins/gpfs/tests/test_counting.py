@@ -1,7 +1,5 @@
 """Lines before a range are counted as they are when looked at one by one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """What the policy engine says of its own run, in a list or in its captured output."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterable
 from pathlib import Path

@@ -4,8 +4,6 @@ The clause ESCAPE encodes SHOW and path alike, so SHOW shows it; where SHOW prov
 paths together decide, and what they leave open is said in a note.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What is imported before anything is read: declarations alone."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

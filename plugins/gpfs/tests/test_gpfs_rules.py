@@ -1,7 +1,5 @@
 """Rules on scans, each with rows that make it speak and rows that just do not."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import polars as pl

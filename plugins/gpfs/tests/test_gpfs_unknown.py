@@ -4,8 +4,6 @@ The lists are the same but for one column, of both scans or of the later one alo
 counted may then be less, or not known; it may not become 0.  No verdict may get worse.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final

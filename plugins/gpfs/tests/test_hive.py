@@ -1,7 +1,5 @@
 """Sorted files in hive directories: all rows, in order, wherever they belong."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sizes that cannot be, or whose sum no int64 holds: sums are exact, or null, and never wrong."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from datetime import timedelta
 from math import inf, nan

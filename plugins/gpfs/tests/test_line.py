@@ -1,7 +1,5 @@
 """A straight line and its bounds, against numpy and against the definition."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

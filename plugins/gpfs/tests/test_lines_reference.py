@@ -1,7 +1,5 @@
 """What one line means, and why a damaged one has no row, by example."""
 
-from __future__ import annotations
-
 import pytest
 from policy_lists import layout_of, line, listing, row
 

@@ -1,7 +1,5 @@
 """Forecasts and quotas over scans whose files the tests know."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """On damaged lines both parsers give the same rows and the same reasons."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 

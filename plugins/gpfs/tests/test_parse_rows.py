@@ -1,7 +1,5 @@
 """Rows of any values, written in every style and escape, are read back exactly by both parsers."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from itertools import product
 

@@ -1,7 +1,5 @@
 """A query over several scans is answered, and remarked on."""
 
-from __future__ import annotations
-
 import pytest
 from commands import harvest_here
 from raw_lists import row, write

@@ -1,7 +1,5 @@
 """The report gpfs.change: its tables are one comparison, and add up to its key numbers."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import polars as pl

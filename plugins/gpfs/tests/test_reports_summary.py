@@ -1,7 +1,5 @@
 """The report gpfs.summary: its numbers are those of the views, and hostile names stay text."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

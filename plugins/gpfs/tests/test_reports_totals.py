@@ -1,7 +1,5 @@
 """Every table of gpfs.summary adds up to the report's totals, whatever its lists leave out."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

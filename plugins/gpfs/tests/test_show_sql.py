@@ -1,7 +1,5 @@
 """gpfs.show as the SQL expression that stands in the policy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

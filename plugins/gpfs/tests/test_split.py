@@ -1,7 +1,5 @@
 """Splitting lists: every part is a list, and all parts together are the whole one."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import subprocess

@@ -1,7 +1,5 @@
 """Lists whose SHOW prints values alone, without a header that names them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Who grew between two scans: examples, and plain Python over dicts as a second opinion."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter, defaultdict
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """What happened between two scans, against plain Python over dicts."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from scan_rows import NOW, dataset, row

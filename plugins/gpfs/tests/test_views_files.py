@@ -1,7 +1,5 @@
 """Views that list paths, and the checks of a list's quality."""
 
-from __future__ import annotations
-
 import random
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """What owners have, and what policies would free: examples, and a count object by object."""
 
-from __future__ import annotations
-
 import tempfile
 from datetime import timedelta
 from itertools import pairwise

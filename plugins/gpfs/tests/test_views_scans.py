@@ -1,7 +1,5 @@
 """Views of one scan and of many: who uses what, where, how old, how large, how it grows."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Names that may be copies, and directories of very many entries."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import defaultdict
 from pathlib import Path

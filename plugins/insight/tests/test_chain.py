@@ -1,7 +1,5 @@
 """The chain across sources: each link with how it was made and how sure it is."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The metadata map: every record type counted at its place, and what is missing named."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The sink ``jsonl`` keeps what all sinks promise, in each of its forms."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``jsonl:DIR``: a directory of parts, seen by the json module."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``jsonl:FILE.jsonl[.gz|.zst]``: one file of events, seen by json, gzip and zstandard."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from datetime import UTC, datetime

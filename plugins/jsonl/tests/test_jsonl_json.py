@@ -1,7 +1,5 @@
 """Rows as JSON text: what is written, that it reads back, and that its schema describes it."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

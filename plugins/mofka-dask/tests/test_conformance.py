@@ -1,7 +1,5 @@
 """The source ``mofka-dask`` keeps what all sources promise."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """The same events, written by the Mofka coupler and captured, are the same rows and views."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections import Counter

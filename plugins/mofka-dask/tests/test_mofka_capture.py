@@ -1,7 +1,5 @@
 """``harvest mofka-dask capture``, run as users run it."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The CSVs of a run: columns by name, odd files, and what is set aside."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

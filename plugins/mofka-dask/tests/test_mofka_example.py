@@ -1,7 +1,5 @@
 """The example run is what its script makes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from scripts import run_script

@@ -1,7 +1,5 @@
 """Graphs: one row per task, whatever the size of the field."""
 
-from __future__ import annotations
-
 import csv
 
 import pytest

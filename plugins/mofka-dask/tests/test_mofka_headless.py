@@ -1,7 +1,5 @@
 """CSVs of a run without their headers: known by the order of their columns, or refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

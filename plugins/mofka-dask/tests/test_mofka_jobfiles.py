@@ -1,7 +1,5 @@
 """Hosts, directives, software and settings of a job."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Logs of Dask as events; times by the declared zone, never the machine's."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from datetime import UTC, datetime

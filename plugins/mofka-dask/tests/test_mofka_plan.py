@@ -1,7 +1,5 @@
 """Which files are read, under which names, and what is said where there are none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import planning

@@ -1,7 +1,5 @@
 """Real CSVs, field by field, against the csv module, ast and Decimal."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import re

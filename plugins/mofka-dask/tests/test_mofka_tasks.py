@@ -1,7 +1,5 @@
 """Tasks as objects from the files of a run, and the names that the package has for them."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Times are exact to the microsecond, as decimal arithmetic has them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_EVEN, Decimal
 

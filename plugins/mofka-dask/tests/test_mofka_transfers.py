@@ -1,7 +1,5 @@
 """Transfers: who moved what, and repeats folded wherever they stand."""
 
-from __future__ import annotations
-
 import csv
 import random
 

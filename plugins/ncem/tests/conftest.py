@@ -1,7 +1,5 @@
 """The example's study, made and harvested once; helpers beside the tests can be imported."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A study with known faults, written as the receivers and file systems leave it."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The source ``ncem`` keeps what all sources promise."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

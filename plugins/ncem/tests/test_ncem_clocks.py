@@ -1,7 +1,5 @@
 """Times that the clock showed twice make no duration, and views say why."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import harvest

@@ -1,7 +1,5 @@
 """What views declare about their columns, and what they claim, against plain Python."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A draft of the study's file, against the ranges that the inputs were made of."""
 
-from __future__ import annotations
-
 import tomllib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scans that were lost, failed or have gaps: what becomes of a scan, and the table of them."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables without a header: known by the order of their columns, or refused."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Every number of the report agrees with its tables, also where a kind of input is missing."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter

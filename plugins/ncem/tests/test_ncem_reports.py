@@ -1,7 +1,5 @@
 """The comparison of file transfer and streaming: every number against an independent one."""
 
-from __future__ import annotations
-
 import csv
 import math
 import statistics

@@ -1,7 +1,5 @@
 """Rules on a study, each with rows that make it speak and rows that just do not."""
 
-from __future__ import annotations
-
 import statistics
 
 import polars as pl

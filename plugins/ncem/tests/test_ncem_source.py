@@ -1,7 +1,5 @@
 """The source ncem: directories, files and tables; nothing is lost."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -5,8 +5,6 @@ start near the instants at which the clocks of California change.  The expectati
 from what was drawn with datetime, zoneinfo and statistics alone.
 """
 
-from __future__ import annotations
-
 import csv
 import statistics
 from datetime import UTC, datetime, timedelta

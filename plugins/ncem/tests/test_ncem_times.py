@@ -1,7 +1,5 @@
 """Times, durations and names as the experiment's tools write them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 

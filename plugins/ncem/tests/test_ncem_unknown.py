@@ -5,8 +5,6 @@ be less, or unknown; it may not become 0.  No verdict may get worse, and what is
 more could not be judged.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The views of the study on small datasets with known truth."""
 
-from __future__ import annotations
-
 import statistics
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """The sink ``parquet`` keeps what all sinks promise."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from harvest_parquet.sink import ParquetSink

@@ -1,7 +1,5 @@
 """The sink ``parquet``, seen by independent readers."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small partitions share files, and nobody who reads the dataset can tell."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -8,8 +8,6 @@ order in which the server writes them.  A value with blanks is quoted: by ``"``,
 it holds a ``"`` itself; an account always is.  Records of jobs that wait or run end with a blank.
 """
 
-from __future__ import annotations
-
 import argparse
 import heapq
 import itertools

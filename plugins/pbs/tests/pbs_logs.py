@@ -1,7 +1,5 @@
 """Helpers for tests of logs: write one, read it, and what a plain reader makes of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The source ``pbs`` keeps what all sources promise, for logs and for JSON."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import ClassVar

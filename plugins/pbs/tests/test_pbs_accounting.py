@@ -1,7 +1,5 @@
 """Runs of jobs in the views of hpc-harvest-accounting."""
 
-from __future__ import annotations
-
 from pbs_logs import ended, line, started
 
 import harvest

@@ -6,8 +6,6 @@ of other projects; logins, hosts and some ids are replaced, long lists of hosts 
 of resources, the number of GPUs is given.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Records of every kind, as the documents of OpenPBS and Torque have them, and odd ones."""
 
-from __future__ import annotations
-
 import gzip
 from datetime import UTC, datetime
 from pathlib import Path

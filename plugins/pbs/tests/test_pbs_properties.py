@@ -1,7 +1,5 @@
 """Readers of columns against plain Python, for any values."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

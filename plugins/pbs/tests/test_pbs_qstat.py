@@ -1,7 +1,5 @@
 """JSON of qstat, from a file or from the program."""
 
-from __future__ import annotations
-
 import gzip
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One dataset of drawn things and one server of it, for all tests that only ask."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

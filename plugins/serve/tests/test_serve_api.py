@@ -1,7 +1,5 @@
 """What programs are answered is what the page of the documentation shows."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

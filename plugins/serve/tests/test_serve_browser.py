@@ -1,7 +1,5 @@
 """A real browser goes the way of three people; nothing leaves the machine or complains."""
 
-from __future__ import annotations
-
 import csv
 import os
 import re

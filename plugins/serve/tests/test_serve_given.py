@@ -1,7 +1,5 @@
 """Settings that are files are given at the start: they count on every page, and for programs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

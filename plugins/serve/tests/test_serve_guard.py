@@ -1,7 +1,5 @@
 """Attacks from outside, each tried at a real server: names, tokens, paths, sizes, connections."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import subprocess

@@ -4,8 +4,6 @@ One session asks all questions. What it is told is compared with what ``harvest 
 ``harvest view`` are made of.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

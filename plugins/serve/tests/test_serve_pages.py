@@ -1,7 +1,5 @@
 """The pages: each opens and leads to pages that open, runs no code of its own, and is true."""
 
-from __future__ import annotations
-
 import csv
 import html
 import io

@@ -1,7 +1,5 @@
 """Rows by filters, order and page are those that polars gives for the same question."""
 
-from __future__ import annotations
-
 import math
 import random
 import re

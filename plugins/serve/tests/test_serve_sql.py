@@ -1,7 +1,5 @@
 """SQL reads the tables of its dataset and nothing else, for so long, in so much memory."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

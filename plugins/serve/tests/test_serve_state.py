@@ -1,7 +1,5 @@
 """What is shown is one commit, the latest; damage is told; the server ends and begins at will."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import shutil

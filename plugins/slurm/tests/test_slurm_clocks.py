@@ -1,7 +1,5 @@
 """Times that a clock shows twice: decided by the other times of their row, else unknown."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Damaged lines are read, or refused, as by a plain reading of each line and each value."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Forms in which people bring sacct's text: cut tables, tables of pandas and R, any delimiter."""
 
-from __future__ import annotations
-
 import string
 import tempfile
 from functools import partial

@@ -1,7 +1,5 @@
 """One job in full: its lines are those of Slurm's seff, computed here from what sacct printed."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``sacct --json`` of all generations, whole and damaged."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

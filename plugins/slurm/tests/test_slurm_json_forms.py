@@ -1,7 +1,5 @@
 """Forms in which people bring Slurm's JSON, and what it says of itself."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

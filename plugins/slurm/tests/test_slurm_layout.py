@@ -1,7 +1,5 @@
 """Delimiters found in headers, and commas with and without CSV's quotes."""
 
-from __future__ import annotations
-
 import csv
 import string
 from pathlib import Path

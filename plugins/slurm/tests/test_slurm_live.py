@@ -5,8 +5,6 @@ Slurm on this machine; skipped elsewhere.  What harvest says, from the live clus
 is compared with what the cluster was asked to do and with sacct's own JSON where that is right.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

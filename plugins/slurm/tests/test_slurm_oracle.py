@@ -4,8 +4,6 @@ What is put together is exact: a row is a record that was written, and a record 
 lines are rejects.  Where a text can be read in one way only, that way is found.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import tempfile

@@ -1,7 +1,5 @@
 """Dumps without a header: the known order that lines fit is taken, and said; others are not."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 The oracle reads a dump as sacct's format defines it: line by line, a job's row and then its steps.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

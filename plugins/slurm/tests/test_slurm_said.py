@@ -1,7 +1,5 @@
 """What Slurm's programs say among the rows of a dump is noted and counted, and part of no row."""
 
-from __future__ import annotations
-
 import csv
 import tempfile
 from functools import partial

@@ -5,8 +5,6 @@ reference; every other one must agree in each column that it carries.  Where it 
 ``LOSSES`` says why, and the test holds the code to exactly that loss.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Filters count what they leave out, and steps share the fate of their job."""
 
-from __future__ import annotations
-
 import stat
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise

@@ -4,8 +4,6 @@ A small accounting table is written from facts that are known, as sacct writes i
 left out.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta

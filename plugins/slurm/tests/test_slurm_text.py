@@ -1,7 +1,5 @@
 """Nothing is escaped in sacct's text: names with delimiters and line breaks are put together."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ Each property makes a value, spells it as sacct does, and compares what is read 
 independent computation of the value.
 """
 
-from __future__ import annotations
-
 from datetime import UTC as UTC_ZONE
 from datetime import datetime, timedelta
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Views of jobs, against sums and means computed row by row in plain Python."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any

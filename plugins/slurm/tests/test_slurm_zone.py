@@ -1,7 +1,5 @@
 """Days, months and years are those of the zone that jobs were harvested with."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

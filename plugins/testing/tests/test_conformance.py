@@ -1,7 +1,5 @@
 """The conformance kit for sources: a sound one passes, and each defect breaks its own promise."""
 
-from __future__ import annotations
-
 import os
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``harvest plugins check``: which promises plugins keep."""
 
-from __future__ import annotations
-
 import json
 from importlib.metadata import EntryPoint
 from pathlib import Path

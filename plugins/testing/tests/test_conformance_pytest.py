@@ -1,7 +1,5 @@
 """The kit in pytest: failures told in words."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

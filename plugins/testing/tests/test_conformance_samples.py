@@ -1,7 +1,5 @@
 """The kit for sources has no false alarm for what a sample may be: links, names, a last line."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

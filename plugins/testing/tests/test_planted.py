@@ -1,7 +1,5 @@
 """The kit finds what authors get wrong: each planted bug by its promise; sound plugins keep all."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

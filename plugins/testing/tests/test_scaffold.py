@@ -1,7 +1,5 @@
 """``harvest plugins new``: what it writes works untouched."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a commit brought, said to a real mail server, web server and command, and to broken ones."""
 
-from __future__ import annotations
-
 import base64
 import email
 import email.policy

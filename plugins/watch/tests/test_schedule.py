@@ -1,7 +1,5 @@
 """What ``harvest schedule`` prints, read by the programs that it is for, or by their rules."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -1,7 +1,5 @@
 """Watching: whatever happens to the files meanwhile, the dataset is that of a fresh harvest."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import threading

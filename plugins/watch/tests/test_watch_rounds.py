@@ -1,7 +1,5 @@
 """A round of a watch costs what changed: it looks at and plans that, and nothing is missed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

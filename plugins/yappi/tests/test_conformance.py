@@ -1,7 +1,5 @@
 """The source ``yappi`` keeps what all sources promise, for both formats that it reads."""
 
-from __future__ import annotations
-
 import marshal
 from pathlib import Path
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """The source ``yappi``: what real saves and broken ones give."""
 
-from __future__ import annotations
-
 import marshal
 import pickle
 import subprocess

@@ -6,8 +6,6 @@ manifest does not name. A subclass defines how one file is written (``writer``) 
 read (``scan``).
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

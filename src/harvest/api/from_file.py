@@ -5,8 +5,6 @@ Workers receive the path with a digest of the content: they load exactly the sam
 error.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import os

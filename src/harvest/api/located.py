@@ -1,7 +1,5 @@
 """Base of sources and sinks: objects with one location and their own settings."""
 
-from __future__ import annotations
-
 import abc
 import os
 from typing import Any, ClassVar, Self

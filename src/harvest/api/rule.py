@@ -5,8 +5,6 @@ rows into findings: a headline with the one number that matters, and details. Th
 finding is therefore a view and a condition that selects these rows again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias

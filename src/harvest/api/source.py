@@ -9,8 +9,6 @@ out on purpose, units merged into others. The counts must add up: ``read = writt
 folded + rejected``.
 """
 
-from __future__ import annotations
-
 import abc
 import logging
 import os

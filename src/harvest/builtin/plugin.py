@@ -1,7 +1,5 @@
 """The declarations of the core, in the form of any plugin."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

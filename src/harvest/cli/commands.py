@@ -4,8 +4,6 @@ This module is imported for calls and for help. The work of a command is in a mo
 :mod:`harvest.cli.actions`, so that help and completion start without its libraries.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

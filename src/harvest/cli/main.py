@@ -1,7 +1,5 @@
 """A call of the command line: convert errors to one line and an exit code."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

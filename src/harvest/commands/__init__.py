@@ -5,8 +5,6 @@ A function decorated with ``takes_run_options`` takes the options of ``harvest r
 command's help does not import.
 """
 
-from __future__ import annotations
-
 from harvest.toolkit.steps import remark
 
 from .options import RunOptions, takes_run_options

@@ -1,7 +1,5 @@
 """Query a dataset while others may write to it: an answer comes from one whole state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar

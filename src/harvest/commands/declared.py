@@ -3,8 +3,6 @@
 ``config_from`` builds an instance of a plugin's settings class from values of a recipe or file.
 """
 
-from __future__ import annotations
-
 from harvest.api.settings import describe as settings_of
 from harvest.api.settings import structure as config_from
 from harvest.plugins.building import names_for

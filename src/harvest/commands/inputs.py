@@ -3,8 +3,6 @@
 Nothing is written. A recipe names the inputs; only the beginning of its pipes is read.
 """
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 from collections.abc import Iterator

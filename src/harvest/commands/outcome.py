@@ -1,7 +1,5 @@
 """Run a recipe as ``harvest run`` does, and print its result: the account and the notes."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Iterable, Sequence

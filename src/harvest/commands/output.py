@@ -1,7 +1,5 @@
 """Print JSON."""
 
-from __future__ import annotations
-
 import re
 import sys
 from typing import Any

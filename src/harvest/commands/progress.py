@@ -1,7 +1,5 @@
 """The current step of long work, in a terminal line that disappears at the end."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Iterator

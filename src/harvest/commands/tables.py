@@ -1,7 +1,5 @@
 """Print tables and paragraphs on a terminal, and the same content as JSON or plain text."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The sink of a dataset without rows, which serves to find the columns of views."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 All decisions are made under the dataset's lock, from the state in force at that time.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The engine ``local``: reads in this process, or in worker processes on this machine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 

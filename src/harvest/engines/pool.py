@@ -1,7 +1,5 @@
 """Apply a function to tasks, in this process or in worker processes on this machine."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import multiprocessing

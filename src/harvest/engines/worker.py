@@ -11,8 +11,6 @@ If the connection closes, the other process has ended, and the worker ends too, 
 doing. The program that uses harvest (its ``__main__``) is never imported here.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import queue

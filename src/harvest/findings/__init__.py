@@ -1,7 +1,5 @@
 """Findings of rules on a dataset: checking rules, and findings as data and text."""
 
-from __future__ import annotations
-
 from harvest.api.rule import SEVERITIES, Severity
 
 from .evaluate import evaluate, judge

@@ -4,8 +4,6 @@ Rules on the same view share one pass over it. The view is built once, and one q
 rows for all conditions, so that only selected rows are in memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

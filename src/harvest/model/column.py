@@ -5,8 +5,6 @@ role ``host`` of any type becomes ``host`` there. *Layer* and *level* place a re
 parts of a workflow's run.
 """
 
-from __future__ import annotations
-
 import types
 import typing
 from typing import Any, Final, Literal, TypeAlias, get_args

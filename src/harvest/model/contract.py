@@ -6,8 +6,6 @@ unit without loss. Nothing is parsed, rounded, truncated or reinterpreted. The t
 values is in docs/explanation/data-model.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
 from itertools import chain

@@ -5,8 +5,6 @@ text of the row. ``data`` holds every column of the type except ``origin`` and `
 are separate columns, and ``extra`` if it is null.
 """
 
-from __future__ import annotations
-
 import polars as pl
 import pyarrow as pa
 

@@ -4,8 +4,6 @@ A frame of a record type has only plain columns, the same in all versions of pol
 files. Maps are lists of key-value structs, and dictionary-encoded text is text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path

@@ -6,8 +6,6 @@ is an object. NaN and the infinities are the words "NaN", "Infinity" and "-Infin
 no such numbers.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 

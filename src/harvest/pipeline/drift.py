@@ -8,8 +8,6 @@ With frozen columns, surplus values of a record type go to ``extra``, as text: v
 columns, and of columns whose type has values that the dataset's type lacks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

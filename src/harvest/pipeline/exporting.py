@@ -4,8 +4,6 @@ An exporter compares its target with the dataset. It therefore also catches up w
 earlier run missed, whether or not this run committed something.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import sys

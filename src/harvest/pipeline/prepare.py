@@ -1,7 +1,5 @@
 """Build configured sources, sinks and engine from a recipe."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Progress of a run: a live line on a terminal or in a notebook, plain lines in a job's log."""
 
-from __future__ import annotations
-
 import contextlib
 import html
 import importlib

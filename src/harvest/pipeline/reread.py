@@ -3,8 +3,6 @@
 The record of the run that read a partition names its input and settings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The result of a run, for programs and people, with an account of every input unit."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar

@@ -4,8 +4,6 @@ A rollback is a commit like any other. Files that the current state lacks are st
 the others stay. It is recorded as a run, and can itself be rolled back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Carry out a whole run: plan, read and stage, commit, account."""
 
-from __future__ import annotations
-
 import contextlib
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence

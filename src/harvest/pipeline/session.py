@@ -1,7 +1,5 @@
 """Harvest in one call (``run``), or in steps: list the inputs, then commit."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Call a plugin's view, report or exporter on a dataset, with settings."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Container, Iterator, Mapping
 from typing import Any

@@ -5,8 +5,6 @@ the first that the user prefers, or else to the project's own. The order of disc
 matter. If neither rule decides, using the name is an error that lists all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The meaning of a view's columns, from its declaration and from the record types it reads."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import attrs

@@ -5,8 +5,6 @@ table decides its owner. A foreign distribution cannot be in this table, which c
 and an environment holds only one distribution of a name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final

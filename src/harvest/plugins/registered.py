@@ -5,8 +5,6 @@ another plugin API, is listed as broken with cause and remedy; others are unaffe
 by name raises its error.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """Find plugins (installed ones, files and classes) and look up what they declare."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint

@@ -1,7 +1,5 @@
 """Wait for bundles that other processes stage: batch jobs write to staging and return nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Run a source in this process, without a dataset, and collect its output."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
 from collections.abc import Iterable

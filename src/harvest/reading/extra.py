@@ -1,7 +1,5 @@
 """Move values of columns that a dataset lacks into entries of the column ``extra``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import polars as pl

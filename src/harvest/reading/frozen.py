@@ -1,7 +1,5 @@
 """Fit rows to the frozen columns of a dataset; surplus values go to ``extra``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

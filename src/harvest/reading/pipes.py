@@ -7,8 +7,6 @@
 A pipe can be read only once, and only from its beginning.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -4,8 +4,6 @@ A source may yield instances of record classes, whole tables, or a mix. Here the
 the exact schema, with origin and position filled in, none larger than a batch.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 from collections.abc import Generator, Iterable, Iterator

@@ -1,7 +1,5 @@
 """The work on one partition, as it is sent to its reader, and the progress of reading."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Final

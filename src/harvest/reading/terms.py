@@ -4,8 +4,6 @@ A worker with another version of a plugin would write different rows. A worker t
 dataset's directory would stage them out of reach. Both are detected before the first partition.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import secrets

@@ -4,8 +4,6 @@ Each source and sink is listed once. Plain Python values survive the round trip 
 tuples, bytes stay bytes, times stay times.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Choose the sources that read a location given without a source name."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator, Sequence

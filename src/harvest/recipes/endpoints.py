@@ -10,8 +10,6 @@
 A program may also give a source or sink object.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias

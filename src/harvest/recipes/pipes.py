@@ -4,8 +4,6 @@ A source may then read its input repeatedly, and workers may read ranges of it. 
 and errors name the pipe. The file is removed when the run ends.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue

@@ -5,8 +5,6 @@ other is all files outside directories that are named for an earlier day. Rows o
 in the datasets.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date

@@ -3,8 +3,6 @@
 Each source is asked about each file.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path

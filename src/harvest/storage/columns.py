@@ -5,8 +5,6 @@ Texts that many parts share (sources, directories, versions, shared files) are d
 Checksums are bytes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

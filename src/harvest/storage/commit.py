@@ -6,8 +6,6 @@ not name. A kill before the rename leaves the old dataset; a kill after the rena
 one. ``recover`` cleans up in both cases.
 """
 
-from __future__ import annotations
-
 import hashlib
 import heapq
 import os

@@ -5,8 +5,6 @@ can write into a dataset's directory can forge its manifest, including the check
 manifest must not lead reading, repair or rollback to files elsewhere.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath

@@ -9,8 +9,6 @@ A network file system answers each call slowly, but many calls at the same time:
 the calls.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

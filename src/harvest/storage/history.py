@@ -10,8 +10,6 @@ that the current state has dropped, named by checksum. Files that the current st
 shared and cost nothing.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator

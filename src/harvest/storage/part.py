@@ -3,8 +3,6 @@
 Sinks are not trusted: the rows that a sink reports are compared with the rows it was given.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

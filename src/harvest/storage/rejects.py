@@ -1,7 +1,5 @@
 """The Parquet file of rejects next to a partition's rows."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path

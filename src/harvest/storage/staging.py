@@ -15,8 +15,6 @@ still live. Each attempt therefore works in its own directory. One rename puts t
 attempt in place; the others are discarded.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

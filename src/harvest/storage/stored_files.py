@@ -1,7 +1,5 @@
 """The files of a dataset's parts; the columns answer questions about all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any

@@ -1,7 +1,5 @@
 """A dataset that is open for writing: its sink, its lock, the manifest in force."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Format amounts for sentences: bytes, durations, shares and counts."""
 
-from __future__ import annotations
-
 from typing import Final
 
 __all__ = ["BINARY_UNITS", "bytes_in_words", "count_in_words", "seconds_in_words", "share_in_words"]

@@ -1,7 +1,5 @@
 """Shell completion for options of plugins' commands."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 __all__ = ["words"]

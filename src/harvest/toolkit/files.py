@@ -6,8 +6,6 @@ Readers, also after a power cut, find the old or the new content of a replaced f
         table.write_parquet(temporary)
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

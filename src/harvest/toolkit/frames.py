@@ -1,7 +1,5 @@
 """Polars frames: the type of map columns, and SQL conditions."""
 
-from __future__ import annotations
-
 import re
 
 import polars as pl

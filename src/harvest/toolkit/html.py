@@ -3,8 +3,6 @@
 The notebook's own style sets fonts and colours, light or dark.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any

@@ -3,8 +3,6 @@
 Widths are in terminal cells; some characters take two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 

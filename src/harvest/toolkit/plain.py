@@ -5,8 +5,6 @@ elsewhere, a pipe without a writer, an endless device, a directory. Readers neve
 or endlessly read these; `harvest verify --repair` moves them to ``aside/`` in the state directory.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import io

@@ -4,8 +4,6 @@ with watched(print):
     step("reading slurm.job")
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

@@ -7,8 +7,6 @@ or reorder text, and bytes that are not UTF-8::
     raise ValueError(f"column 'time' is {excerpt(text)!r}, not a time")
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Commands that inspect inputs before a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Shell completion for these commands, and options that several of them have."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Commands that show, export and restore whole datasets, and show plugins."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import harvest

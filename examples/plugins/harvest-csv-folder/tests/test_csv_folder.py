@@ -1,7 +1,5 @@
 """The exporter csv-folder: files that Python's own csv module reads, and what they mean."""
 
-from __future__ import annotations
-
 import csv
 from datetime import UTC, datetime
 from pathlib import Path

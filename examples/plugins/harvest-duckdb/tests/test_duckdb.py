@@ -1,7 +1,5 @@
 """The sink duckdb: what DuckDB itself finds in the file, and what all sinks promise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

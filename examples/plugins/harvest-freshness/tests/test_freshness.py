@@ -1,7 +1,5 @@
 """The listener: what it writes after a commit, and that it never harms one."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The engine futures: what all engines promise, and what it does when workers die for ever."""
 
-from __future__ import annotations
-
 import pytest
 from harvest_futures.engine import FuturesEngine
 

@@ -1,7 +1,5 @@
 """The source node-exporter: the exposition format, and what all sources promise."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Periods in the words of settings (``year=2024``, ``from`` and ``to``), and their time zone."""
 
-from __future__ import annotations
-
 import re
 from calendar import monthrange
 from collections.abc import Mapping

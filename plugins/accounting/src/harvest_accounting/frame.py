@@ -4,8 +4,6 @@ A scheduler whose record type has all values in columns needs nothing of this mo
 computes values calls ``once`` and ``complete`` in the function named by its ``JobRuns``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from pkgutil import resolve_name
 from typing import Final

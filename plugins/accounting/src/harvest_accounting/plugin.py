@@ -4,8 +4,6 @@ The plugin of each scheduler has its own, with rules. What is much differs betwe
 rule checks the jobs of one scheduler, and no job is in two findings.
 """
 
-from __future__ import annotations
-
 from harvest import ReportSpec, View, hookimpl
 
 from .job_runs import of_all

@@ -4,8 +4,6 @@ Impossible values become null, so that sums leave them out. The column ``impossi
 The record types keep what was recorded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

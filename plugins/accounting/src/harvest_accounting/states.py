@@ -1,7 +1,5 @@
 """States of jobs in the spelling of every scheduler's record type, grouped by meaning."""
 
-from __future__ import annotations
-
 from typing import Final
 
 ENDS: Final[dict[str, tuple[str, ...]]] = {

@@ -3,8 +3,6 @@
 A scheduler receives work in units, so that a million inputs do not become a million tasks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Entry point of the plugin for harvest: two engines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from harvest import EngineSpec, hookimpl

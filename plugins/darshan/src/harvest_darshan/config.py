@@ -1,7 +1,5 @@
 """Settings of the source ``darshan``: limits per log."""
 
-from __future__ import annotations
-
 import attrs
 
 from harvest.toolkit.settings import positive, setting

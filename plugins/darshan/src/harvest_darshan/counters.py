@@ -4,8 +4,6 @@ The names are those of Darshan's own headers (``include/darshan-*-log-format.h``
 and of ``darshan-parser``, so Darshan's documentation explains the tables of a dataset.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Final

@@ -4,8 +4,6 @@ The record types of modules are built from the tables in :mod:`.counters`: a col
 with Darshan's name. A column is null if the log's version does not have the counter.
 """
 
-from __future__ import annotations
-
 import typing
 from collections.abc import Mapping
 from datetime import datetime

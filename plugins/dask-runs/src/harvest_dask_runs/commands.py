@@ -1,7 +1,5 @@
 """The command ``harvest dask-runs trace``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -5,8 +5,6 @@ of ``origin`` names the run.  Task keys, worker addresses and client ids are uni
 within a run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 

@@ -1,7 +1,5 @@
 """The commands of this plugin, only by name, so that ``harvest --help`` imports little."""
 
-from __future__ import annotations
-
 from harvest import Command, hookimpl
 
 

@@ -1,7 +1,5 @@
 """Entry point of the plugin: views, reports, rules and commands for Dask runs of any recorder."""
 
-from __future__ import annotations
-
 from harvest import ReportSpec, Rule, Setting, View, hookimpl
 from harvest.toolkit.settings import at_least
 

@@ -1,7 +1,5 @@
 """Names that views, reports and rules look for: of record types, and of an exception."""
 
-from __future__ import annotations
-
 from typing import Final
 
 EXECUTED: Final = ("dask.task_transition", "dask.worker_transition", "dask.execution")

@@ -1,7 +1,5 @@
 """``capture``: record a cluster from the script or notebook that uses it."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Awaitable

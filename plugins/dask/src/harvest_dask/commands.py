@@ -1,7 +1,5 @@
 """The command ``harvest dask capture``: record a running cluster."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Entry point of the plugin for harvest: the commands ``harvest dask ...``."""
 
-from __future__ import annotations
-
 from harvest import Command, hookimpl
 
 

@@ -5,8 +5,6 @@ A preload of the scheduler also captures its workers. The settings come from Das
 why.
 """
 
-from __future__ import annotations
-
 import logging
 from dataclasses import asdict, replace
 from pathlib import Path

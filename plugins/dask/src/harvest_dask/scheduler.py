@@ -3,8 +3,6 @@
 Hooks block the scheduler, so they only put their arguments into a queue.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

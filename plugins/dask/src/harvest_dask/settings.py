@@ -4,8 +4,6 @@ Preloads read them from Dask's configuration, ``harvest.capture``; so the enviro
 ``DASK_HARVEST__CAPTURE__DIRECTORY`` sets the directory.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from dataclasses import dataclass

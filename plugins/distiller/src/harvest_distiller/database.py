@@ -5,8 +5,6 @@ memory. Each column is fetched as text and parsed in the same way as the exports
 unexpected type becomes a reject and not an error.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any, Final

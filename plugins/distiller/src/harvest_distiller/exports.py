@@ -4,8 +4,6 @@ If pandas merged an export with sacct's rows, ``slurm_id`` is called ``Job ID``,
 the scan size that the file's name lacks. Lines identify an export without a header.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The record type of Distiller."""
 
-from __future__ import annotations
-
 import harvest
 from harvest import Record, field
 

@@ -4,8 +4,6 @@ Both have a scan id, a Slurm id and an elapsed time as text. A batch of rows is 
 Rows that do not fit are rejected with the reason.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import polars as pl

@@ -1,7 +1,5 @@
 """The source ``distiller``: jobs that Distiller started for scans, from CSV or PostgreSQL."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

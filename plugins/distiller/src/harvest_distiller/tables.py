@@ -1,7 +1,5 @@
 """Read the rows of Distiller's CSV exports."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

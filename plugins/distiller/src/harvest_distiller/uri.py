@@ -1,7 +1,5 @@
 """Recognise locations of databases, and show them without secrets."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import unquote
 

@@ -1,7 +1,5 @@
 """Rows of a dataset in batches, so that memory does not grow with them."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Final

@@ -1,7 +1,5 @@
 """Plugin with the exporter for research objects."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from harvest import ExporterSpec, Setting, hookimpl

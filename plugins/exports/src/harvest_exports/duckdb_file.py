@@ -5,8 +5,6 @@ Record types and views become tables with the names and columns of ``harvest que
 temporary name and renamed, in a format that the oldest supported DuckDB can read.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib

@@ -1,7 +1,5 @@
 """Names of tables and columns in a database, and how to quote them in SQL."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Iterable
 from typing import Final

@@ -6,8 +6,6 @@ row.  Files never change (a checksum is part of their name), so an export only c
 files that are new or gone.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Plugin with the exporters for databases and Delta Lake."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -1,7 +1,5 @@
 """An export of changes alone: the check that it is of the latest commit, and what it wrote."""
 
-from __future__ import annotations
-
 import attrs
 
 from harvest import Dataset, DatasetChanged

@@ -1,7 +1,5 @@
 """``harvest_gpfs.churn``: compare two scans that are stored in two places."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path

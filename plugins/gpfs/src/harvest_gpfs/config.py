@@ -1,7 +1,5 @@
 """Settings of the source ``gpfs``."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import attrs

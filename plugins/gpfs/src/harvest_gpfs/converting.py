@@ -4,8 +4,6 @@
 Rows that do not fit into its memory are spilled to files next to the target.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 ``aggregation`` computes them. This module imports nothing large.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 DIRECTORY: Final = "directory"

@@ -1,7 +1,5 @@
 """Plugin declarations: source, views, reports, rules and commands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The record type of GPFS policy lists."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import harvest

@@ -1,7 +1,5 @@
 """The source ``gpfs``: policy lists in any format, read in parallel ranges."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The views and reports that this distribution offers to harvest."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from harvest import ReportSpec, View, hookimpl

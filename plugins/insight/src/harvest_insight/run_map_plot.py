@@ -1,7 +1,5 @@
 """The plot of the metadata map: levels by layers, and levels by steps."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

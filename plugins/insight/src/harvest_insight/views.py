@@ -1,7 +1,5 @@
 """Declarations of the views ``run.chain`` and ``run.lineage``, the most important columns first."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Column, UInt64, View

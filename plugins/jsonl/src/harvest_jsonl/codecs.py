@@ -4,8 +4,6 @@ A compressed file may be a sequence of gzip members or zstd frames. All tools fo
 read the sequence as one text.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

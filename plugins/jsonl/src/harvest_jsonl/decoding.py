@@ -4,8 +4,6 @@ All values are restored, with two limits: if a key occurs twice in one map, only
 and a time within a map must be in the years 1 to 9999.
 """
 
-from __future__ import annotations
-
 import base64
 import operator
 from collections.abc import Callable, Sequence

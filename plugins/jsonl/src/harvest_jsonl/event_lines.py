@@ -1,7 +1,5 @@
 """Encode rows in the shape of the events model as JSON Lines."""
 
-from __future__ import annotations
-
 import polars as pl
 import pyarrow as pa
 

@@ -5,8 +5,6 @@ A commit writes the next file in the state directory. It copies new pieces from 
 unchanged ones as byte ranges of the current file. Renaming the next file finishes the commit.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The sink that this plugin offers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from harvest import SinkSpec, hookimpl

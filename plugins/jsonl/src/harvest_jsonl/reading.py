@@ -1,7 +1,5 @@
 """Scan rows in JSON Lines lazily, a block of lines at a time."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ merged by position, then by record type. If the source yielded its rows in order
 usual, only a few blocks of each spool are in memory at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Entry point of the plugin: the source of runs recorded through Mofka, and its command."""
 
-from __future__ import annotations
-
 from harvest import Command, SourceSpec, hookimpl
 
 harvest_api = 1

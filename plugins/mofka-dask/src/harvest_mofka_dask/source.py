@@ -1,7 +1,5 @@
 """The source ``mofka-dask``: finds the files of Dask runs and reads each by its kind."""
 
-from __future__ import annotations
-
 import importlib
 import os
 from collections.abc import Iterable, Iterator

@@ -5,8 +5,6 @@ from harvest_mofka_dask import TaskHandler
 tasks = TaskHandler.from_directory("runs/D2024-05-06_07:08:09_R1_W4")
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ Receiver statuses have groups of their own, since they are read. Of other files,
 read (raw files are large, and may be on tape).
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence

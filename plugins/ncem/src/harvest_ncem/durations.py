@@ -1,7 +1,5 @@
 """Parsing durations as users write them: ``-27ms``, ``1.5s``, ``29m``, ``00:29:00``."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Reading receiver statuses, data, log and HDF5 files; each file is one unit of input."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -8,8 +8,6 @@ their columns are in one of the orders used by NCEM's four receivers or by the s
 collected their times.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Declaration of the commands, in a small module that ``harvest --help`` loads quickly."""
 
-from __future__ import annotations
-
 from harvest import Command, hookimpl
 
 

@@ -1,7 +1,5 @@
 """Parsing the names of the experiment's files."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final, Literal, TypeAlias, cast
 

@@ -1,7 +1,5 @@
 """Plugin declarations: source, views, reports and rules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl

@@ -5,8 +5,6 @@ files at NCEM, a processed HDF5 file at NERSC.  Both types keep the time as it w
 the time as corrected by the declared clock offset.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import harvest

@@ -3,8 +3,6 @@
 The views define durations and exclusions; the report only describes them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Two sections of the report: throughput of scans, and lost scans."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from statistics import median

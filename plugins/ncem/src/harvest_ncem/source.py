@@ -4,8 +4,6 @@ Inputs are directories with receiver statuses, data, log and HDF5 files, or the 
 collected from them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar

@@ -23,8 +23,6 @@ A user writes it once, as TOML::
 Every key is optional. An unknown key is an error, so that a misspelt key is not silently ignored.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import tomllib

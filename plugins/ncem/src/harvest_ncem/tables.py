@@ -5,8 +5,6 @@ empty, or is rejected. A line that cannot be split into cells is one unit. In a 
 is a line.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

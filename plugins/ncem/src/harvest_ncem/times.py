@@ -5,8 +5,6 @@ without an offset are in the declared zone. A local time that the clocks skipped
 time that occurs twice is read as the first occurrence.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -6,8 +6,6 @@ are stored as deltas (positions and times shrink to almost nothing), and floats 
 Texts stay plain: compression is enough, and plain text is fastest to scan.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Read Parquet files as lazy frames, completely or only some of their rows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

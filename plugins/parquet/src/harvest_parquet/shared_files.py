@@ -3,8 +3,6 @@
 The module ``sharing`` writes them; it imports Arrow, which a run without small partitions avoids.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 from harvest import Publication

@@ -1,7 +1,5 @@
 """How PBS jobs fill the frame of job runs of ``harvest_accounting``."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest_accounting.job_runs import JobRuns, Words

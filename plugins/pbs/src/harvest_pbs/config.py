@@ -1,7 +1,5 @@
 """The settings of the source ``pbs``."""
 
-from __future__ import annotations
-
 import attrs
 
 from harvest.toolkit.settings import at_least, setting, time_zone

@@ -1,7 +1,5 @@
 """The frame of PBS job runs."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from harvest import DatasetReader

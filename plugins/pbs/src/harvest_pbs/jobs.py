@@ -1,7 +1,5 @@
 """Rows of ``pbs.job``: ids, resources and states, computed from the values of records."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

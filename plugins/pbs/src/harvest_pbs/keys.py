@@ -1,7 +1,5 @@
 """The keys of a record that have columns, and the columns into which a record is first read."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pyarrow as pa

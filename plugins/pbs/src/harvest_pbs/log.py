@@ -3,8 +3,6 @@
 A record is ``MM/DD/YYYY HH:MM:SS;X;ID;TEXT``, as ``accounting.c`` of OpenPBS and Torque writes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

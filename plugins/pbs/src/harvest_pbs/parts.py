@@ -1,7 +1,5 @@
 """Parses job ids, lists of hosts and resource requests in columns."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """What this distribution adds: the source ``pbs``, and views, reports and rules on its jobs."""
 
-from __future__ import annotations
-
 from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl
 from harvest_accounting import reports_of, rules_of, views_of
 

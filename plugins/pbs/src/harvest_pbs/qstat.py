@@ -9,8 +9,6 @@ write backslashes and environment variables (``Variable_List``) that break JSON;
 without them. The environment of a job is never kept, since it may hold passwords.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -5,8 +5,6 @@ Columns have the names of ``slurm.job`` where they mean the same.  Times of jobs
 under PBS's own name, and the column is empty.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import harvest

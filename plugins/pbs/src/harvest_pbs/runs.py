@@ -5,8 +5,6 @@ a later record of the job replaces it or the log ends. Memory is bounded by the 
 run at the same time. A job that someone deleted before it ended is ``cancelled``.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import attrs

@@ -6,8 +6,6 @@ column occurs twice, as in Torque's ``-L tasks=...``, both values are kept. A va
 its column's kind stays in ``extra``. For all other records, both readers give the same.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime

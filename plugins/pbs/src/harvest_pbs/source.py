@@ -1,7 +1,5 @@
 """The source ``pbs``: accounting logs, JSON of qstat, or a live server."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import zlib

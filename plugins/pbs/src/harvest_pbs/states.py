@@ -3,8 +3,6 @@
 From OpenPBS (``acct.h``, ``job.h``) and Torque (``pbs_job.h``), whose codes differ below -7.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Responses for programs: JSON or Arrow; ``docs/how-to/serve.md`` shows each."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """The ASGI application: its routes and its error handlers."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``harvest serve`` and ``harvest mcp``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Rows as bytes of CSV, JSON Lines, Parquet or Arrow, batch by batch."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final

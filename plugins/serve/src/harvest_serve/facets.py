@@ -1,7 +1,5 @@
 """Counts of the values of columns that have few values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

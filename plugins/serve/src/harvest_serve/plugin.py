@@ -1,7 +1,5 @@
 """The two commands of this plugin."""
 
-from __future__ import annotations
-
 from harvest import Command, hookimpl
 
 harvest_api = 1

@@ -1,7 +1,5 @@
 """Errors as they are reported: message, where, remedy, and HTTP status."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

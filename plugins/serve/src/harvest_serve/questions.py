@@ -10,8 +10,6 @@
 ==================  =========================================================================
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Findings and reports of a dataset, each computed once for a commit and its settings."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Container, Mapping
 from typing import Any

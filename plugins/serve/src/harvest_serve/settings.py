@@ -1,7 +1,5 @@
 """Settings of views and reports: those that a request may give, and their descriptions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import date, datetime
 from types import EllipsisType, NoneType

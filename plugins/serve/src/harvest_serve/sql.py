@@ -1,7 +1,5 @@
 """A user's own SQL: one query that reads tables of the dataset, within limits."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The tables of a dataset, record types and views: their descriptions and rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final

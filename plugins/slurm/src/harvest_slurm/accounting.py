@@ -1,7 +1,5 @@
 """How Slurm jobs fill the frame of job runs, and the words for sacct in texts."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest_accounting.job_runs import MORE, JobRuns, Words

@@ -1,7 +1,5 @@
 """The commands ``harvest slurm ...``: one job in full, and one line per job."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

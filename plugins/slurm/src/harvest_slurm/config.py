@@ -1,7 +1,5 @@
 """The settings of the source ``slurm``."""
 
-from __future__ import annotations
-
 from zoneinfo import ZoneInfo
 
 import attrs

@@ -1,7 +1,5 @@
 """Reads a dump: finds its layout, reads its rows, and converts them to typed batches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import IO, Any, TypeAlias, cast

@@ -8,8 +8,6 @@ before they became eligible show in no such list; one more call asks for cancell
 and keeps these. Held jobs that never became eligible are in no listing of sacct.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from datetime import datetime

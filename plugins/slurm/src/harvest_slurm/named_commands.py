@@ -1,7 +1,5 @@
 """The names of this plugin's commands, so that ``harvest --help`` imports nothing else."""
 
-from __future__ import annotations
-
 from harvest import Command, hookimpl
 
 

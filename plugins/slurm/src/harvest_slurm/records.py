@@ -6,8 +6,6 @@ the word under sacct's field name. If a dump lacks the field of a column, other 
 meaning fill it; the plugin's README lists them in order.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import harvest

@@ -3,8 +3,6 @@
 ``jobs`` gives the rows of ``slurm.jobs``, the source of all other views.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """The source ``slurm``: sacct's output in any layout, or a live cluster."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The time window of a live cluster, and its slices."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final

@@ -4,8 +4,6 @@ By default, it runs only the quick tests of the conformance kit (:mod:`harvest_t
 sources and sinks that start no process. A plugin's own tests run the whole kit.
 """
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import shutil

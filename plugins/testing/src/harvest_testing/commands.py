@@ -1,7 +1,5 @@
 """``harvest plugins check`` and ``harvest plugins new``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

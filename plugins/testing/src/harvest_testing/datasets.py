@@ -1,7 +1,5 @@
 """Promises that views and reports share: the same rows give the same result in any environment."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Mapping
 from functools import partial

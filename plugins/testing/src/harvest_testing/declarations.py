@@ -1,7 +1,5 @@
 """Check what a plugin declares: parts that can be imported, documentation, types, defaults."""
 
-from __future__ import annotations
-
 import inspect
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The conformance kit for exporters: they write a dataset completely, or nothing."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Declarations of this distribution: the commands that check and begin plugins."""
 
-from __future__ import annotations
-
 from harvest import Command, hookimpl
 
 

@@ -4,8 +4,6 @@ A test of the kit is a method marked with :func:`promise`. It needs no pytest: a
 an AssertionError, and one that does not apply is unittest's SkipTest. pytest understands both.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import unittest

@@ -4,8 +4,6 @@ The text says what was promised, what was seen, and what the plugin's author can
 run with this package installed imports this module, so it imports neither pyarrow nor numpy.
 """
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Generator
 

@@ -1,7 +1,5 @@
 """The conformance kit for reports: the same rows give the same texts and tables."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from harvest import Dataset, ReportSpec

@@ -4,8 +4,6 @@ Each file of the project is made from a template. Each kind of plugin has a modu
 a hook that is appended to ``plugin.py``.
 """
 
-from __future__ import annotations
-
 import keyword
 import re
 from collections.abc import Iterable, Mapping

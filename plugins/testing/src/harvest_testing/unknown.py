@@ -5,8 +5,6 @@ reported nothing, or a job still runs. Then no number may become 0. No rule may 
 before, or find no problem where it found one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any

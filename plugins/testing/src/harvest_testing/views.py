@@ -1,7 +1,5 @@
 """The conformance kit for views: their rows match the declaration for any dataset."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bugs of sources, one for each promise that has one."""
 
-from __future__ import annotations
-
 from planted.planting import bug
 
 BUGS = (

@@ -1,7 +1,5 @@
 """A planted bug: a small change of a sound plugin, which is tried as its author would try it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 Network file systems cannot notify: this machine's kernel does not see writes of other machines.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -1,7 +1,5 @@
 """``harvest schedule``: prints the entry that makes a run at set times."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

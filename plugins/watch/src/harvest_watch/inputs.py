@@ -6,8 +6,6 @@ checked twice. A wrong clock makes a file wait, or lets it be read while it is w
 detects by itself.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import time

@@ -1,7 +1,5 @@
 """The loop of a watch: check, wait, and make a round when it is due, until a reason to stop."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections import Counter, OrderedDict

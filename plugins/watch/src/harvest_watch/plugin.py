@@ -1,7 +1,5 @@
 """Entry point of the plugin for harvest: two commands in addition to ``harvest run``."""
 
-from __future__ import annotations
-
 from harvest import Command, hookimpl
 
 harvest_api = 1

@@ -4,8 +4,6 @@ Sources that cannot list their input are left out, so that the others continue. 
 left out are still listed, and so neither replaced nor dropped.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -5,8 +5,6 @@ The text begins with a header. For each function, two lines define its number: `
 time), and for each callee ``cfl=(M)``, ``cfn=(M)``, ``calls=COUNT 0`` and ``0 MICROSECONDS``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from typing import Final

@@ -1,7 +1,5 @@
 """Recognise the format of a file by its first bytes, and read its lines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from enum import Enum

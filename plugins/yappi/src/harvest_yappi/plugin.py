@@ -1,7 +1,5 @@
 """The source that this distribution offers to harvest."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from harvest import SourceSpec, hookimpl

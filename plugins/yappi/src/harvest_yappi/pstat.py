@@ -1,7 +1,5 @@
 """Read pstat files: the marshalled dict of cProfile, which Yappi can save, too."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

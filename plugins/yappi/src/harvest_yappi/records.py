@@ -1,7 +1,5 @@
 """The record types of Yappi profiles."""
 
-from __future__ import annotations
-
 from harvest import Record, field, record
 
 

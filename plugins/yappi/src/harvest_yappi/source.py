@@ -1,7 +1,5 @@
 """The source ``yappi``, with one partition per saved file."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 from functools import lru_cache

@@ -3,8 +3,6 @@
 No file that Yappi saves contains threads; ``get_thread_stats().print_all(out=file)`` prints them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final

@@ -9,8 +9,6 @@ one JSON array per line to OUTPUT: ``["function", module, line, name, a, b, own,
 start fast. If FILE is not a pstat, it exits with status 3 and a line on stderr.
 """
 
-from __future__ import annotations
-
 import json
 import marshal
 import resource

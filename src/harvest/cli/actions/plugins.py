@@ -1,7 +1,5 @@
 """``harvest plugins``: the installed plugins, and what each offers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harvest.api.spec import KINDS

@@ -1,7 +1,5 @@
 """``harvest verify``: check a dataset, and repair it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """Writing a dataset as a folder of CSV files, with what their columns mean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -6,8 +6,6 @@ finishes the commit.  Killed before the manifest is renamed, the next database i
 killed after that, the next run renames it.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What this plugin does after a commit."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import time

@@ -1,7 +1,5 @@
 """The engine ``futures``: worker processes of concurrent.futures on this machine."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

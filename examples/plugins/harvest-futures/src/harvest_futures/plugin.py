@@ -1,7 +1,5 @@
 """What the plugin declares."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import harvest

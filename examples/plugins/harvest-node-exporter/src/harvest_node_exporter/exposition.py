@@ -5,8 +5,6 @@ Read as Prometheus reads them: names and labels of ASCII letters, digits and ``_
 of escapes, no others than the format has.  https://prometheus.io/docs/instrumenting/exposition_formats/
 """
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Final

@@ -1,7 +1,5 @@
 """What this plugin offers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from harvest import SourceSpec, hookimpl

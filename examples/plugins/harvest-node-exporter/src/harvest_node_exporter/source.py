@@ -1,7 +1,5 @@
 """The source ``node-exporter``: each sample of a text file is a row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

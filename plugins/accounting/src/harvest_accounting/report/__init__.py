@@ -1,7 +1,5 @@
 """The declared reports on jobs; each names the function that builds it."""
 
-from __future__ import annotations
-
 from harvest import ReportSpec, Setting
 
 from ..job_runs import JobRuns, Whose, of_scheduler

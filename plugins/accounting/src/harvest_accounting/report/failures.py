@@ -1,7 +1,5 @@
 """The report ``failures``: why runs failed, whose they were, and on which nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 

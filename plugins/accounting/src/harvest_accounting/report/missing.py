@@ -1,7 +1,5 @@
 """Notes on values that are not recorded or impossible; reports leave out their columns."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The plots of the reports on jobs."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

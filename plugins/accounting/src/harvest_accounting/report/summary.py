@@ -1,7 +1,5 @@
 """The report ``summary``: CPU hours, efficiency and waits, from the view ``usage``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The report ``usage``: resources used and wasted in a period, failures and waits by group."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any, Final

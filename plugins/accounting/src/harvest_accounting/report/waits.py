@@ -1,7 +1,5 @@
 """The report ``queue_time``: how long jobs waited."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import polars as pl

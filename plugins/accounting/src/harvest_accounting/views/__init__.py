@@ -1,7 +1,5 @@
 """The declared views on jobs; the functions that build them are imported when called."""
 
-from __future__ import annotations
-
 from harvest import View
 
 from ..job_runs import JobRuns, Whose, of_scheduler

@@ -1,7 +1,5 @@
 """Views with sums over runs: ``usage``, ``ends``, ``failures``, ``arrays``, ``trend``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final

@@ -8,8 +8,6 @@ Rows are parts of runs (``Selection.parts``) with the hours of the part. A run c
 parts.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import polars as pl

@@ -1,7 +1,5 @@
 """The views with one row per run, ``jobs`` and ``efficiency``, and waits by day."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from harvest_toolkit.frames import fraction

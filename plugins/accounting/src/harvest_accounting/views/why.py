@@ -1,7 +1,5 @@
 """Why runs failed: the reason, the first failed step and its nodes; the view ``reasons``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 

@@ -27,8 +27,6 @@ No shell ever sees a command line, a path or a name: scripts hold checked words 
 array task takes its command from a JSON file by its number.
 """
 
-from __future__ import annotations
-
 from .batch import FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S, PAUSE_GROWS, Batch, Script
 from .job import ARRAY_TASKS, Job, python
 from .options import Options

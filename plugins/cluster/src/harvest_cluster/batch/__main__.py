@@ -1,7 +1,5 @@
 """``python -m harvest_cluster.batch status|wait|cancel DIRECTORY``: follow or cancel jobs."""
 
-from __future__ import annotations
-
 import json as jsonlib
 import sys
 from pathlib import Path

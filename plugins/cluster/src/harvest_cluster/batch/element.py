@@ -4,8 +4,6 @@
 A command that succeeded in an earlier attempt of the task is not run again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -11,8 +11,6 @@
 JSON is written in ASCII, so that names that are not valid text are kept.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final

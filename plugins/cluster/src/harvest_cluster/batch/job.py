@@ -1,7 +1,5 @@
 """A job: one command line, or an array of them, and the jobs that must end before it begins."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """Slurm's own commands, called without a shell: sbatch, squeue, sacct, scancel."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ The tasks' own files hold facts that Slurm forgets minutes after a job's end. Sl
 tasks that could not write: killed tasks, lost nodes, jobs that still wait.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 A cluster that it starts is encrypted: whoever reaches a plain scheduler can run code as its user.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import json

@@ -6,8 +6,6 @@ partitions that it had staged are not read again. Each attempt stages separately
 puts the first complete one in place, so a worker wrongly thought lost does no harm.
 """
 
-from __future__ import annotations
-
 import contextlib
 import queue
 import secrets

@@ -6,8 +6,6 @@ connection to the parent process carries the settings and, once the worker runs,
 interpreter ends when the connection closes for any reason.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import importlib

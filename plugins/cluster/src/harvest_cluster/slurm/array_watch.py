@@ -1,7 +1,5 @@
 """Watching of a submitted array until its tasks have staged everything."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections import Counter

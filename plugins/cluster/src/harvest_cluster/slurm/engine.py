@@ -6,8 +6,6 @@ last job begins when all tasks have ended, even if some failed. It is the same r
 ``local``: it uses the staged partitions, reads missing ones, and commits.
 """
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@
 ``<number>.error.json``, from which the waiting run raises the same error.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 ``python -m harvest_cluster.slurm.worker FOLDER NUMBER``.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -4,8 +4,6 @@ A region is one header, which the first process wrote, and records of a fixed si
 counters. The counters become maps from name to value.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from typing import Any, Final

@@ -7,8 +7,6 @@ a killed process may have regions but no header.
 Source of the layout: ``include/darshan-log-format.h`` of Darshan 3.0 to 3.5.
 """
 
-from __future__ import annotations
-
 import struct
 from typing import Final, Literal
 

@@ -6,8 +6,6 @@ have 96: the same four numbers and a text of 64 bytes, ``pthread_id=<N>``. The m
 the same, so only the length distinguishes them: the records must fill their region exactly.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Iterator
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Decode modules whose records have a fixed size."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 The record is a fixed structure, followed by the command line and the lines of the mount table.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ Counters that a version does not have are not in its list. Source:
 ``darshan-util/darshan-*-logutils.c``, which converts old records to new ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Check a whole log before any of its rows is read."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from io import BufferedReader

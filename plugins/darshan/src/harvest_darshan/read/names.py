@@ -1,7 +1,5 @@
 """Parse the map of names: the path, or other name, of each record id."""
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Callable, Iterable

@@ -4,8 +4,6 @@ A unit is the job record, a mount, a name, a record of a module (for Lustre a co
 for DXT a segment), or an unreadable module.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 

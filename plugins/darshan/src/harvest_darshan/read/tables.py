@@ -1,7 +1,5 @@
 """The base class of decoders, and the Arrow batches that they yield."""
 
-from __future__ import annotations
-
 import abc
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Decode modules whose records vary in size: heat maps, MDHIM, and Lustre's file layouts."""
 
-from __future__ import annotations
-
 import abc
 import struct
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Build the report ``darshan.io``: its key numbers and its sections."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import polars as pl

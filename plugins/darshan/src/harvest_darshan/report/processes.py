@@ -1,7 +1,5 @@
 """Helpers for plots with a line per process: their labels and time axis."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Build the sections on the sizes and order of requests, and on the use of files."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Build the tables and notes of the report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Plot traced operations over time, with a line per process and thread."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, Final
 

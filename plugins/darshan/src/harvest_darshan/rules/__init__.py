@@ -4,8 +4,6 @@ If Drishti 0.8 checks the same counters, the thresholds are Drishti's. The sever
 depends on the share of time that it concerns: see :mod:`.words`.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Rule

@@ -1,7 +1,5 @@
 """Rules on whole jobs: interfaces, alignment, metadata, and incomplete logs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Final

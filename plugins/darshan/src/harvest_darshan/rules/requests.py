@@ -1,7 +1,5 @@
 """Rules on reads and writes: their size, order and interface."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Final

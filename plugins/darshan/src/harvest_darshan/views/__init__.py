@@ -3,8 +3,6 @@
 ``declared`` holds their declarations, each with the name of the function that builds the view.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import View

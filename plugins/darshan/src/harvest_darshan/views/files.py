@@ -1,7 +1,5 @@
 """Build the view ``io.files``: processes, bytes and order of access of each file."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Build the view ``io.gains``: jobs, the largest possible gain first."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import polars as pl

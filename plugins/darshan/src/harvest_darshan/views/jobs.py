@@ -4,8 +4,6 @@ A job's rate is Darshan's own estimate (``darshan-parser --perf``, agg_perf_by_s
 time of the slowest process in reads, writes and metadata operations of the layer.
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from harvest import DatasetReader

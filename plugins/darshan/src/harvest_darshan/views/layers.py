@@ -4,8 +4,6 @@ I/O through one layer passes the layers below it, which count it again: HDF5 and
 or POSIX, MPI-IO calls POSIX or DFS, and DFS calls DAOS. STDIO does not pass POSIX.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Build the views ``io.posix_files``, POSIX counters by file, and ``io.requests``, by job."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from harvest import DatasetReader

@@ -1,7 +1,5 @@
 """Build the views ``io.processes`` and ``io.ranks``: traced I/O of each log and process."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from harvest import DatasetReader

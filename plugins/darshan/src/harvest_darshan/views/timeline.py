@@ -1,7 +1,5 @@
 """Build the view ``io.timeline``: bytes per second of each host over time."""
 
-from __future__ import annotations
-
 import math
 
 import polars as pl

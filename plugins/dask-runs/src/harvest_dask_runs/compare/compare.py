@@ -6,8 +6,6 @@ values.  For up to ``EXACT`` values the probability is counted over all ways to 
 values included; for more it is the normal approximation.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections import Counter

@@ -4,8 +4,6 @@ They are of the whole run, its phases, graphs, kinds of tasks and workers.  All 
 views of Dask runs; a value that is null there is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 

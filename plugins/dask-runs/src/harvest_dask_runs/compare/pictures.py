@@ -1,7 +1,5 @@
 """Plots of a comparison: both sides on one scale."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Entry point of the comparison of runs: the view, the report, and their settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """The report ``dask.compare``: two sides on one page, with the verdict first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Choice of the runs that are compared: those of the first side, and those of the second."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path

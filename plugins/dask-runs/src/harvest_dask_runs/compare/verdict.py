@@ -1,7 +1,5 @@
 """A comparison in words: its numbers, and sentences with the verdict first."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final

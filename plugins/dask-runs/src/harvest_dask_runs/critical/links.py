@@ -14,8 +14,6 @@ Of all reasons that delayed an execution, the one that ended last counts:
 Times are those of executions, and the scheduler's for its own records; its clock may differ.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import polars as pl

@@ -4,8 +4,6 @@ It covers the time from the start of the first execution to the end of the last 
 overlap: at each moment one of its tasks is executed, or the next one waits.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import polars as pl

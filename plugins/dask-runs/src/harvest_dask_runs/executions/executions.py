@@ -10,8 +10,6 @@ be missing:
   attempt with its exact times and its thread (see ``windows``).
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import polars as pl

@@ -19,8 +19,6 @@ The times of an attempt may be by the scheduler's clock: they are shifted as lit
 lie in the window, whose times are by the worker's clock.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import polars as pl

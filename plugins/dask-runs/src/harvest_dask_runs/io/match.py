@@ -8,8 +8,6 @@ operations have no task and are kept without one.
 The trace is read in batches; only windows and threads are in memory as a whole.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import attrs

@@ -8,8 +8,6 @@ process share, whether the worker's address names the process's host, and how lo
 these threads ran during the tasks.  If all are equal, names decide.
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from harvest import DatasetReader, UsageError

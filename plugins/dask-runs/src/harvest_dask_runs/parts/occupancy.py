@@ -3,8 +3,6 @@
 The functions give parts of ``dask.indicators``, whose declaration explains their columns.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import polars as pl

@@ -3,8 +3,6 @@
 The wordings are those of ``distributed`` from 2021 on.
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from harvest_toolkit.frames import count_if_known, fraction, known_sum

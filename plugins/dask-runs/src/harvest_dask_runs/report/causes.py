@@ -1,7 +1,5 @@
 """Where the time of a run went, along its critical path: parts, over time, by kind of task."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Helpers of the plots of a run: colours, names, and time covered per cell."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The report ``dask.indicators``: a row per indicator, a column per run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

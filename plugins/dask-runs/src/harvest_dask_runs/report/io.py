@@ -1,7 +1,5 @@
 """I/O of a run: what Darshan traced, what it counted, and which tasks did it."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import attrs

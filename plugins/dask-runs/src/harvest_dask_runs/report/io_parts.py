@@ -1,7 +1,5 @@
 """Sections on I/O: by kind of task, by what is known of its task, and over time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The report ``dask.run``: one run on one page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The task stream and the occupancy of workers, as plots."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Transfers between the workers of a run, and to clients."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rules on a Dask run: where its time went, and what puts its record or its results in doubt."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Rule

@@ -1,7 +1,5 @@
 """Rules on time: whether all threads had enough work."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Finding, Threshold

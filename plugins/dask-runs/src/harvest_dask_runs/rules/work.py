@@ -1,7 +1,5 @@
 """Rules on work that failed or waited: failures, repeats, the interpreter, files."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Finding, Threshold

@@ -1,7 +1,5 @@
 """Rules on workers: their memory, deaths, and gaps in their records."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Finding, Threshold

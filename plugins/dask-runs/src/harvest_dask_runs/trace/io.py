@@ -4,8 +4,6 @@ Logs are taken one after the other, so that memory grows with the longest log al
 workers are found as for the view ``dask.task_io``.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping

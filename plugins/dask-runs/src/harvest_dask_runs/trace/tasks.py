@@ -6,8 +6,6 @@ too, of category ``transfer.untold``.  A flow leads from the outgoing slice to t
 unless the latter ends before the former begins, since clocks differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import polars as pl

@@ -4,8 +4,6 @@ Events are made batch by batch: in memory are the executions and transfers of on
 I/O of one log.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections import Counter
 from collections.abc import Iterator

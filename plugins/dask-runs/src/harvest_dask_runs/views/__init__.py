@@ -4,8 +4,6 @@
 Nothing large is imported before a view is computed.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import View

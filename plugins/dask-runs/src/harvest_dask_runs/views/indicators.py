@@ -1,7 +1,5 @@
 """The view ``dask.indicators``: one row of numbers per run, which rules check."""
 
-from __future__ import annotations
-
 import attrs
 import polars as pl
 

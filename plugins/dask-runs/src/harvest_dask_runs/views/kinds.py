@@ -1,7 +1,5 @@
 """The view ``dask.prefixes``: kinds of tasks, with their time, failures, repeats and I/O."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import polars as pl

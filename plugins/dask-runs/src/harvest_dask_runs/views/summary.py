@@ -1,7 +1,5 @@
 """The view ``dask.run_summary``: a run at a glance, with sentences on gaps in its record."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """I/O matched to tasks: bytes read and written, share of matched I/O, processes of workers."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from harvest import DatasetReader

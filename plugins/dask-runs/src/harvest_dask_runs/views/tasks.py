@@ -5,8 +5,6 @@ ordered by time; at equal times graphs come first, then scheduler, worker and tr
 order of the input.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import polars as pl

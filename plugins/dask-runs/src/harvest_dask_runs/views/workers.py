@@ -1,7 +1,5 @@
 """The view ``dask.workers``: what each worker did, and whether it reported anything itself."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from harvest import DatasetReader

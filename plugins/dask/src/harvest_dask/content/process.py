@@ -3,8 +3,6 @@
 Also measures the offset of the process's clock to the scheduler's.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

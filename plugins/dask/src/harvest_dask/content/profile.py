@@ -3,8 +3,6 @@
 The statistics stay in memory until the capture ends: a killed worker leaves no profile.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Samples of a process's resource use, taken on its event loop once per interval."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final

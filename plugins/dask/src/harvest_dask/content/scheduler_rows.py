@@ -1,7 +1,5 @@
 """Columns of the scheduler's events, built in the writer thread."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 

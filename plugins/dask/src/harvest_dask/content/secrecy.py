@@ -1,7 +1,5 @@
 """Masking of secrets, recognized by name or within an address, as ``***``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

@@ -6,8 +6,6 @@ Odd keys are rewritten one by one, each distinct key once. Texts that no regular
 into keys go through the scanner of :mod:`.literals`.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

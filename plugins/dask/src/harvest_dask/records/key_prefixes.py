@@ -1,7 +1,5 @@
 """Prefixes of task keys in whole columns, by the rule of Dask's scheduler."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import polars as pl

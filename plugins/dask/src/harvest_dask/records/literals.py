@@ -5,8 +5,6 @@ into items. Only items that look like plain literals, of bounded size and depth,
 :func:`ast.literal_eval`.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import warnings

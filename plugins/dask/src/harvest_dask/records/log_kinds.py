@@ -4,8 +4,6 @@ Expressions use the columns ``said`` (a message's first line, without indentatio
 ``logger``. They match the messages of ``distributed`` from 2021 on.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Entry point of the plugin for harvest: record types of Dask runs, and the source of captures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from harvest import Record, SourceSpec, hookimpl

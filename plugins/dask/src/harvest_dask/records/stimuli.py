@@ -1,7 +1,5 @@
 """Kinds of Dask's stimuli, which cause state changes of tasks."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.compute as pc
 

@@ -7,8 +7,6 @@ Python's ``str`` prints it (``('array-8838', 127)``); ``literals`` spells them s
 of files in the texts are those that the Mofka-Dask coupler's consumer writes.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from functools import partial
 

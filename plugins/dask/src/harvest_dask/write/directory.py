@@ -1,7 +1,5 @@
 """The capture directory: the process that starts a capture writes ``capture.json`` for others."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -5,8 +5,6 @@ payload, one msgpack map. A file has only complete frames, even after failed wri
 the last frame may be incomplete, which its header shows.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 import zlib

@@ -4,8 +4,6 @@ The computation pays only for one append; a full queue counts the rows it loses.
 become text.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time

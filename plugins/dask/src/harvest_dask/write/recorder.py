@@ -4,8 +4,6 @@ While writes fail, rows wait in their queues. A full queue loses rows and counts
 frame reports the loss as soon as writing is possible.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import threading

@@ -4,8 +4,6 @@ The sender numbers its batches. If an answer is lost, the batch is sent again, a
 recognizes it by its number.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import threading

@@ -1,7 +1,5 @@
 """The exporter ``delta``: record types and views as tables of Delta Lake."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable
 from importlib.util import find_spec

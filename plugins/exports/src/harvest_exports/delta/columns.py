@@ -4,8 +4,6 @@ Delta has no unsigned integers, no durations, no times of day and no nanoseconds
 decimals or larger integers, and the comment of the column gives the unit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 

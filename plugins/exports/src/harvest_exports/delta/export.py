@@ -6,8 +6,6 @@ next one continues from there.  A transaction applies only to the table version 
 another export has committed since, the table is read again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

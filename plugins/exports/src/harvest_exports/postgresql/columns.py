@@ -6,8 +6,6 @@ values: NUL in a text, times before 4714 BC, a map with a duplicate key.  They a
 as possible, and the row names the changed columns.
 """
 
-from __future__ import annotations
-
 import functools
 import operator
 import re

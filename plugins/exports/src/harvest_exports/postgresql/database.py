@@ -1,7 +1,5 @@
 """A connection to PostgreSQL through ADBC: statements and bulk loads in one transaction."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Any, Final

@@ -5,8 +5,6 @@ rows differ.  The commit's token is written in the same transaction.  If an expo
 schema keeps the old rows and the old token, and the next export starts from there.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias

@@ -1,7 +1,5 @@
 """Create tables, alter them for new or wider columns, and write comments."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -9,8 +9,6 @@
 interface of backends. ``on_polars`` and ``on_dask`` implement backends and choose between them.
 """
 
-from __future__ import annotations
-
 from .api import Result, aggregate, write_result
 from .definition import METRICS
 from .groupings import GROUPINGS

@@ -3,8 +3,6 @@
 ``write_result`` writes the result to a file, with the same bytes for every backend.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Finding, checking and reading Parquet files of ``gpfs.file``."""
 
-from __future__ import annotations
-
 import glob
 from collections import defaultdict
 from collections.abc import Collection, Sequence

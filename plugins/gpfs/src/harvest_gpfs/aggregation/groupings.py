@@ -8,8 +8,6 @@ database, since a scan may be of another cluster.
 Classes of size and age have fixed limits, so that histograms are exact: parts add up.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Iterable, Sequence

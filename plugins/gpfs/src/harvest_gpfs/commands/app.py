@@ -1,7 +1,5 @@
 """The commands ``harvest gpfs ...``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any

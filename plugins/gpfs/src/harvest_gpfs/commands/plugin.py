@@ -1,7 +1,5 @@
 """Declaration of the commands in a module of its own: help imports neither views nor rules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from harvest import Command, hookimpl

@@ -1,7 +1,5 @@
 """Common options of commands that can run as Slurm batch jobs."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable

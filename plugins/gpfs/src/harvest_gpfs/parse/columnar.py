@@ -4,8 +4,6 @@ It follows the steps of a layout with one position per line. A line that does no
 exactly is odd; the reference parser finds its error.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any, Final
 

@@ -5,8 +5,6 @@ So a list whose rows are already in the dataset is not read, and the first range
 the rest is counted.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from pathlib import Path

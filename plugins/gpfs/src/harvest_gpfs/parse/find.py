@@ -7,8 +7,6 @@ clause, a percent sign stays as it is. A single line may fit both, since ``a%20b
 valid names, but all lines of a list follow one rule.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Reading a list, or a range of it, into tables of rows, rejects and remarks."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -11,8 +11,6 @@ layout exactly to this parser, which finds the error.
 - Names are bytes. A NUL is an error, and so is a percent sign or backslash outside an escape.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final

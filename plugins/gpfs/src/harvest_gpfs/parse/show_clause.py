@@ -4,8 +4,6 @@ DuckDB's tokenizer splits an SQL expression. "Policies: functions in rules" in I
 administration guide says what the expression may contain.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias

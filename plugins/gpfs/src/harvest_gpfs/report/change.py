@@ -4,8 +4,6 @@ All changes are sums of one comparison (the view ``gpfs.change``), so every tabl
 numbers.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Longer tables of the summary report: paths, changes, names, quality."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

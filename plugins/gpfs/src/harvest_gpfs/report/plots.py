@@ -1,7 +1,5 @@
 """Common parts of the reports on scans: columns, shortened tables, plots."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 The views count and sum. The report shortens their tables and adds shares of the total.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Final
 

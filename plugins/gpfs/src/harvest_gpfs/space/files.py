@@ -8,8 +8,6 @@ rules: Syntax", "Using macro processing utilities with policy rules" and "mmappl
 input file lists.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

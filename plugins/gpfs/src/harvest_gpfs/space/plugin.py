@@ -3,8 +3,6 @@
 Columns without a doc here have the one of gpfs.file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final

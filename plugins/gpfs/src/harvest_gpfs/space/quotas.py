@@ -1,7 +1,5 @@
 """Reading quotas: output of ``mmrepquota -Y`` or ``mmlsquota -Y``, or CSV."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Remark on queries that mix several scans."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The views ``gpfs.change`` and ``gpfs.churn``: growth and changes between two scans."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path

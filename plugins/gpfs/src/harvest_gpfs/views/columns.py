@@ -1,7 +1,5 @@
 """Columns that several views of scans have in common."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Column

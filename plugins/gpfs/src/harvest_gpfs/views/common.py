@@ -1,7 +1,5 @@
 """Scan and settings of views, and other parts that all views of scans share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path

@@ -6,8 +6,6 @@ directory and so on) in which objects were before and are after. All changes by 
 directory are sums over these few rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -5,8 +5,6 @@ Rows are therefore divided by size or by a hash, so that only one share is in me
 decides the group.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Declarations of views of scans, and settings that several views and reports use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, TypeAlias

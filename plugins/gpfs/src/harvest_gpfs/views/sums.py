@@ -1,7 +1,5 @@
 """Declarations of views of space by owner and place, and of the age and size of objects."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import attrs

@@ -1,7 +1,5 @@
 """Views of sums: by owner, directory, pool, scan, age, size and part."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Configuration files of a run, flattened: one row per setting."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Readers of state transitions of tasks, and of workers and clients that came or went."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

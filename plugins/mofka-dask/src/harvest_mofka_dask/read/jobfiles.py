@@ -1,7 +1,5 @@
 """Readers of hosts by role, and of the directives of a batch script."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections import Counter

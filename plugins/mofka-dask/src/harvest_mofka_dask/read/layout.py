@@ -5,8 +5,6 @@ they have a known order.  Other files are recognized by their names, and scripts
 lines.  A directory is a *run* if it contains a file that only a Dask run leaves.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path

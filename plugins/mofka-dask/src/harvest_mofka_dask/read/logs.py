@@ -5,8 +5,6 @@ local time of the machine; before 2022 without the time, and Coiled without the 
 of another form (tracebacks, warnings) belong to the event before them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

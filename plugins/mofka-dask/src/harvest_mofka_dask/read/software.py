@@ -1,7 +1,5 @@
 """Reader of software in a job's output: lists by Spack, environment modules, or pip."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, Final

@@ -5,8 +5,6 @@ differences between their clocks. The reference is the median of the receivers' 
 It excludes times in a wrong zone (see ``scans.with_zones``), unless all do.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -3,8 +3,6 @@
 First columns that several views share, then views of durations, then views of scans.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Column, Setting, View

@@ -6,8 +6,6 @@ receivers or modules left nothing, although others of the scan did, and they did
 the study has no ranges, missing numbers between scans are also gaps.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -7,8 +7,6 @@ unknown (a study without offload sets ``offload = "0s"``). save_correction_s is 
 the difference between saving a real and a blank scan, which the study may give per size.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

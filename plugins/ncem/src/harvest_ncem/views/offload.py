@@ -3,8 +3,6 @@
 The offload of a scan is the last write of its data files minus its earliest receiver time.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

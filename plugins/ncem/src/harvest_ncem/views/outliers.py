@@ -10,8 +10,6 @@ is the measured time in microseconds: Slurm's elapsed time, or the time from rec
 which shifts values and fences equally.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -9,8 +9,6 @@ time for UTC or the reverse. Such a time cannot be used as the start of a scan u
 corrected.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Durations of streaming: from a scan's first receiver time to the write of its HDF5 file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -4,8 +4,6 @@ DuckDB does not count all memory of a query, and cannot be interrupted everywher
 end the server.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

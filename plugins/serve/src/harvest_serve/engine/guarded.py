@@ -4,8 +4,6 @@ Each question has its own instance, so that none sees another's data, changes it
 its memory.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

@@ -10,8 +10,6 @@ a text. An answer is ``A`` and an Arrow stream, or nothing; then ``E`` and a JSO
 length: empty, or ``kind`` and ``text`` of an error.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

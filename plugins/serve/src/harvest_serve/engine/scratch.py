@@ -4,8 +4,6 @@ The server removes it at its end. The next server to start removes the directory
 each is locked while its server runs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import itertools

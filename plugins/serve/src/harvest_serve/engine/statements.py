@@ -1,7 +1,5 @@
 """A user's own SQL as DuckDB's syntax tree: check that it is one query, and find what it reads."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The Model Context Protocol, by which language-model clients query datasets."""
 
-from __future__ import annotations
-
 import importlib.util
 
 from harvest_serve.problems import NotFound

@@ -4,8 +4,6 @@ MOST_ROWS and MOST_CHARACTERS limit the rows. An answer says how many rows match
 and how to ask for the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

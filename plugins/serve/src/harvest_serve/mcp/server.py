@@ -1,7 +1,5 @@
 """The tools of ``harvest mcp`` and ``/mcp``, which only read."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
 from importlib.metadata import version

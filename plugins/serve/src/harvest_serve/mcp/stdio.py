@@ -1,7 +1,5 @@
 """The tools over standard input and output, until the input ends."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Each kind of page has a module. It asks one snapshot, in one question, and passe
 template, which escapes it. A page's address holds all of its state.
 """
 
-from __future__ import annotations
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route

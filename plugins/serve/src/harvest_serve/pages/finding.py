@@ -1,7 +1,5 @@
 """A finding on its own page, with its evidence as a table."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import attrs

@@ -1,7 +1,5 @@
 """The runs that wrote a dataset, and the rejects of their input."""
 
-from __future__ import annotations
-
 import itertools
 from datetime import datetime
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The list of all tables, and the documentation of each one's rows and columns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import attrs

@@ -1,7 +1,5 @@
 """SQL: a query with its result, and the tables that it can read."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from starlette.requests import Request

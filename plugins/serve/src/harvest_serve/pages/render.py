@@ -1,7 +1,5 @@
 """HTML from templates, which escape all data, and the values that all pages share."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,7 +1,5 @@
 """Reports: their list, and one with its settings as a form and its own page in a frame."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

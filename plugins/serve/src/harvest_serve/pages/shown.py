@@ -1,7 +1,5 @@
 """Rows as the table of a page, with cells as ``harvest view`` prints them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

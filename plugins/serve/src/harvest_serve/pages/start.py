@@ -1,7 +1,5 @@
 """The first pages: the list of datasets, and the contents of one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import datetime
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Rows of a record type or a view: filtered, sorted, page by page; and a page of one row."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 

@@ -5,8 +5,6 @@ elapsed time times CPUs, peak memory of a step over the memory allocated. Values
 recorded are None here; seff counts them as 0.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from statistics import median

@@ -1,7 +1,5 @@
 """One line per job, like reportseff: state, time, and the shares of resources that it used."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, TypeAlias

@@ -1,7 +1,5 @@
 """A job in words: the lines of Slurm's ``seff``, then values that seff does not print."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,7 +1,5 @@
 """What the readers of text have in common: they cut a stream into blocks of whole records."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from harvest import ReadContext

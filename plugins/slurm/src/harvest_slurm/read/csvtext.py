@@ -5,8 +5,6 @@ are. Spreadsheets and pandas quote fields that need it: such a field begins and 
 quote, and each quote inside is doubled.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import IO, Any, Final

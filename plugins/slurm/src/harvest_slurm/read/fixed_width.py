@@ -4,8 +4,6 @@ sacct pads by bytes, not by characters. A line break in a name makes two lines t
 long as one. Values that are longer than their column are cut and end in ``+``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

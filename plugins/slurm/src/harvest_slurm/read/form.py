@@ -1,7 +1,5 @@
 """The layout of a dump, and the largest size of its lines."""
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 import attrs

@@ -5,8 +5,6 @@ state. Few orders have as many columns as the lines have fields. Hardly two of t
 kinds of values in the same places.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 import string

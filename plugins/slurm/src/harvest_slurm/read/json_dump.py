@@ -5,8 +5,6 @@ steps that did not complete but read SUCCESS, and CPU times of jobs. The CPU tim
 sum over its steps, as in sacct's tables.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, Final

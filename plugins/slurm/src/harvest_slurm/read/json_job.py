@@ -1,7 +1,5 @@
 """Converts one job of ``sacct --json`` to rows of ``slurm.job`` and ``slurm.step``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -14,8 +14,6 @@ of a component also ``"step_het_component"``; since 23.11 ``101.0``, ``101.0+1``
 "id", "count"}``, of ``max`` and ``min`` also with ``"node"`` and ``"task"``
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial

@@ -5,8 +5,6 @@ well; ``--delimiter`` sets any text for it. Without these, columns have fixed wi
 line of dashes below the header. With ``--noheader``, the user must name the columns.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator, Sequence

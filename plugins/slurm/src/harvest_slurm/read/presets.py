@@ -14,8 +14,6 @@ scripts/slurm_acc.sh.
 format, by --brief, --long and --format=ALL, in Slurm 22.05.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 _XDMOD_BEGIN: Final = "JobID JobIDRaw Cluster Partition"

@@ -6,8 +6,6 @@ and the possible form of each. A division must be the only possible one; every o
 reject.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Messages of Slurm's programs among the rows of a dump, and the output of other commands."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ The delimiters of a block of some megabytes are found together. A line with the 
 delimiters and a job id in its place is a row. All other lines go to ``rejoin``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import IO, Any, Final
 

@@ -1,7 +1,5 @@
 """The typed columns of rows of text: each from the first of sacct's fields that has a value."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache, reduce
 from typing import Any, Final

@@ -4,8 +4,6 @@ The steps below the row of a rejected job are those of the rejected job. They mu
 for the job above, which may be an earlier run of the same id.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ functions of ``scalars`` read the few distinct texts that it leaves, and only th
 error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, Final, TypeAlias

@@ -4,8 +4,6 @@ Each reader returns the values of the texts of a column, and a mask of the texts
 never guesses: a text in another spelling is left to the functions of ``scalars``.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final, TypeAlias
 
 import numpy as np

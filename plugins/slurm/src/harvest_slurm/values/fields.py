@@ -6,8 +6,6 @@ identifies it in a record that is in pieces (see ``rejoin``). Names are compared
 blanks, underscores and width suffix: ``JobName%30`` and ``Job Name`` are the same field.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ heterogeneous job), each followed by ``.batch``, ``.extern``, ``.0`` ... in the 
 columns of fixed widths the name of a step may be cut (``.bat+``), and is completed.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final
 

@@ -5,8 +5,6 @@ value. A :class:`Word` is text that is neither a value of the column nor a mista
 A ValueError means that the text cannot be read; its message is the reason of the reject.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from datetime import UTC, datetime, timedelta

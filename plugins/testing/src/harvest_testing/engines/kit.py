@@ -1,7 +1,5 @@
 """The promises of engines; each run takes place in a separate process."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io

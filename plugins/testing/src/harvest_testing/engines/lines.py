@@ -7,8 +7,6 @@ The file ``journal`` next to the input directory gets a line for each event: ``p
 or ``died``, with the process id and the name of the input.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -4,8 +4,6 @@ Each kind of damage is a function of a file's bytes. It yields pairs of a descri
 and the damaged content, which are the same in every run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -1,7 +1,5 @@
 """List files, make odd names, and interrupt code at one of its file operations."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable, Iterator

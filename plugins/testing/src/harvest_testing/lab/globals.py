@@ -4,8 +4,6 @@ A plugin shares its process with others and with the user's program. It must not
 state: environment, working directory, locale, random numbers, signal handlers, limits.
 """
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import decimal

@@ -4,8 +4,6 @@ The parent sends a function of a module and its arguments as a pickle, as source
 travel to workers. The result comes back as a pickle.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

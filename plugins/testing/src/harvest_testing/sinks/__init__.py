@@ -4,8 +4,6 @@ An author's test class inherits the tests of ``SinkConformance``. ``SinkDriver``
 through a commit step by step.
 """
 
-from __future__ import annotations
-
 from .commits import CommitPromises
 from .driver import SinkDriver
 from .rows import RowPromises

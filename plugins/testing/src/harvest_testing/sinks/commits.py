@@ -1,7 +1,5 @@
 """Promises about commits: a commit is complete or has no effect, even if it is interrupted."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from itertools import count

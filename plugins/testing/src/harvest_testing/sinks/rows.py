@@ -1,7 +1,5 @@
 """Promises about rows: all are read as they were written, and only the location holds them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

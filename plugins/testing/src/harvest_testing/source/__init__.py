@@ -1,7 +1,5 @@
 """The conformance kit for sources: one base class for an author's tests."""
 
-from __future__ import annotations
-
 from .hostile import HostilePromises
 from .inputs import InputPromises
 from .process import ProcessPromises

@@ -1,7 +1,5 @@
 """Promises about input that is damaged, empty, foreign, or long."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Promises about inputs: each is planned and reported, with any name and at any path."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import unittest

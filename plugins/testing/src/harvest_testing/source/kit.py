@@ -1,7 +1,5 @@
 """The parameters that an author declares about a source, and helpers of the tests."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Promises about the process: a source neither changes global state nor depends on it."""
 
-from __future__ import annotations
-
 import contextlib
 import locale
 import os

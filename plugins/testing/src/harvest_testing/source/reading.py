@@ -4,8 +4,6 @@ To compare two readings, their rows, rejects, counts and notes are written as li
 the sample's own path, so that a copy of the sample elsewhere gives the same lines.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence

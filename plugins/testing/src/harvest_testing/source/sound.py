@@ -1,7 +1,5 @@
 """Promises about a valid sample: declarations, counts, and what must not change the rows."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import importlib

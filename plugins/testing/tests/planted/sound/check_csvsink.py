@@ -1,7 +1,5 @@
 """The sink planted-csvsink, and what every sink promises."""
 
-from __future__ import annotations
-
 import csv
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The engine futures, and what every engine promises."""
 
-from __future__ import annotations
-
 from planted_engine import FuturesEngine
 
 from harvest_testing import EngineConformance

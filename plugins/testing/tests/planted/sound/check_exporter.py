@@ -1,7 +1,5 @@
 """The exporter planted-json, and what every exporter promises."""
 
-from __future__ import annotations
-
 import json
 from typing import ClassVar
 

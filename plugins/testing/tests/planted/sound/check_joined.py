@@ -1,7 +1,5 @@
 """The view planted.with_job, and what every view promises."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from check_views import harvested

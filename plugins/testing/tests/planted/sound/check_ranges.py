@@ -1,7 +1,5 @@
 """The source planted-ranges, and what every source promises."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """The report planted.summary, and what every report promises."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from check_views import harvested

@@ -1,7 +1,5 @@
 """The view planted.per_host, and what every view promises."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, ClassVar

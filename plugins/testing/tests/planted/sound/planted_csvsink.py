@@ -4,8 +4,6 @@ A value is JSON, so that null, an empty text and the text ``null`` are three thi
 and times are written in full.
 """
 
-from __future__ import annotations
-
 import base64
 import csv
 import json

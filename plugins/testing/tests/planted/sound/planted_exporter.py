@@ -1,7 +1,5 @@
 """The exporter planted-json: a JSON file with the rows of each record type."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

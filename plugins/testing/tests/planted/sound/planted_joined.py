@@ -1,7 +1,5 @@
 """A view over two record types: each transfer with the job that it was made in."""
 
-from __future__ import annotations
-
 import polars as pl
 
 import harvest

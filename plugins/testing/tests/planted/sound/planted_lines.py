@@ -3,8 +3,6 @@
 ``TIME NAME VALUE COUNT NOTE`` are separated by tabs; ``-`` is a value that nobody took.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path

@@ -4,8 +4,6 @@ The first line names the columns: ``time`` in seconds since 1970, ``host``, ``si
 Others are kept as they are.  A value may be quoted; an empty one is not known.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """A report over the view of transfers: hosts with a total, and users by their jobs."""
 
-from __future__ import annotations
-
 import polars as pl
 
 import harvest

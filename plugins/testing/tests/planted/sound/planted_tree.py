@@ -4,8 +4,6 @@ A card is a small file ``NAME.job`` of lines ``key: value``; its name is the job
 that several paths lead to is read once, by the first of them.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from datetime import datetime

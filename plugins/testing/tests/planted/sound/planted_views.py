@@ -1,7 +1,5 @@
 """Transfers and jobs, a line of JSON each, and a view of transfers by day and host."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import datetime

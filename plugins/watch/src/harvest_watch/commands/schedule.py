@@ -1,7 +1,5 @@
 """``harvest schedule``."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """``harvest watch``."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """Settings of notifications: those of the recipe override those of a file for all runs."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """News about a dataset after a commit: findings, rejects, failed exports."""
 
-from __future__ import annotations
-
 import hashlib
 import socket
 from collections.abc import Collection, Mapping

@@ -1,7 +1,5 @@
 """Receivers: a mail server or ``sendmail``, a webhook, a command; each has a time limit."""
 
-from __future__ import annotations
-
 import base64
 import getpass
 import http.client

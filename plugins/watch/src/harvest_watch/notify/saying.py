@@ -3,8 +3,6 @@
 The record is written after the notification: a process killed in between repeats it at most once.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib

@@ -1,7 +1,5 @@
 """What views on jobs share: settings, descriptions of columns, and the allocated resources."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Final
 

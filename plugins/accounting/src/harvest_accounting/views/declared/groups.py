@@ -1,7 +1,5 @@
 """Declarations of the views with sums over runs: columns in order of importance, settings, docs."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Column, View

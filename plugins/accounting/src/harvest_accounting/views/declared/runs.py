@@ -3,8 +3,6 @@
 Columns without a doc here have the doc of the record type.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Column, View

@@ -1,7 +1,5 @@
 """Declarations of the views of files, processes and time."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import attrs

@@ -1,7 +1,5 @@
 """Declarations of the views of jobs, requests, ranks, bandwidth and gains."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Setting, View

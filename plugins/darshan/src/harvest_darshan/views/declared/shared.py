@@ -1,7 +1,5 @@
 """Columns and settings that several views share."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Setting, UInt64

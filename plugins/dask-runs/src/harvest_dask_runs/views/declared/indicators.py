@@ -1,7 +1,5 @@
 """``dask.indicators``, the numbers that rules check."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Column, View

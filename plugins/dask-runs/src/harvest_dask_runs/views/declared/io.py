@@ -1,7 +1,5 @@
 """``dask.task_io``, its coverage, ``dask.workers_processes`` and ``dask.trace``."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Column, View

@@ -1,7 +1,5 @@
 """``dask.run_summary`` and ``dask.workers``."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Column, View

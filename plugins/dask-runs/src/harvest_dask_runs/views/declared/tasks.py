@@ -1,7 +1,5 @@
 """``dask.tasks`` and ``dask.prefixes``."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from harvest import Column, Setting, View

@@ -5,8 +5,6 @@ covers length, index and payload, so a frame is either complete or not valid. Af
 reading continues at the next complete frame; the indices then show how many frames are lost.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ A dump is the state of a cluster at one moment, with only the last transitions, 
 and log lines that the scheduler and workers still held. The whole file is loaded.
 """
 
-from __future__ import annotations
-
 import gzip
 import pickletools
 import re

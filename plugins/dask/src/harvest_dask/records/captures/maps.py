@@ -1,7 +1,5 @@
 """Frames that hold a map instead of rows: graphs, settings, packages, blind spells, ..."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias

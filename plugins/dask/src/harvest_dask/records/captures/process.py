@@ -1,7 +1,5 @@
 """Facts in a capture file about the process that wrote it: one row of ``dask.process``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 

@@ -4,8 +4,6 @@ Counted as read are rows of frames, settings, variables, packages, tasks of grap
 frame; also the process, its host, and a missing end.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The source ``dask``, which reads capture directories and cluster dumps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Final

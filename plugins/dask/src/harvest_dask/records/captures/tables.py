@@ -1,7 +1,5 @@
 """Conversion of each kind of rows to its record type and columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
