@@ -69,7 +69,7 @@ def _load(data: bytes) -> Any:
 
 
 def _picklable(error: BaseException) -> tuple[BaseException, str]:
-    """Return an exception and its traceback; only its text if it is no plain, picklable one."""
+    """Return an exception and its traceback; only its text if it is not plain and picklable."""
     lines = "".join(traceback.format_exception(error))
     try:
         if not isinstance(error, Exception):

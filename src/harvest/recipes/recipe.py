@@ -152,7 +152,7 @@ class Recipe:
         "DAY",
     )
     changed: str | None = _option(
-        "Read only the files of this list (one a line, or ended by NUL). Other rows stay.", "LIST"
+        "Read only the files of this list (one per line, or ended by NUL). Other rows stay.", "LIST"
     )
     export: Sequence[str] = _option(
         "Export the dataset afterwards, as `harvest export` does. Repeatable.",

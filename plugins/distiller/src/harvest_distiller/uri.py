@@ -7,7 +7,7 @@ _SCHEME = re.compile(r"postgres(?:ql)?://", re.IGNORECASE)
 _URI = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _PARAMETER = re.compile(r"([?&])([^=&#]*)=([^&#]*)")
 _SECRET_KEY = re.compile(r"password|secret", re.IGNORECASE)
-# libpq's other form, ``host=... password=...``, is no valid location here, but users may try it
+# libpq's other form, ``host=... password=...``, is not a valid location here, but users may try it
 _WORD = re.compile(r"(?i)(password\s*=\s*)('(?:[^'\\]|\\.)*'?|\S+)")
 HIDDEN = "***"
 

@@ -116,7 +116,7 @@ def kinds_table(rows: pl.DataFrame, why: str) -> Table:
         "first operation on the file to the last. (during ...): only tasks of this kind ran in the "
         f"process then. {NOT_KNOWN}: any other untraced I/O of a worker. {NO_TASK}: traced on a "
         f"worker thread between tasks. {OTHER_THREADS}: on threads that ran no recorded task. "
-        f"{OTHER_PROCESSES}: in processes that are no known workers.",
+        f"{OTHER_PROCESSES}: in processes other than the known workers.",
     )
 
 

@@ -100,7 +100,7 @@ OWNER_COLUMNS: Final = (
     ),
     *_part(
         "elsewhere",
-        "Objects that are no candidates because a hard link is elsewhere: outside the place, "
+        "Objects that are not candidates because a hard link is elsewhere: outside the place, "
         "excluded, or not in the list (nlink)",
     ),
     count("undecided_inodes", "Objects without the time, size, kind, pool or owner that would "
