@@ -57,7 +57,7 @@ def test_an_example_of_the_manual(tmp_path):
         ("varchar(file_size || 'x'", "is not understood"),
         ("varchar(user_id) || varchar(file_size)", "nothing stands between"),
         ("'x' || varchar()", "names no attribute"),
-        ("'x' || 5", "is no value"),
+        ("'x' || 5", "is not a value"),
     ],
 )
 def test_what_is_not_understood_is_refused_by_its_part(tmp_path, sql, said):
