@@ -155,7 +155,7 @@ def _operand(tokens: list[_Piece]) -> tuple[bool, str]:
         if depth < 0:
             break
     if depth or not any(kind == "identifier" for kind, _ in value):
-        raise ValueError(f"{written!r} is not a value: write VARCHAR(ATTRIBUTE), or a text in quotes")
+        raise ValueError(f"{written!r} is not a value: write VARCHAR(ATTRIBUTE) or a quoted text")
     return True, "".join(text for _, text in value)
 
 
