@@ -134,6 +134,32 @@ def test_one_run_in_two_dumps_is_one_row(tmp_path: Path) -> None:
         assert row["cpu_s"] == 7.0
 
 
+def test_tasks_that_waited_in_an_earlier_dump_count_once(tmp_path: Path) -> None:
+    # given an array that waits, one whose first task ran, and one whose last task was cancelled
+    at, ran = DAY + "10:00:00", {"Start": DAY + "11:00:00", "End": DAY + "11:01:40"}
+    waits = {"State": "PENDING", "Elapsed": "00:00:00"}
+    dumps = [
+        [job("7_[1-3]", at, **waits)],
+        [job("7_1", at, **ran), job("7_[2-3]", at, **waits)],
+        [job("7_3", at, State="CANCELLED"), job("7_[2]", at, **waits), job("7_1", at, **ran)],
+    ]
+    paths = [write(tmp_path / f"{number}.txt", lines) for number, lines in enumerate(dumps)]
+
+    # when each dump is added to those before it
+    found = [
+        [(row["job_id"], row["state"]) for row in rows(jobs(Reader(*paths[:count])))]
+        for count in (1, 2, 3)
+    ]
+
+    # then the row of the waiting tasks gives way to those of its tasks
+    first = ("7_1", "completed")
+    assert found == [
+        [("7_[1-3]", "pending")],
+        [first, ("7_[2-3]", "pending")],
+        [first, ("7_3", "cancelled"), ("7_[2]", "pending")],
+    ]
+
+
 def test_of_a_step_in_two_dumps_the_most_exact_cpu_time_counts(tmp_path: Path) -> None:
     # given one dump in whole seconds, and one with what sacct rounded there
     run = job("1", DAY + "10:00:00", DAY + "10:00:30", End=DAY + "10:02:10")

@@ -145,7 +145,10 @@ def jobs(data: Rows) -> pl.LazyFrame:
     ``mem_used_bytes`` is the most that one step used on all its tasks.
     The use of a run is null until it ends, and impossible values are null (``possible``).
     """
-    runs = once(data["slurm.job"]).with_columns(owner("submit_time", "position"))
+    # 7_[2-4] stands for its first task until a later dump has a row for that task
+    first_task = pl.col("job_id").str.replace(r"\[(\d+).*", "${1}")
+    rows = data["slurm.job"].with_columns(job_id=first_task, listed_as="job_id")
+    runs = once(rows).with_columns(owner("submit_time", "position"), job_id="listed_as")
     rolled = runs.join(steps_of_runs(data), on=OWNER, how="left", nulls_equal=True)
     tres = {"alloc_mem_bytes": amount("alloc_tres", "mem"), "alloc_gpus": gpus()}
     # before a job starts, NNodes is the request
