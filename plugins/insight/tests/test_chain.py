@@ -145,6 +145,20 @@ def test_the_name_of_a_job_s_output_holds_its_id(name):
     assert of(dataset, "job to run", "job_id", "run") == [(1873179, RUN)]
 
 
+def test_the_output_of_an_array_task_names_the_array_and_not_the_job():
+    software = [{"origin": f"{RUN}/slurm-123_4.out"}]
+    # the array's number is the id of its last task, which ran on another node
+    tasks = [job(123, 0, 1, nodes="n2"), job(127, 0, 1)]
+    dataset = Rows(
+        dask__run_summary=[run()],
+        run__node=[{"host": "n1", "origin": f"{RUN}/WorkerNodes"}],
+        run__software=software,
+        slurm__job=tasks,
+    )
+
+    assert of(dataset, "job to run", "job_id", "sure") == [(127, "likely")]
+
+
 def test_a_darshan_log_in_the_run_holds_the_job_s_id_unless_it_is_the_process_s():
     inside, below = f"{RUN}/a.darshan", f"{RUN}/logs/b.darshan"
     dataset = Rows(

@@ -23,9 +23,12 @@ JOB_VARIABLES: Final = ("SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID")
 JOBS: Final = ("slurm.job", "pbs.job")
 """Record types of jobs, which share the names of their columns."""
 
-JOB_OUTPUT: Final = r"(?:^|/)(?:(\d+)\.[^/]*\.(?:OU|ER)|[^/]*\.[oe](\d+)|slurm-(\d+)[^/]*)$"
+JOB_OUTPUT: Final = (
+    r"(?:^|/)(?:(\d+)\.[^/]*\.(?:OU|ER)|[^/]*\.[oe](\d+)|slurm-(\d+)(?:(?:_\D|[^_\d/])[^/]*)?)$"
+)
 """Pattern for names of a job's output files: PBS's ``1873179.host.OU`` and ``name.o1873179``,
-Slurm's ``slurm-1873179.out``. One of its groups is the job's id."""
+Slurm's ``slurm-1873179.out``. One of its groups is the job's id. The number in an array task's
+``slurm-1873179_4.out`` is that of the array, which is the id of another task."""
 
 _SLACK: Final = pl.duration(minutes=5)
 """Maximum difference between the clocks of a job and of the programs that ran in it."""
