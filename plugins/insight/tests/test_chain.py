@@ -93,8 +93,9 @@ def test_a_run_is_the_job_s_whose_id_its_processes_have_in_their_environment():
 
 
 def test_a_pbs_job_is_tied_as_a_slurm_job_by_its_id_or_by_hosts_and_time():
-    # given the start of a job in one log, and its end in the next day's
-    jobs = [job(77, 0, None, cluster="pbs01"), job(77, 0, 1, cluster="pbs01")]
+    # given a job that waits in one log, starts in the next, and ends in the third
+    waits = {**job(77, 0, None, cluster="pbs01"), "start_time": None, "node_list": None}
+    jobs = [waits, job(77, 0, None, cluster="pbs01"), job(77, 0, 1, cluster="pbs01")]
     named = Rows(
         dask__run_summary=[run(), run(5, 6, name="/data/R2")],
         run__environment=[

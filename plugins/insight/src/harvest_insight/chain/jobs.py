@@ -138,8 +138,10 @@ def _fitting(left: pl.LazyFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:
     """Join rows with jobs by job_id; a requeued job is one row, from its first to its last run."""
     whole = jobs.group_by("cluster", "job_id").agg(
         pl.col("start_time").min(),
-        # a job with an unfinished run has no end
-        end_time=pl.when(pl.col("end_time").null_count() == 0).then(pl.col("end_time").max()),
+        # a job with an unfinished run has no end; a row of a waiting job is no run
+        end_time=pl.when(
+            pl.col("end_time").filter(pl.col("start_time").is_not_null()).null_count() == 0
+        ).then(pl.col("end_time").max()),
     )
     return left.join(whole, on="job_id")
 
