@@ -134,6 +134,22 @@ def test_one_run_in_two_dumps_is_one_row(tmp_path: Path) -> None:
         assert row["cpu_s"] == 7.0
 
 
+def test_a_job_without_nodes_did_not_start(tmp_path: Path) -> None:
+    # given a job that was cancelled while it waited, as older versions of sacct print it
+    at, ended = DAY + "10:00:00", DAY + "20:00:00"
+    line = job("8", at, ended, End=ended, State="CANCELLED by 7", Elapsed="00:00:00")
+    names = [*FIELDS.split(","), "NodeList"]
+    lines = [line | {"NodeList": "None assigned"}, job("9", at, DAY + "10:00:10")]
+    reader = Reader(write_rows(tmp_path / "dump.txt", names, lines))
+
+    # when its wait is asked for
+    waits = {row["job_id"]: row["wait_s"] for row in rows(queue_time(reader))}
+
+    # then only the other job has one
+    assert waits == {"9": 10.0}
+    assert rows(jobs(reader))[0]["start_time"] is None
+
+
 def test_tasks_that_waited_in_an_earlier_dump_count_once(tmp_path: Path) -> None:
     # given an array that waits, one whose first task ran, and one whose last task was cancelled
     at, ran = DAY + "10:00:00", {"Start": DAY + "11:00:00", "End": DAY + "11:01:40"}

@@ -18,6 +18,8 @@ from harvest_accounting.possible import bytes_of, millionths, possible
 from harvest_accounting.states import ENDS, FAILED
 from harvest_toolkit.frames import complete_sum
 
+from .accounting import JOB_RUNS
+
 Rows: TypeAlias = "DatasetReader | Mapping[str, pl.LazyFrame]"
 """Rows by record type: a dataset, or some rows of one."""
 
@@ -150,6 +152,9 @@ def jobs(data: Rows) -> pl.LazyFrame:
     rows = data["slurm.job"].with_columns(job_id=first_task, listed_as="job_id")
     runs = once(rows).with_columns(owner("submit_time", "position"), job_id="listed_as")
     rolled = runs.join(steps_of_runs(data), on=OWNER, how="left", nulls_equal=True)
+    # older versions of sacct print the End of a job that was cancelled while it waited as its Start
+    waited = (pl.col("node_list") == JOB_RUNS.without_nodes) & ~(pl.col("elapsed_s") > 0)
+    rolled = rolled.with_columns(start_time=pl.when(waited.ne_missing(True)).then("start_time"))
     tres = {"alloc_mem_bytes": amount("alloc_tres", "mem"), "alloc_gpus": gpus()}
     # before a job starts, NNodes is the request
     started = pl.col("start_time").is_not_null() | (pl.col("elapsed_s") > 0)
