@@ -150,6 +150,24 @@ def test_a_job_without_nodes_did_not_start(tmp_path: Path) -> None:
     assert rows(jobs(reader))[0]["start_time"] is None
 
 
+def test_a_run_in_a_dump_without_clusters_is_that_of_a_dump_with_them(tmp_path: Path) -> None:
+    # given a dump with steps, and one with clusters: job 1 on one of them, job 2 on two
+    run = [job(number, DAY + "10:00:00", DAY + "10:00:30") for number in ("1", "2")]
+    steps = [step("1.batch", "00:07"), step("2.batch", "00:08")]
+    lines = [run[0], steps[0], run[1], steps[1]]
+    names = [*FIELDS.split(","), "Cluster"]
+    named = [run[0] | {"Cluster": "a"}, *(run[1] | {"Cluster": name} for name in "ab")]
+    paths = write(tmp_path / "1.txt", lines), write_rows(tmp_path / "2.txt", names, named)
+
+    for both in (paths, paths[::-1]):
+        # when their runs are listed
+        found = rows(jobs(Reader(*both)))
+
+        # then job 1 is one run, and job 2 may be a third one
+        said = [(row["job_id"], row["cluster"], row["cpu_s"]) for row in found]
+        assert said == [("1", "a", 7.0), ("2", "a", None), ("2", "b", None), ("2", None, 8.0)]
+
+
 def test_tasks_that_waited_in_an_earlier_dump_count_once(tmp_path: Path) -> None:
     # given an array that waits, one whose first task ran, and one whose last task was cancelled
     at, ran = DAY + "10:00:00", {"Start": DAY + "11:00:00", "End": DAY + "11:01:40"}

@@ -30,6 +30,22 @@ _WHEN_ENDED = (
 """Values that the accounting records when a step ends."""
 
 
+def _of_clusters(data: Rows, record_type: str, submitted: str) -> pl.LazyFrame:
+    """Return rows, each without a cluster with that which another dump names for its run.
+
+    submitted: the column with the time at which the run was submitted.
+    """
+    rows, jobs, cluster = data[record_type], data["slurm.job"], pl.col("cluster")
+    some_named = cluster.is_null().any() & cluster.is_not_null().any()
+    if not jobs.select(some_named).collect().item():
+        return rows
+    run = ["job_id", submitted]
+    named = jobs.select("job_id", "cluster", pl.col("submit_time").alias(submitted)).drop_nulls()
+    only = named.unique().filter(pl.len().over(run) == 1).rename({"cluster": "named"})
+    found = rows.join(only, on=run, how="left", maintain_order="left")
+    return found.with_columns(cluster=pl.coalesce("cluster", "named")).drop("named")
+
+
 def steps_once(data: Rows) -> pl.LazyFrame:
     """Return the steps that belong to a run, each once, with the columns of OWNER.
 
@@ -40,7 +56,7 @@ def steps_once(data: Rows) -> pl.LazyFrame:
     single = pl.col("step_id").is_in(["batch", "extern", "interactive"])
     tasks = pl.coalesce("ntasks", pl.when(single).then(1))
     per_task = bytes_of(pl.col("max_rss_bytes"), tasks)
-    steps = data["slurm.step"].with_columns(
+    steps = _of_clusters(data, "slurm.step", "job_submit_time").with_columns(
         used_mem=amount(tot, "mem"),
         gpu_util=amount(tot, "gres/gpuutil"),
         gpu_mem=amount(tot, "gres/gpumem"),
@@ -149,7 +165,8 @@ def jobs(data: Rows) -> pl.LazyFrame:
     """
     # 7_[2-4] stands for its first task until a later dump has a row for that task
     first_task = pl.col("job_id").str.replace(r"\[(\d+).*", "${1}")
-    rows = data["slurm.job"].with_columns(job_id=first_task, listed_as="job_id")
+    rows = _of_clusters(data, "slurm.job", "submit_time")
+    rows = rows.with_columns(job_id=first_task, listed_as="job_id")
     runs = once(rows).with_columns(owner("submit_time", "position"), job_id="listed_as")
     rolled = runs.join(steps_of_runs(data), on=OWNER, how="left", nulls_equal=True)
     # older versions of sacct print the End of a job that was cancelled while it waited as its Start
