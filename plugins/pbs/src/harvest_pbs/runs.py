@@ -24,7 +24,7 @@ WHOLE_ARRAY: Final = "an array as a whole, whose tasks are jobs of their own"
 
 _DELETIONS: Final = pl.Schema(
     [(name, pl.String()) for name in ("job_id", "state_by", "reason")]
-    + [("deleted", pl.Datetime("us", "UTC"))]
+    + [("deleted", pl.Datetime("us", "UTC")), ("deletion", pl.Int64())]
 )
 
 
@@ -44,7 +44,7 @@ class Runs:
         gone = events.filter(pc.is_in(events["code"], pa.array(["D", "A"])))
         if not gone.num_rows:
             return
-        named = gone.select(["job_id", "requestor", "message", "time"]).rename_columns(
+        named = gone.select(["job_id", "requestor", "message", "time", "position"]).rename_columns(
             [*_DELETIONS]
         )
         both = pl.concat([self.deletions, pl.DataFrame(named, _DELETIONS)])
@@ -78,7 +78,7 @@ class Runs:
         """Return rows of jobs, with who deleted them; a waiting job that was deleted ends then."""
         table = job_table(records)
         state, end = pl.col("state"), pl.col("end_time")
-        rows = pl.from_arrow(table.select(["job_id", "state", "end_time"]))
+        rows = pl.from_arrow(table.select(["job_id", "state", "end_time", "position"]))
         assert isinstance(rows, pl.DataFrame)
         rows = rows.with_columns(array=pl.col("job_id").str.replace(r"\[\d+\]", "[]"))
         for key, suffix in {"job_id": "", "array": "_array"}.items():
@@ -87,8 +87,12 @@ class Runs:
                 of, left_on=key, right_on="job_id" + suffix, how="left", maintain_order="left"
             )
         rows = rows.with_columns(
-            pl.coalesce(name, f"{name}_array") for name in ("state_by", "reason", "deleted")
+            pl.coalesce(name, f"{name}_array") for name in _DELETIONS if name != "job_id"
         )
+        # an array may be deleted when some of its tasks have ended
+        goes_on = state.is_in(["pending", "running"]).fill_null(value=False)
+        in_time = goes_on | (pl.col("deletion") < pl.col("position"))
+        rows = rows.with_columns(pl.when(in_time).then(pl.col("state_by", "reason", "deleted")))
         deleted = pl.col("deleted").is_not_null()
         stopped = deleted & ~state.is_in(["running", "requeued"])
         rows = rows.with_columns(
