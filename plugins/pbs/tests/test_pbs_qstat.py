@@ -74,6 +74,15 @@ def test_names_without_quotes_are_texts(file: Path, name: str) -> None:
     assert not found.rejects
 
 
+def test_json_that_ends_within_an_environment_is_a_reject_at_once(file: Path) -> None:
+    variables = "".join(f'"V{number}":"/usr/local/bin:/usr/bin:/bin",\n' for number in range(99))
+
+    found = read(file, f'{HEAD},\n"Jobs":{{\n"7.s":{{\n"Variable_List":{{\n{variables}')
+
+    (reject,) = found.rejects
+    assert reject.reason.startswith("job 7.s is not JSON")
+
+
 def test_a_running_job_is_a_row_though_its_environment_is_no_json(file: Path) -> None:
     found = read(file, document(RUNNING))
 

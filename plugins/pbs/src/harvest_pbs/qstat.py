@@ -46,7 +46,9 @@ _HEAD: Final = r'\s*\{[^{}]*"Jobs"\s*:\s*\{\s*'
 _FIRST: Final = re.compile(_HEAD)
 _NEXT: Final = re.compile(rf"\s*,\s*|\s*\}}\s*\}}{_HEAD}")
 _LAST: Final = re.compile(r"\s*\}\s*\}\s*")
-_ENVIRONMENT: Final = re.compile(r'"Variable_List"\s*:\s*\{\n(?:[^\n]*[^\n\s{}][^\n]*\n)*?\s*\},?')
+_ENVIRONMENT: Final = re.compile(
+    r'"Variable_List"\s*:\s*\{\n(?:(?:[^\S\n]|[{}])*[^\n\s{}][^\n]*\n)*?\s*\},?'
+)
 _BACKSLASH: Final = re.compile(r'\\(["\\/bfnrtu])|\\')
 _BARE: Final = re.compile(r'(?<!\\)("\s*:\s*)([-+.\w]+)(?=\s*[,}])')
 # names that look like numbers, 1e5 or 1.10, stay as they are
