@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from slurm_reader import REPORTS, dataset
 
@@ -72,19 +72,24 @@ def test_the_last_months_end_on_the_last_day_of_a_shorter_month():
     assert period.since == day("2024-02-29")
 
 
-@given(first=st.dates(date(1990, 1, 1), date(2090, 1, 1)), days=st.integers(0, 1000))
-def test_from_and_to_hold_every_moment_of_their_days(first, days):
-    """Whatever the clocks do in between."""
-    last = first + timedelta(days=days)
-    period = period_of({"from": f"{first}", "to": f"{last}"}, ZURICH)
+@given(
+    first=st.dates(date(1990, 1, 1), date(2090, 1, 1)),
+    days=st.integers(0, 1000),
+    zone=st.sampled_from(["Europe/Zurich", "America/Sao_Paulo"]),
+)
+@example(first=date(2018, 11, 3), days=1, zone="America/Sao_Paulo")
+def test_from_and_to_hold_every_moment_of_their_days(first, days, zone):
+    """Whatever the clocks do in between, for example skip midnight."""
+    last, clock = first + timedelta(days=days), ZoneInfo(zone)
+    period = period_of({"from": f"{first}", "to": f"{last}"}, clock)
     assert period.since is not None
     assert period.until is not None
     instant = timedelta(microseconds=1)
-    assert period.since.astimezone(ZURICH).date() == first
-    assert (period.since - instant).astimezone(ZURICH).date() == first - timedelta(days=1)
-    assert (period.until - instant).astimezone(ZURICH).date() == last
-    assert period.until.astimezone(ZURICH).date() == last + timedelta(days=1)
-    assert period.days("Europe/Zurich") == (first, last)
+    assert period.since.astimezone(clock).date() == first
+    assert (period.since - instant).astimezone(clock).date() == first - timedelta(days=1)
+    assert (period.until - instant).astimezone(clock).date() == last
+    assert period.until.astimezone(clock).date() == last + timedelta(days=1)
+    assert period.days(zone) == (first, last)
 
 
 @pytest.mark.parametrize(

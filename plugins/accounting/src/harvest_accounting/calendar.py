@@ -189,7 +189,9 @@ def _bounds_of(key: str, text: str, zone: ZoneInfo, today: datetime) -> _Bounds:
         raise UsageError(f"{key}: {error}") from None
     if _DAY.fullmatch(text) is None:
         return begin, begin
-    return begin, _utc(begin.astimezone(zone) + timedelta(days=1))
+    # not a day after `begin`, which is 1 o'clock where the clocks skip midnight
+    following = begin.astimezone(zone).date() + timedelta(days=1)
+    return begin, moment(f"{following}", zone)
 
 
 def moment(text: str, zone: ZoneInfo, now: datetime | None = None) -> datetime:
