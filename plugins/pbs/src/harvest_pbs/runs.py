@@ -54,6 +54,7 @@ class Runs:
         """Add the next records, and return the rows of jobs that are final now."""
         if self.held is not None:
             records = pa.concat_tables([self.held, records])
+        records = _with_starts(records)
         code, job_id = pl.col("code"), pl.col("job_id")
         frame = pl.from_arrow(records.select(["job_id", "code"]))
         assert isinstance(frame, pl.DataFrame)
@@ -103,3 +104,21 @@ class Runs:
         for name, column in zip(rows.columns, rows.to_arrow().columns, strict=True):
             table = table.append_column(name, column)
         return table
+
+
+def _with_starts(records: pa.Table) -> pa.Table:
+    """Give R records that say nothing what the S of their run says.
+
+    So Torque writes them, and PBS Professional before 2016.
+    """
+    frame = pl.DataFrame(records.select(["job_id", "code", "start_time"]))
+    silent = (pl.col("code") == "R") & pl.col("start_time").is_null()
+    if not frame.select(silent.any()).item():
+        return records
+    here = pl.int_range(pl.len())
+    before, code = (each.shift(1).over("job_id") for each in (here, pl.col("code")))
+    index = frame.select(pl.when(silent & (code == "S")).then(before).otherwise(here)).to_series()
+    found = records.take(index.to_arrow())
+    for name in ("code", "position"):
+        found = found.set_column(found.column_names.index(name), name, records[name])
+    return found
