@@ -4,7 +4,7 @@ from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from slurm_reader import REPORTS, dataset
 
@@ -70,19 +70,24 @@ def test_the_last_months_end_on_the_last_day_of_a_shorter_month():
     assert period.since == day("2024-02-29")
 
 
-@given(first=st.dates(date(1990, 1, 1), date(2090, 1, 1)), days=st.integers(0, 1000))
-def test_from_and_to_hold_every_moment_of_their_days(first, days):
-    """Whatever the clocks do in between."""
-    last = first + timedelta(days=days)
-    period = period_of({"from": f"{first}", "to": f"{last}"}, ZURICH)
+@given(
+    first=st.dates(date(1990, 1, 1), date(2090, 1, 1)),
+    days=st.integers(0, 1000),
+    zone=st.sampled_from(["Europe/Zurich", "America/Sao_Paulo"]),
+)
+@example(first=date(2018, 11, 3), days=1, zone="America/Sao_Paulo")
+def test_from_and_to_hold_every_moment_of_their_days(first, days, zone):
+    """Whatever the clocks do in between, for example skip midnight."""
+    last, clock = first + timedelta(days=days), ZoneInfo(zone)
+    period = period_of({"from": f"{first}", "to": f"{last}"}, clock)
     assert period.since is not None
     assert period.until is not None
     instant = timedelta(microseconds=1)
-    assert period.since.astimezone(ZURICH).date() == first
-    assert (period.since - instant).astimezone(ZURICH).date() == first - timedelta(days=1)
-    assert (period.until - instant).astimezone(ZURICH).date() == last
-    assert period.until.astimezone(ZURICH).date() == last + timedelta(days=1)
-    assert period.days("Europe/Zurich") == (first, last)
+    assert period.since.astimezone(clock).date() == first
+    assert (period.since - instant).astimezone(clock).date() == first - timedelta(days=1)
+    assert (period.until - instant).astimezone(clock).date() == last
+    assert period.until.astimezone(clock).date() == last + timedelta(days=1)
+    assert period.days(zone) == (first, last)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +98,10 @@ def test_from_and_to_hold_every_moment_of_their_days(first, days):
         ({"quarter": "2024-Q5"}, "is not a quarter; write 2024-Q1"),
         ({"last": "March"}, "last='March' is not a period; write month, year, 30d"),
         ({"last": "9999 years"}, "starts before the year 1"),
+        ({"last": "999999w"}, "last: '999999w' is not a time"),
+        ({"to": "9999-12-31"}, "to: '9999-12-31' is not in the years 1000 to 3000"),
+        ({"from": "0001-01-01"}, "from: '0001-01-01' is not in the years 1000 to 3000"),
+        ({"year": "9999"}, "year='9999' is not a year"),
         ({"from": "2024-02-30"}, "from: '2024-02-30' is not a time"),
         ({"year": "2024", "month": "2024-01"}, "year=2024, month=2024-01 name two periods"),
         ({"from": "2024", "since": "2024-01-01"}, "name two periods"),

@@ -91,8 +91,9 @@ def test_a_run_is_the_job_s_whose_id_its_processes_have_in_their_environment():
 
 
 def test_a_pbs_job_is_tied_as_a_slurm_job_by_its_id_or_by_hosts_and_time():
-    # given the start of a job in one log, and its end in the next day's
-    jobs = [job(77, 0, None, cluster="pbs01"), job(77, 0, 1, cluster="pbs01")]
+    # given a job that waits in one log, starts in the next, and ends in the third
+    waits = {**job(77, 0, None, cluster="pbs01"), "start_time": None, "node_list": None}
+    jobs = [waits, job(77, 0, None, cluster="pbs01"), job(77, 0, 1, cluster="pbs01")]
     named = Rows(
         dask__run_summary=[run(), run(5, 6, name="/data/R2")],
         run__environment=[
@@ -141,6 +142,20 @@ def test_the_name_of_a_job_s_output_holds_its_id(name):
     dataset = Rows(dask__run_summary=[run()], run__software=[{"origin": f"{RUN}/{name}"}])
 
     assert of(dataset, "job to run", "job_id", "run") == [(1873179, RUN)]
+
+
+def test_the_output_of_an_array_task_names_the_array_and_not_the_job():
+    software = [{"origin": f"{RUN}/slurm-123_4.out"}]
+    # the array's number is the id of its last task, which ran on another node
+    tasks = [job(123, 0, 1, nodes="n2"), job(127, 0, 1)]
+    dataset = Rows(
+        dask__run_summary=[run()],
+        run__node=[{"host": "n1", "origin": f"{RUN}/WorkerNodes"}],
+        run__software=software,
+        slurm__job=tasks,
+    )
+
+    assert of(dataset, "job to run", "job_id", "sure") == [(127, "likely")]
 
 
 def test_a_darshan_log_in_the_run_holds_the_job_s_id_unless_it_is_the_process_s():

@@ -26,3 +26,19 @@ def test_a_job_that_ran_again_waited_from_the_end_of_its_run_before(tmp_path):
     (row,) = data.view("pbs.usage", by="user").collect().to_dicts()
     assert (row["jobs"], row["requeued"], row["not_ended"]) == (5, 1, 1)
     assert row["cpu_hours"] == 4 * 4 * 58 / 3600
+
+
+def test_an_array_that_waited_at_midnight_gives_way_to_its_tasks(tmp_path):
+    """It is a row of the first log; the second log has its tasks."""
+    tasks = [f"{ended(f'7[{index}].s')}\n" for index in (1, 2)]
+    whole = [f"{started('7[].s')}\n", *tasks, f"{ended('7[].s')}\n"]
+    queued = [f"{line('Q', f'{job}[].s', 'queue=workq user=ann')}\n" for job in (7, 8)]
+    (tmp_path / "20260301").write_text("".join(queued))
+    (tmp_path / "20260302").write_text("".join(whole))
+    harvest.run(f"pbs:{tmp_path}", f"parquet:{tmp_path / 'out'}", workers=1)
+
+    runs = harvest.open(tmp_path / "out").view("pbs.jobs").collect()
+
+    assert sorted(runs.select("job_id", "state").rows()) == [
+        ("7[1].s", "completed"), ("7[2].s", "completed"), ("8[].s", "pending"),
+    ]  # fmt: skip

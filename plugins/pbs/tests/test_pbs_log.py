@@ -153,6 +153,29 @@ def test_a_deleted_job_is_cancelled_by_whom(log: Path) -> None:
     assert rows["3.pbs01"]["reason"] == "Job held too long"
 
 
+def test_a_requeued_run_whose_record_says_nothing_has_the_values_of_its_start(log: Path) -> None:
+    lines = [started("7.pbs01"), line("R", "8.pbs01"), line("R", "7.pbs01"), started("7.pbs01", 9)]
+    found = read(log, *lines, ended("7.pbs01", start=9))
+
+    rows = [(row["position"], row["state"], row["user"], row["start_time"], row["end_time"])
+            for row in found.rows("pbs.job")]  # fmt: skip
+    at = [datetime.fromtimestamp(seconds, UTC) for seconds in (1772442002, 9, 69)]
+    assert rows == [
+        (2, "requeued", None, None, None),
+        (3, "requeued", "ann", at[0], None),
+        (5, "completed", "ann", at[1], at[2]),
+    ]
+
+
+def test_a_task_that_ended_before_its_array_was_deleted_is_not_cancelled(log: Path) -> None:
+    deleted = line("D", "4[].pbs01", "requestor=eve@login1")
+    found = read(log, ended("4[1].pbs01"), deleted, ended("4[2].pbs01", 271))
+
+    assert [(row["state"], row["state_by"]) for row in found.rows("pbs.job")] == [
+        ("completed", None), ("cancelled", "eve@login1"),
+    ]  # fmt: skip
+
+
 def test_tasks_of_an_array_are_jobs_and_the_array_is_one_while_it_waits(log: Path) -> None:
     whole = line("Q", "7[].pbs01", f"{ABOUT} array_indices=0-1")
     waiting = read(log, whole).rows("pbs.job")

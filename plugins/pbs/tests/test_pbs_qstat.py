@@ -58,6 +58,29 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "qstat.json"
 
 
+@pytest.mark.parametrize(
+    "name", ["1e5", "1.10", "0012345", "-00", ".5", "NaN", "18446744073709551616"]
+)
+def test_names_without_quotes_are_texts(file: Path, name: str) -> None:
+    """PBS quotes no text that C takes for a number; JSON does not allow some of these."""
+    job = finished("7.s", 92, f', "Job_Name":{name}, "Account_Name" : {name} ,"Exit_status":0')
+
+    found = read(file, document(job))
+
+    (row,) = found.rows("pbs.job")
+    assert (row["name"], row["account"], row["state"]) == (name, name, "completed")
+    assert not found.rejects
+
+
+def test_json_that_ends_within_an_environment_is_a_reject_at_once(file: Path) -> None:
+    variables = "".join(f'"V{number}":"/usr/local/bin:/usr/bin:/bin",\n' for number in range(99))
+
+    found = read(file, f'{HEAD},\n"Jobs":{{\n"7.s":{{\n"Variable_List":{{\n{variables}')
+
+    (reject,) = found.rejects
+    assert reject.reason.startswith("job 7.s is not JSON")
+
+
 def test_a_running_job_is_a_row_though_its_environment_is_no_json(file: Path) -> None:
     found = read(file, document(RUNNING))
 

@@ -223,6 +223,14 @@ def test_end_minus_start_leaves_out_the_time_of_suspension(tmp_path: Path) -> No
     assert read_dump(tmp_path, text).rows("slurm.job")[0]["elapsed_s"] == 3000.0
 
 
+def test_an_end_in_another_millennium_does_not_stop_the_harvest(tmp_path: Path) -> None:
+    text = "JobID|State|Start|End\n1|COMPLETED|2024-05-01T08:00:00|9999-05-01T08:00:00\n"
+
+    (row,) = read_dump(tmp_path, text).rows("slurm.job")
+
+    assert row["elapsed_s"] == (datetime(9999, 5, 1) - datetime(2024, 5, 1)).total_seconds()
+
+
 def test_end_minus_start_without_suspensions_is_noted(tmp_path: Path) -> None:
     # given a dump of jobs alone, without Elapsed and Suspended
     text = "JobID|State|Start|End\n1|FAILED|2024-01-01T10:00:00|2024-01-01T11:00:00\n"

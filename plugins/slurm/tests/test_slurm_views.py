@@ -132,6 +132,66 @@ def test_one_run_in_two_dumps_is_one_row(tmp_path: Path) -> None:
         assert row["cpu_s"] == 7.0
 
 
+def test_a_job_without_nodes_did_not_start(tmp_path: Path) -> None:
+    # given a job that was cancelled while it waited, as older versions of sacct print it
+    at, ended = DAY + "10:00:00", DAY + "20:00:00"
+    line = job("8", at, ended, End=ended, State="CANCELLED by 7", Elapsed="00:00:00")
+    names = [*FIELDS.split(","), "NodeList"]
+    lines = [line | {"NodeList": "None assigned"}, job("9", at, DAY + "10:00:10")]
+    reader = Reader(write_rows(tmp_path / "dump.txt", names, lines))
+
+    # when its wait is asked for
+    waits = {row["job_id"]: row["wait_s"] for row in rows(queue_time(reader))}
+
+    # then only the other job has one
+    assert waits == {"9": 10.0}
+    assert rows(jobs(reader))[0]["start_time"] is None
+
+
+def test_a_run_in_a_dump_without_clusters_is_that_of_a_dump_with_them(tmp_path: Path) -> None:
+    # given a dump with steps, and one with clusters: job 1 on one of them, job 2 on two
+    run = [job(number, DAY + "10:00:00", DAY + "10:00:30") for number in ("1", "2")]
+    steps = [step("1.batch", "00:07"), step("2.batch", "00:08")]
+    lines = [run[0], steps[0], run[1], steps[1]]
+    names = [*FIELDS.split(","), "Cluster"]
+    named = [run[0] | {"Cluster": "a"}, *(run[1] | {"Cluster": name} for name in "ab")]
+    paths = write(tmp_path / "1.txt", lines), write_rows(tmp_path / "2.txt", names, named)
+
+    for both in (paths, paths[::-1]):
+        # when their runs are listed
+        found = rows(jobs(Reader(*both)))
+
+        # then job 1 is one run, and job 2 may be a third one
+        said = [(row["job_id"], row["cluster"], row["cpu_s"]) for row in found]
+        assert said == [("1", "a", 7.0), ("2", "a", None), ("2", "b", None), ("2", None, 8.0)]
+
+
+def test_tasks_that_waited_in_an_earlier_dump_count_once(tmp_path: Path) -> None:
+    # given an array that waits, one whose first task ran, and one whose last task was cancelled
+    at, ran = DAY + "10:00:00", {"Start": DAY + "11:00:00", "End": DAY + "11:01:40"}
+    waits = {"State": "PENDING", "Elapsed": "00:00:00"}
+    dumps = [
+        [job("7_[1-3]", at, **waits)],
+        [job("7_1", at, **ran), job("7_[2-3]", at, **waits)],
+        [job("7_3", at, State="CANCELLED"), job("7_[2]", at, **waits), job("7_1", at, **ran)],
+    ]
+    paths = [write(tmp_path / f"{number}.txt", lines) for number, lines in enumerate(dumps)]
+
+    # when each dump is added to those before it
+    found = [
+        [(row["job_id"], row["state"]) for row in rows(jobs(Reader(*paths[:count])))]
+        for count in (1, 2, 3)
+    ]
+
+    # then the row of the waiting tasks gives way to those of its tasks
+    first = ("7_1", "completed")
+    assert found == [
+        [("7_[1-3]", "pending")],
+        [first, ("7_[2-3]", "pending")],
+        [first, ("7_3", "cancelled"), ("7_[2]", "pending")],
+    ]
+
+
 def test_of_a_step_in_two_dumps_the_most_exact_cpu_time_counts(tmp_path: Path) -> None:
     # given one dump in whole seconds, and one with what sacct rounded there
     run = job("1", DAY + "10:00:00", DAY + "10:00:30", End=DAY + "10:02:10")

@@ -21,7 +21,7 @@ _Bounds: TypeAlias = "tuple[datetime | None, datetime | None]"
 
 _MONTHS: Final = {"year": 12, "quarter": 3, "month": 1}
 _DAYS: Final = {"week": 7, "day": 1}
-_DATE: Final = re.compile(r"(\d{4})(?:-?(?:Q([1-4])|(0[1-9]|1[0-2])))?", re.IGNORECASE)
+_DATE: Final = re.compile(r"([12]\d{3})(?:-?(?:Q([1-4])|(0[1-9]|1[0-2])))?", re.IGNORECASE)
 _DAY: Final = re.compile(r"today|\d{4}-?\d\d-?\d\d")
 _AGO: Final = re.compile(r"(\d{1,6})([smhdw])")
 _AGO_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -162,7 +162,7 @@ def _last(text: str, today: datetime) -> _Bounds:
         end = midnight - timedelta(days=midnight.weekday() if text == "week" else 0)
         return _utc(end - timedelta(days=days)), _utc(end)
     if _AGO.fullmatch(text):
-        return moment(text, ZoneInfo("UTC"), _utc(today)), None
+        return _bounds_of("last", text, ZoneInfo("UTC"), today)[0], None
     counted = _COUNT.fullmatch(text)
     if counted is None:
         raise UsageError(f"last={text!r} is not a period", remedy=f"write {_EXAMPLES['last']}")
@@ -187,7 +187,9 @@ def _bounds_of(key: str, text: str, zone: ZoneInfo, today: datetime) -> _Bounds:
         raise UsageError(f"{key}: {error}") from None
     if _DAY.fullmatch(text) is None:
         return begin, begin
-    return begin, _utc(begin.astimezone(zone) + timedelta(days=1))
+    # not a day after `begin`, which is 1 o'clock where the clocks skip midnight
+    following = begin.astimezone(zone).date() + timedelta(days=1)
+    return begin, moment(f"{following}", zone)
 
 
 def moment(text: str, zone: ZoneInfo, now: datetime | None = None) -> datetime:
@@ -202,14 +204,16 @@ def moment(text: str, zone: ZoneInfo, now: datetime | None = None) -> datetime:
         local = now.astimezone(zone)
         return local.replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)
     ago = _AGO.fullmatch(text)
-    if ago:
-        return (now - timedelta(**{_AGO_UNITS[ago[2]]: int(ago[1])})).replace(microsecond=0)
     try:
+        if ago:
+            return (now - timedelta(**{_AGO_UNITS[ago[2]]: int(ago[1])})).replace(microsecond=0)
         read = datetime.fromisoformat(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(
             f"{text!r} is not a time; write 2024-01-31, 2024-01-31T12:00:00, or 7d for 7 days ago"
         ) from None
+    if not 1000 <= read.year <= 3000:
+        raise ValueError(f"{text!r} is not in the years 1000 to 3000")
     if read.tzinfo is None:
         read = read.replace(tzinfo=zone)
     return read.astimezone(UTC)
@@ -227,16 +231,13 @@ def _named(text: str) -> tuple[int, int] | None:
         return None
     quarter, month = int(found[2] or 1), int(found[3] or 1)
     length = 3 if found[2] else 1 if found[3] else 12
-    return (int(found[1]) or 1) * 12 + (quarter - 1) * 3 + month - 1, length
+    return int(found[1]) * 12 + (quarter - 1) * 3 + month - 1, length
 
 
 def _months(first: int, length: int, today: datetime) -> _Bounds:
     """Return the first moments of a month and of the month ``length`` months later."""
     begin, end = (
-        _utc(datetime(n // 12, n % 12 + 1, 1, tzinfo=today.tzinfo))
-        if n // 12 <= 9999
-        else datetime.max.replace(tzinfo=UTC)
-        for n in (first, first + length)
+        _utc(datetime(n // 12, n % 12 + 1, 1, tzinfo=today.tzinfo)) for n in (first, first + length)
     )
     return begin, end
 

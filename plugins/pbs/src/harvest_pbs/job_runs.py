@@ -13,7 +13,11 @@ def runs(data: DatasetReader) -> pl.LazyFrame:
 
     The log repeats the first submission in all runs of a job.
     """
-    rows = once(rows_of(data, JOB_RUNS), JOB_RUNS.order)
+    every = rows_of(data, JOB_RUNS)
+    # an array is a row while it waits; its tasks may be in the next log
+    whole = pl.col("job_id").str.contains("[]", literal=True)
+    begun = pl.col("array_task_id").is_not_null().any().over("cluster", "job_id_raw")
+    rows = once(every.filter(~(whole & begun)), JOB_RUNS.order)
     job = ("cluster", "job_id")
     before = pl.col("end_time").shift(1).over(job, order_by="start_time")
     again = (pl.col("restart") > 0) | (pl.col("restarts") > 0)

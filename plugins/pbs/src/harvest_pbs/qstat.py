@@ -5,8 +5,9 @@ server keeps their history (``job_history_duration``, two weeks by default; none
 ``job_history_enable`` is set).
 
 The document is an object whose member ``Jobs`` has a member per job, named by its id. Some versions
-write backslashes and environment variables (``Variable_List``) that break JSON; such a job is read
-without them. The environment of a job is never kept, since it may hold passwords.
+write backslashes, numbers (``007``) and environment variables (``Variable_List``) that break JSON;
+such a job is read with quoted numbers and without the others. The environment of a job is never
+kept, since it may hold passwords.
 """
 
 import json
@@ -43,9 +44,13 @@ _HEAD: Final = r'\s*\{[^{}]*"Jobs"\s*:\s*\{\s*'
 _FIRST: Final = re.compile(_HEAD)
 _NEXT: Final = re.compile(rf"\s*,\s*|\s*\}}\s*\}}{_HEAD}")
 _LAST: Final = re.compile(r"\s*\}\s*\}\s*")
-_ENVIRONMENT: Final = re.compile(r'"Variable_List"\s*:\s*\{\n(?:[^\n]*[^\n\s{}][^\n]*\n)*?\s*\},?')
+_ENVIRONMENT: Final = re.compile(
+    r'"Variable_List"\s*:\s*\{\n(?:(?:[^\S\n]|[{}])*[^\n\s{}][^\n]*\n)*?\s*\},?'
+)
 _BACKSLASH: Final = re.compile(r'\\(["\\/bfnrtu])|\\')
-_DECODER: Final = json.JSONDecoder(strict=False)
+_BARE: Final = re.compile(r'(?<!\\)("\s*:\s*)([-+.\w]+)(?=\s*[,}])')
+# names that look like numbers, 1e5 or 1.10, stay as they are
+_DECODER: Final = json.JSONDecoder(strict=False, parse_float=str, parse_int=str, parse_constant=str)
 TOO_LONG: Final = f"a job of more than {LONGEST} bytes; the rest is not read"
 EARLY: Final = "the JSON ends before its last bracket"
 
@@ -164,10 +169,10 @@ def _checked(job_id: str, raw: bytes, between: re.Pattern[str]) -> Iterator[Piec
 
 
 def _mended(text: str) -> dict[str, Any] | None:
-    """Parse a job without its environment, and without backslashes that JSON does not allow."""
+    """Parse a job without its environment and what JSON does not allow: backslashes, numbers."""
     text = _BACKSLASH.sub(lambda found: found[0] if found[1] else "", text)
     try:
-        return _decoded(_ENVIRONMENT.sub("", text))[0]
+        return _decoded(_BARE.sub(r'\1"\2"', _ENVIRONMENT.sub("", text)))[0]
     except (ValueError, RecursionError):
         return None
 

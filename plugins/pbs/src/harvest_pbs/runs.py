@@ -22,7 +22,7 @@ WHOLE_ARRAY: Final = "an array as a whole, whose tasks are jobs of their own"
 
 _DELETIONS: Final = pl.Schema(
     [(name, pl.String()) for name in ("job_id", "state_by", "reason")]
-    + [("deleted", pl.Datetime("us", "UTC"))]
+    + [("deleted", pl.Datetime("us", "UTC")), ("deletion", pl.Int64())]
 )
 
 
@@ -42,7 +42,7 @@ class Runs:
         gone = events.filter(pc.is_in(events["code"], pa.array(["D", "A"])))
         if not gone.num_rows:
             return
-        named = gone.select(["job_id", "requestor", "message", "time"]).rename_columns(
+        named = gone.select(["job_id", "requestor", "message", "time", "position"]).rename_columns(
             [*_DELETIONS]
         )
         both = pl.concat([self.deletions, pl.DataFrame(named, _DELETIONS)])
@@ -52,6 +52,7 @@ class Runs:
         """Add the next records, and return the rows of jobs that are final now."""
         if self.held is not None:
             records = pa.concat_tables([self.held, records])
+        records = _with_starts(records)
         code, job_id = pl.col("code"), pl.col("job_id")
         frame = pl.from_arrow(records.select(["job_id", "code"]))
         assert isinstance(frame, pl.DataFrame)
@@ -76,7 +77,7 @@ class Runs:
         """Return rows of jobs, with who deleted them; a waiting job that was deleted ends then."""
         table = job_table(records)
         state, end = pl.col("state"), pl.col("end_time")
-        rows = pl.from_arrow(table.select(["job_id", "state", "end_time"]))
+        rows = pl.from_arrow(table.select(["job_id", "state", "end_time", "position"]))
         assert isinstance(rows, pl.DataFrame)
         rows = rows.with_columns(array=pl.col("job_id").str.replace(r"\[\d+\]", "[]"))
         for key, suffix in {"job_id": "", "array": "_array"}.items():
@@ -85,8 +86,12 @@ class Runs:
                 of, left_on=key, right_on="job_id" + suffix, how="left", maintain_order="left"
             )
         rows = rows.with_columns(
-            pl.coalesce(name, f"{name}_array") for name in ("state_by", "reason", "deleted")
+            pl.coalesce(name, f"{name}_array") for name in _DELETIONS if name != "job_id"
         )
+        # an array may be deleted when some of its tasks have ended
+        goes_on = state.is_in(["pending", "running"]).fill_null(value=False)
+        in_time = goes_on | (pl.col("deletion") < pl.col("position"))
+        rows = rows.with_columns(pl.when(in_time).then(pl.col("state_by", "reason", "deleted")))
         deleted = pl.col("deleted").is_not_null()
         stopped = deleted & ~state.is_in(["running", "requeued"])
         rows = rows.with_columns(
@@ -97,3 +102,21 @@ class Runs:
         for name, column in zip(rows.columns, rows.to_arrow().columns, strict=True):
             table = table.append_column(name, column)
         return table
+
+
+def _with_starts(records: pa.Table) -> pa.Table:
+    """Give R records that say nothing what the S of their run says.
+
+    So Torque writes them, and PBS Professional before 2016.
+    """
+    frame = pl.DataFrame(records.select(["job_id", "code", "start_time"]))
+    silent = (pl.col("code") == "R") & pl.col("start_time").is_null()
+    if not frame.select(silent.any()).item():
+        return records
+    here = pl.int_range(pl.len())
+    before, code = (each.shift(1).over("job_id") for each in (here, pl.col("code")))
+    index = frame.select(pl.when(silent & (code == "S")).then(before).otherwise(here)).to_series()
+    found = records.take(index.to_arrow())
+    for name in ("code", "position"):
+        found = found.set_column(found.column_names.index(name), name, records[name])
+    return found

@@ -16,6 +16,8 @@ from harvest_accounting.possible import bytes_of, millionths, possible
 from harvest_accounting.states import ENDS, FAILED
 from harvest_toolkit.frames import complete_sum
 
+from .accounting import JOB_RUNS
+
 Rows: TypeAlias = "DatasetReader | Mapping[str, pl.LazyFrame]"
 """Rows by record type: a dataset, or some rows of one."""
 
@@ -24,6 +26,22 @@ _WHEN_ENDED = (
     "total_cpu_s", "user_cpu_s", "system_cpu_s", "used_mem", "gpu_util", "gpu_mem",
 )  # fmt: skip
 """Values that the accounting records when a step ends."""
+
+
+def _of_clusters(data: Rows, record_type: str, submitted: str) -> pl.LazyFrame:
+    """Return rows, each without a cluster with that which another dump names for its run.
+
+    submitted: the column with the time at which the run was submitted.
+    """
+    rows, jobs, cluster = data[record_type], data["slurm.job"], pl.col("cluster")
+    some_named = cluster.is_null().any() & cluster.is_not_null().any()
+    if not jobs.select(some_named).collect().item():
+        return rows
+    run = ["job_id", submitted]
+    named = jobs.select("job_id", "cluster", pl.col("submit_time").alias(submitted)).drop_nulls()
+    only = named.unique().filter(pl.len().over(run) == 1).rename({"cluster": "named"})
+    found = rows.join(only, on=run, how="left", maintain_order="left")
+    return found.with_columns(cluster=pl.coalesce("cluster", "named")).drop("named")
 
 
 def steps_once(data: Rows) -> pl.LazyFrame:
@@ -36,7 +54,7 @@ def steps_once(data: Rows) -> pl.LazyFrame:
     single = pl.col("step_id").is_in(["batch", "extern", "interactive"])
     tasks = pl.coalesce("ntasks", pl.when(single).then(1))
     per_task = bytes_of(pl.col("max_rss_bytes"), tasks)
-    steps = data["slurm.step"].with_columns(
+    steps = _of_clusters(data, "slurm.step", "job_submit_time").with_columns(
         used_mem=amount(tot, "mem"),
         gpu_util=amount(tot, "gres/gpuutil"),
         gpu_mem=amount(tot, "gres/gpumem"),
@@ -143,8 +161,15 @@ def jobs(data: Rows) -> pl.LazyFrame:
     ``mem_used_bytes`` is the most that one step used on all its tasks.
     The use of a run is null until it ends, and impossible values are null (``possible``).
     """
-    runs = once(data["slurm.job"]).with_columns(owner("submit_time", "position"))
+    # 7_[2-4] stands for its first task until a later dump has a row for that task
+    first_task = pl.col("job_id").str.replace(r"\[(\d+).*", "${1}")
+    rows = _of_clusters(data, "slurm.job", "submit_time")
+    rows = rows.with_columns(job_id=first_task, listed_as="job_id")
+    runs = once(rows).with_columns(owner("submit_time", "position"), job_id="listed_as")
     rolled = runs.join(steps_of_runs(data), on=OWNER, how="left", nulls_equal=True)
+    # older versions of sacct print the End of a job that was cancelled while it waited as its Start
+    waited = (pl.col("node_list") == JOB_RUNS.without_nodes) & ~(pl.col("elapsed_s") > 0)
+    rolled = rolled.with_columns(start_time=pl.when(waited.ne_missing(True)).then("start_time"))
     tres = {"alloc_mem_bytes": amount("alloc_tres", "mem"), "alloc_gpus": gpus()}
     # before a job starts, NNodes is the request
     started = pl.col("start_time").is_not_null() | (pl.col("elapsed_s") > 0)

@@ -23,9 +23,12 @@ JOB_VARIABLES: Final = ("SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID")
 JOBS: Final = ("slurm.job", "pbs.job")
 """Record types of jobs, which share the names of their columns."""
 
-JOB_OUTPUT: Final = r"(?:^|/)(?:(\d+)\.[^/]*\.(?:OU|ER)|[^/]*\.[oe](\d+)|slurm-(\d+)[^/]*)$"
+JOB_OUTPUT: Final = (
+    r"(?:^|/)(?:(\d+)\.[^/]*\.(?:OU|ER)|[^/]*\.[oe](\d+)|slurm-(\d+)(?:(?:_\D|[^_\d/])[^/]*)?)$"
+)
 """Pattern for names of a job's output files: PBS's ``1873179.host.OU`` and ``name.o1873179``,
-Slurm's ``slurm-1873179.out``. One of its groups is the job's id."""
+Slurm's ``slurm-1873179.out``. One of its groups is the job's id. The number in an array task's
+``slurm-1873179_4.out`` is that of the array, which is the id of another task."""
 
 _SLACK: Final = pl.duration(minutes=5)
 """Maximum difference between the clocks of a job and of the programs that ran in it."""
@@ -135,8 +138,10 @@ def _fitting(left: pl.LazyFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:
     """Join rows with jobs by job_id; a requeued job is one row, from its first to its last run."""
     whole = jobs.group_by("cluster", "job_id").agg(
         pl.col("start_time").min(),
-        # a job with an unfinished run has no end
-        end_time=pl.when(pl.col("end_time").null_count() == 0).then(pl.col("end_time").max()),
+        # a job with an unfinished run has no end; a row of a waiting job is no run
+        end_time=pl.when(
+            pl.col("end_time").filter(pl.col("start_time").is_not_null()).null_count() == 0
+        ).then(pl.col("end_time").max()),
     )
     return left.join(whole, on="job_id")
 

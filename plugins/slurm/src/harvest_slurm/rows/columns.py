@@ -234,7 +234,7 @@ def _elapsed(ready: Mapping[str, Any]) -> Any | None:
     if start is None or end is None:
         return None
     micros = pc.subtract(end, start).cast(pa.int64())
-    seconds = pc.divide(micros.cast(pa.float64()), 1e6)
+    seconds = pc.divide(micros.cast(pa.float64(), safe=False), 1e6)  # centuries are not exact
     if "suspended_s" in ready:
         seconds = pc.subtract(seconds, pc.fill_null(ready["suspended_s"], 0.0))
     known = pc.greater_equal(seconds, 0.0)
