@@ -242,6 +242,7 @@ def test_columns_mean_what_the_scheduler_says_else_what_its_record_type_does(fou
     assert "steps" not in found["docs"]
 
 
+@pytest.mark.usefixtures("found")
 def test_an_entry_point_that_names_something_else_is_an_error_that_says_so(place, tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "harvest", "view", "jobs.usage", str(place / "slurm")],
