@@ -12,7 +12,7 @@ import attrs
 
 from harvest import UsageError
 
-from ..aggregation.groupings import parse_size
+from ..aggregation.groupings import NUMBER, parse_size
 
 _KINDS: Final = {"USR": "user", "GRP": "group", "FILESET": "fileset"}
 
@@ -93,5 +93,5 @@ def _of_table(row: dict[str, str]) -> Quota:
         raise ValueError(f"the kind {kind!r} is none of {', '.join(_KINDS.values())}")
     soft, hard = (parse_size(row[name]) if row[name] else None for name in ("soft", "hard"))
     counts = (int(row[n]) if row.get(n) else None for n in ("soft_files", "hard_files"))
-    number = int(name) if name.isdigit() else None
+    number = int(name) if NUMBER.fullmatch(name) else None
     return Quota(kind, name, number, fileset, soft, hard, *counts)
