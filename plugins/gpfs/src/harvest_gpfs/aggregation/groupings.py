@@ -341,7 +341,7 @@ def read_names(path: str | Path | None, kind: str) -> dict[int, str]:
     if path is None:
         return {}
     try:
-        text = Path(path).expanduser().read_bytes().decode("utf-8", "backslashreplace")
+        text = Path(path).expanduser().read_bytes().decode("utf-8-sig", "backslashreplace")
     except OSError as error:
         raise UsageError(
             f"the {kind} file cannot be read: {error.strerror}",

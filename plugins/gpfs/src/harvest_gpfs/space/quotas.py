@@ -37,7 +37,7 @@ def read_quotas(path: Path) -> list[Quota]:
     Raises UsageError with the line number for an invalid line, or if the file cannot be read.
     """
     try:
-        lines = Path(path).expanduser().read_text("utf-8").splitlines()
+        lines = Path(path).expanduser().read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"the file of quotas cannot be read: {error}",
