@@ -92,6 +92,14 @@ def test_two_calls_give_the_same_last_digits_of_means(per):
     assert all(offload.build(data, per=per).collect().equals(first) for _ in range(20))
 
 
+def test_rows_of_one_scan_without_a_job_have_one_order():
+    # given rows of Distiller that only their size and elapsed time tell apart
+    untold = [(4, None, float(n % 7), f"{n % 5}x1") for n in range(60)]
+    data = dataset(jobs=[], distiller=untold)
+    first = file_transfer.build(data).collect()
+    assert all(file_transfer.build(data).collect().equals(first) for _ in range(20))
+
+
 def test_scans_that_do_not_count_stay_with_a_reason():
     data = dataset(
         [(0, 0, 1, None), (1, 0, 1, None), (2, 0, 1, None), (4, 0, 9, None), (9, 0, 1, None)],
