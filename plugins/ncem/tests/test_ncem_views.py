@@ -420,6 +420,12 @@ def test_a_wrong_study_names_file_and_key(tmp_path, text, message):
     assert str(path) in str(caught.value)
 
 
+def test_a_byte_order_mark_is_no_part_of_a_study(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text("[study]\nname = 'x'\n", encoding="utf-8-sig")
+    assert load_study(path).name == "x"
+
+
 def test_an_absent_study_is_told(tmp_path):
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
         load_study(tmp_path / "absent.toml")

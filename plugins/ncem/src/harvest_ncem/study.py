@@ -136,7 +136,7 @@ def load_study(path: str | Path | Study | None) -> Study:
         return path
     file = Path(path).expanduser().absolute()
     try:
-        return _study(tomllib.loads(file.read_text("utf-8")), str(file))
+        return _study(tomllib.loads(file.read_text("utf-8-sig")), str(file))
     except OSError as error:
         raise ConfigError(
             f"the study cannot be read: {error.strerror}",
