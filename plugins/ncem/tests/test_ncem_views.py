@@ -404,6 +404,7 @@ STREAMED = "[[range]]\nsize='128'\nmethod='streaming'\nscans="
         (f"{STREAMED}[1,2]".replace("streaming", "copy"), "method: 'copy' is not one of streaming"),
         (f"{STREAMED}[1,2]".replace("128", "big"), "'big' is not a scan size"),
         (f"{STREAMED}[3,2]", "3 comes after 2"),
+        (f"{STREAMED}[3,{2**64}]", f"3 to {2**64} are more than 1,000,000 scans"),
         (f"{STREAMED}[1,5]\n{STREAMED}[5,9]", "overlap"),
         ("[sizes.128]\nsubtract_save_time={real=1}", "subtract_save_time.blank is missing"),
         ("[sizes.128]\n[sizes.128x128]", "described twice"),

@@ -43,6 +43,9 @@ METHODS: tuple[Method, ...] = ("streaming", "file_transfer")
 Missing: TypeAlias = Literal["exclude", "include"]
 MISSING: tuple[Missing, ...] = ("exclude", "include")
 
+MOST_SCANS: Final = 1_000_000
+"""Maximum number of scans in a range: in a view, each one that nothing has is a row."""
+
 _SIZE = re.compile(r"(\d+)(?:\s*[x_×]\s*(\d+))?")
 
 
@@ -293,6 +296,10 @@ def _ranges(values: object) -> tuple[Range, ...]:
         first, last = given.pop("scans")
         if first > last:
             raise ValueError(f"range {number}.scans: {first} comes after {last}")
+        if last - first >= MOST_SCANS:
+            raise ValueError(
+                f"range {number}.scans: {first} to {last} are more than {MOST_SCANS:,} scans"
+            )
         made = Range(first=first, last=last, **given)
         for other in found:
             if other.method == made.method and first <= other.last and other.first <= last:
