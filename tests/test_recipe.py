@@ -36,6 +36,12 @@ def test_a_recipe_survives_being_written_and_read(recipe, tmp_path_factory):
     assert Recipe.load(path) == recipe
 
 
+def test_a_byte_order_mark_is_no_part_of_a_recipe(tmp_path):
+    path = tmp_path / "r.toml"
+    path.write_text("[run]\nworkers = 4\n", encoding="utf-8-sig")
+    assert Recipe.load(path).workers == 4
+
+
 def test_the_command_line_goes_on_top_of_the_recipe(tmp_path):
     path = tmp_path / "r.toml"
     path.write_text(

@@ -72,7 +72,7 @@ def test_names_come_from_files_and_numbers_with_one_name_are_one_user(scan, tmp_
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("line", ["ann", "ann:x:one", ":x:5", "ann:x:"])
+@pytest.mark.parametrize("line", ["ann", "ann:x:one", ":x:5", "ann:x:", f"ann:x:{2**64}"])
 def test_a_damaged_passwd_file_is_told_with_its_line(scan, tmp_path, line):
     passwd = tmp_path / "passwd"
     passwd.write_text(f"ok:x:1:\n{line}\n")
@@ -192,6 +192,7 @@ def test_wrong_inputs_are_told(tmp_path):
         ({"cold": "later"}, "is not an age"),
         ({"small": "tiny"}, "is not a size"),
         ({"now": "today"}, "'today' is not a time"),
+        ({"now": "0001-01-01"}, "'0001-01-01' is not a time"),
         ({"top_depth": 0}, "top_depth is 0"),
         ({"passwd": "/nowhere/passwd"}, "the passwd file cannot be read"),
     ],

@@ -182,10 +182,13 @@ def test_a_pattern_that_fits_everything_is_refused(one_file, pattern):
 
 def test_owners_are_numbers_or_names_of_the_passwd_file(one_file, tmp_path):
     passwd = tmp_path / "passwd"
-    passwd.write_text("ada:x:8::::\n")
-    dataset = with_rows(one_file, [row(b"/fs/a", 1), row(b"/fs/b", 2, uid=8)])
+    passwd.write_text("ada:x:8::::\nnobody:*:-2::::\n")
+    files = [row(b"/fs/a", 1), row(b"/fs/b", 2, uid=8), row(b"/fs/c", 3, uid=-2)]
+    dataset = with_rows(one_file, files)
 
     assert paths(dataset, owner=("7",)) == ["/fs/a"]
+    assert paths(dataset, owner=("-2",)) == ["/fs/c"]
+    assert paths(dataset, owner=("nobody",), passwd=passwd) == ["/fs/c"]
     assert paths(dataset, owner=("ada",), passwd=passwd) == ["/fs/b"]
     with pytest.raises(harvest.UsageError, match="no owner 'bob': the passwd file has none"):
         dataset.view("gpfs.candidates", owner=("bob",), passwd=passwd)

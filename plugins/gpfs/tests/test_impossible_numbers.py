@@ -107,6 +107,13 @@ def test_copies_hold_more_than_an_int64(tmp_path):
     assert copies["extra_share"] == 2 * MOST / (3 * MOST)
 
 
+def test_an_owner_of_more_than_is_shown_is_found_by_the_exact_share(tmp_path):
+    (found,) = harvested(tmp_path, scan()).findings(["gpfs.one_owner"]).found
+
+    assert found.finding.headline == "User 1000 owns 100 % of all data"
+    assert found.finding.detail == "User 1000 owns 2 objects."
+
+
 def test_the_report_the_forecast_and_candidates_can_be_made(tmp_path):
     data = harvested(tmp_path, scan(), scan(NEXT))
 

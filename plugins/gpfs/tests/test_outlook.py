@@ -136,9 +136,11 @@ def test_quotas_as_the_file_system_prints_them(three, tmp_path):
 
 
 def test_quotas_of_a_table_are_of_the_names_in_the_passwd_file(three, tmp_path):
-    (tmp_path / "passwd").write_text("ada:x:7::::\n")
+    # a spreadsheet writes a byte-order mark
+    (tmp_path / "passwd").write_text("\ufeffada:x:7::::\n")
     path = tmp_path / "quotas.csv"
-    path.write_text("kind,name,soft,hard\nuser,ada,,20G\nuser,8,1G,\nuser,carl,,1T\nuser,77,,1T\n")
+    lines = ["\ufeffkind,name,soft,hard", "user,ada,,20G", "user,8,1G,", "user,carl,,1T"]
+    path.write_text("\n".join([*lines, "user,77,,1T"]))
 
     found = rows(three, "gpfs.quotas", "name", quotas=path, passwd=tmp_path / "passwd")
 

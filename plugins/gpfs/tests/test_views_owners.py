@@ -37,6 +37,13 @@ def scan(tmp_path):
     )
 
 
+def test_directories_of_any_depth_are_counted_in_no_more_passes_than_there_are_levels(scan):
+    every = scan.rows("gpfs.directories", depth=9)
+
+    assert {r["directory"] for r in every} == {"/fs", "/fs/a", "/fs/b"}
+    assert scan.rows("gpfs.directories", depth=10**9) == every
+
+
 def test_what_is_cold_small_and_of_the_future_by_owner(scan, tmp_path):
     passwd = tmp_path / "passwd"
     passwd.write_text("root:x:0:\nada:x:1:\n")

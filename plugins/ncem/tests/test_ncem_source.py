@@ -70,6 +70,15 @@ def test_a_directory_gives_statuses_and_files(tmp_path):
     assert found.filtered == {OTHER: 1}
 
 
+def test_an_empty_uuid_is_none(tmp_path):
+    # given a status without a UUID, and its time in a table
+    status(tmp_path, 0, 7, UUID="")
+    (tmp_path / "times.csv").write_text("scan_number,time0\n7,2023-10-16T15:30:41.25+00:00\n")
+    found = read(tmp_path).rows("ncem.receiver_status")
+    # then both are of one take
+    assert [row["uuid"] for row in found] == [None, None]
+
+
 def test_offsets_are_applied_and_recorded(tmp_path):
     status(tmp_path, 1, 5)
     (tmp_path / "FOURD_231016_0830_00007_00005.h5").touch()

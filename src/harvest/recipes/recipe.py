@@ -181,7 +181,7 @@ class Recipe:
         """Read a recipe file; raise ConfigError for an error in it, UsageError if unreadable."""
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except OSError as error:
             problem = f"the recipe cannot be read: {error.strerror}"
             raise UsageError(problem, where=str(path), remedy="check the path") from error

@@ -102,13 +102,15 @@ def small(rows: pl.DataFrame, total: int, *, share: float, files: float) -> Iter
 def one_owner(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
     """Report each owner with a large share of the data, if there are other owners."""
     for row in rows.iter_rows(named=True) if total > 1 else ():
-        sizes = _in_one_unit(row["size_bytes"], row["all_bytes"])
+        size = held = ""
+        if row["all_bytes"] is not None:  # a sum that an int64 holds
+            size = f": {bytes_in_words(row['size_bytes'])}"
+            held = " with {} of {} {}".format(*_in_one_unit(row["size_bytes"], row["all_bytes"]))
         yield Finding(
             "low",
-            f"{shorten(_owner(row), 32, 'id')} owns {share_in_words(row['share'])} of all data: "
-            f"{bytes_in_words(row['size_bytes'])}",
-            f"{_owner(row)} owns {count_in_words(row['inodes'], 'object')} with {sizes[0]} of "
-            f"{sizes[1]} {sizes[2]}.",
+            f"{shorten(_owner(row), 32, 'id')} owns {share_in_words(row['share'])} of all data"
+            f"{size}",
+            f"{_owner(row)} owns {count_in_words(row['inodes'], 'object')}{held}.",
             where={"uid": row["uid"]},
         )
 

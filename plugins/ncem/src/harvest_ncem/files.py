@@ -75,7 +75,7 @@ def _status_row(
         "text": status["time"],
         "scan_number": name.scan_number,
         "receiver": name.receiver,
-        "uuid": status["UUID"],
+        "uuid": status["UUID"] or None,
         "progress": float(status["progress"]),
         "last_scan_number": status["last_scan_number"],
         "shift": config.receiver_offset(name.receiver or 0),

@@ -41,6 +41,9 @@ METHODS: tuple[Method, ...] = ("streaming", "file_transfer")
 Missing: TypeAlias = Literal["exclude", "include"]
 MISSING: tuple[Missing, ...] = ("exclude", "include")
 
+MOST_SCANS: Final = 1_000_000
+"""Maximum number of scans in a range: in a view, each one that nothing has is a row."""
+
 _SIZE = re.compile(r"(\d+)(?:\s*[x_×]\s*(\d+))?")
 
 
@@ -134,7 +137,7 @@ def load_study(path: str | Path | Study | None) -> Study:
         return path
     file = Path(path).expanduser().absolute()
     try:
-        return _study(tomllib.loads(file.read_text("utf-8")), str(file))
+        return _study(tomllib.loads(file.read_text("utf-8-sig")), str(file))
     except OSError as error:
         raise ConfigError(
             f"the study cannot be read: {error.strerror}",
@@ -291,6 +294,10 @@ def _ranges(values: object) -> tuple[Range, ...]:
         first, last = given.pop("scans")
         if first > last:
             raise ValueError(f"range {number}.scans: {first} comes after {last}")
+        if last - first >= MOST_SCANS:
+            raise ValueError(
+                f"range {number}.scans: {first} to {last} are more than {MOST_SCANS:,} scans"
+            )
         made = Range(first=first, last=last, **given)
         for other in found:
             if other.method == made.method and first <= other.last and other.first <= last:

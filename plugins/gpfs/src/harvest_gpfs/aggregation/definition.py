@@ -129,7 +129,8 @@ class Aggregation(Step):
 
     def _levels(self, partial: pl.DataFrame) -> list[pl.DataFrame]:
         """Return the groups at each directory level: depth 0, depth 1 and so on."""
-        depths = range(self.setting.depth + 1)
+        deepest = partial.select(_depth().max().fill_null(0)).item()
+        depths = range(min(self.setting.depth, deepest) + 1)
         inside = (partial.filter(_depth() >= d).with_columns(_first_names(d)) for d in depths)
         return [partial.filter(pl.col(DIRECTORY).is_null()), *inside]
 

@@ -27,6 +27,8 @@ from ..measures import AGES, DIRECTORY, SIZES
 _UNITS: Final = ("", *"KMGTPE")
 _SIZE: Final = re.compile(r"(\d{1,19})\s*([KMGTPE]?)(?:i?B)?", re.IGNORECASE)
 _AGE: Final = re.compile(r"(\d{1,6})\s*([dwy]?)", re.IGNORECASE)
+NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
+"""Number of a user or group."""
 _DAYS: Final = {"": 1, "d": 1, "w": 7, "y": 365}
 
 
@@ -337,7 +339,7 @@ def read_names(path: str | Path | None, kind: str) -> dict[int, str]:
     if path is None:
         return {}
     try:
-        text = Path(path).expanduser().read_bytes()
+        text = Path(path).expanduser().read_bytes().decode("utf-8-sig", "backslashreplace")
     except OSError as error:
         raise UsageError(
             f"the {kind} file cannot be read: {error.strerror}",
@@ -345,12 +347,11 @@ def read_names(path: str | Path | None, kind: str) -> dict[int, str]:
             remedy=f"name a file made with `getent {kind}`",
         ) from error
     names: dict[int, str] = {}
-    for number, raw in enumerate(text.split(b"\n"), 1):
-        line = raw.decode("utf-8", "backslashreplace").rstrip("\r")
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         if not line.strip() or line.startswith(("#", "+", "-")):
             continue
         fields = line.split(":")
-        if len(fields) < 3 or not fields[0] or not (fields[2].isascii() and fields[2].isdigit()):
+        if len(fields) < 3 or not fields[0] or not NUMBER.fullmatch(fields[2]):
             said, where = f"{line[:80]!r} is not a line of a {kind} file", f"{path}, line {number}"
             raise UsageError(said, where=where, remedy="a line is name:x:number:...")
         names.setdefault(int(fields[2]), fields[0])

@@ -61,14 +61,17 @@ def day(label: str) -> str:
 def moment(text: str | datetime) -> datetime:
     """Parse a time such as ``2026-01-11`` or ``2026-01-11T12:00:00Z``; without a zone, it is UTC.
 
-    Raises UsageError for any other text.
+    Raises UsageError for any other text, and outside of the years 1000 to 8999.
     """
     try:
         time = text if isinstance(text, datetime) else datetime.fromisoformat(text.strip())
     except ValueError:
+        time = None
+    # ages reach centuries back from it
+    if time is None or not 1000 <= time.year < 9000:
         raise UsageError(
             f"{text!r} is not a time", remedy="write 2026-01-11 or 2026-01-11T12:00:00Z"
-        ) from None
+        )
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
 
 

@@ -24,7 +24,7 @@ from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_toolkit.frames import fraction, known_sum, possible
 
-from ..aggregation.groupings import parse_age, parse_size, read_names, text_of
+from ..aggregation.groupings import NUMBER, parse_age, parse_size, read_names, text_of
 from ..aggregation.listing import CANDIDATE, IDENTITY, Listing
 from ..aggregation.on_polars import PolarsRows
 from ..aggregation.scans import label_of
@@ -235,7 +235,7 @@ def _known_parts() -> list[pl.Expr]:
 
 def _uids(text: str, names: dict[int, str]) -> list[int]:
     found = [uid for uid, name in names.items() if name == text]
-    found = found or ([int(text)] if text.isdigit() else [])
+    found = found or ([int(text)] if NUMBER.fullmatch(text) else [])
     if not found:
         known = "the passwd file has none of this name" if names else "give passwd for names"
         raise ValueError(f"no owner {text!r}: {known}")

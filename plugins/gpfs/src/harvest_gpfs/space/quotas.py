@@ -10,7 +10,7 @@ import attrs
 
 from harvest import UsageError
 
-from ..aggregation.groupings import parse_size
+from ..aggregation.groupings import NUMBER, parse_size
 
 _KINDS: Final = {"USR": "user", "GRP": "group", "FILESET": "fileset"}
 
@@ -35,7 +35,7 @@ def read_quotas(path: Path) -> list[Quota]:
     Raises UsageError with the line number for an invalid line, or if the file cannot be read.
     """
     try:
-        lines = Path(path).expanduser().read_text("utf-8").splitlines()
+        lines = Path(path).expanduser().read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"the file of quotas cannot be read: {error}",
@@ -91,5 +91,5 @@ def _of_table(row: dict[str, str]) -> Quota:
         raise ValueError(f"the kind {kind!r} is none of {', '.join(_KINDS.values())}")
     soft, hard = (parse_size(row[name]) if row[name] else None for name in ("soft", "hard"))
     counts = (int(row[n]) if row.get(n) else None for n in ("soft_files", "hard_files"))
-    number = int(name) if name.isdigit() else None
+    number = int(name) if NUMBER.fullmatch(name) else None
     return Quota(kind, name, number, fileset, soft, hard, *counts)

@@ -59,7 +59,11 @@ def build(
             *(*JOB_COLUMNS, "scan_id", "size", "data_gb", "distiller_elapsed_s"),
             *("offload_s", "save_correction_s", "duration_s", "bytes_per_s", "excluded"),
         )
-        .sort("job_id", "scan_id", "submit_time", nulls_last=True)
+        .sort(
+            *("job_id", "scan_id", "submit_time", pl.exclude("excluded")),
+            pl.col("excluded").fill_null(""),
+            nulls_last=True,
+        )
     )
 
 

@@ -32,8 +32,11 @@ def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.La
     """
     made = load_study(study)
     ranges = [r for r in made.ranges if r.method == "file_transfer"]
-    found = in_ranges(written(dataset), made, "file_transfer").with_columns(
-        _exclusion(has_ranges=bool(ranges))
+    found = (
+        in_ranges(written(dataset), made, "file_transfer")
+        .with_columns(_exclusion(has_ranges=bool(ranges)))
+        # the order decides the last digits of a mean; polars would leave out a sort before it
+        .map_batches(lambda takes: takes.sort("scan_number", "take"))
     )
     if per == "range":
         return _per_range(found, ranges)
@@ -49,7 +52,7 @@ def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.La
         counted.mean().over(place).alias("range_mean_s"),
         (real & ~pl.col("due")).sum().cast(pl.Int64).alias("n_streamed"),
         (real & pl.col("due").is_null()).sum().cast(pl.Int64).alias("n_unplaced"),
-    ).sort("scan_number", "take")
+    )
 
 
 def _per_range(found: pl.LazyFrame, ranges: list[Range]) -> pl.LazyFrame:
