@@ -42,3 +42,27 @@ def test_an_array_that_waited_at_midnight_gives_way_to_its_tasks(tmp_path):
     assert sorted(runs.select("job_id", "state").rows()) == [
         ("7[1].s", "completed"), ("7[2].s", "completed"), ("8[].s", "pending"),
     ]  # fmt: skip
+
+
+def test_a_job_that_waited_at_midnight_and_was_deleted_next_day_is_cancelled(tmp_path):
+    """Its deletion is all that the second log says of it; another job goes on waiting."""
+    queued = [
+        f"{line('Q', f'{job}.s', f'queue=workq user=ann{time}')}\n"
+        for job, time in ((7, " ctime=1772442000"), (8, " ctime=1772442000"), (9, ""))
+    ]
+    deleted = [
+        line("D", f"{job}.s", "requestor=root@adm").replace("03/02/", "03/03/", 1) for job in (7, 9)
+    ]
+    (tmp_path / "20260302").write_text("".join(queued))
+    (tmp_path / "20260303").write_text("".join(f"{each}\n" for each in deleted))
+    harvest.run(f"pbs:{tmp_path}", f"parquet:{tmp_path / 'out'}", workers=1)
+
+    data = harvest.open(tmp_path / "out")
+
+    runs = data.view("pbs.jobs").sort("job_id").collect()
+    assert runs["state"].to_list() == ["cancelled", "pending", "cancelled"]
+    assert runs["state_by"].to_list() == ["root@adm", None, "root@adm"]
+    assert runs["end_time"].dt.day().to_list() == [3, None, 3]
+    assert runs["wait_s"].null_count() == 3
+    (row,) = data.view("pbs.usage", by="user").collect().to_dicts()
+    assert (row["jobs"], row["cancelled"], row["not_ended"]) == (3, 2, 1)

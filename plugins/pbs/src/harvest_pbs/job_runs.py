@@ -13,7 +13,7 @@ def runs(data: DatasetReader) -> pl.LazyFrame:
 
     The log repeats the first submission in all runs of a job.
     """
-    every = rows_of(data, JOB_RUNS)
+    every = _ended_by_deletion(rows_of(data, JOB_RUNS), data)
     # an array is a row while it waits; its tasks may be in the next log
     whole = pl.col("job_id").str.contains("[]", literal=True)
     begun = pl.col("array_task_id").is_not_null().any().over("cluster", "job_id_raw")
@@ -26,3 +26,23 @@ def runs(data: DatasetReader) -> pl.LazyFrame:
     of_again = pl.when(pl.col("submit_time").is_not_null()).then(eligible)
     rows = rows.with_columns(eligible_time=pl.when(again).then(of_again).otherwise("eligible_time"))
     return complete(rows, fills=JOB_RUNS.fills)
+
+
+def _ended_by_deletion(rows: pl.LazyFrame, data: DatasetReader) -> pl.LazyFrame:
+    """End jobs that waited when they were deleted: by a record of a later log than their own."""
+    if "pbs.event" not in data:
+        return rows
+    gone = pl.col("code").is_in(["D", "A"]) & pl.col("job_id").is_not_null()
+    first = data["pbs.event"].filter(gone).sort("time").unique("job_id", keep="first")
+    first = first.select("job_id", deleted="time", deleted_by="requestor")
+    # some versions write no submit time
+    later = pl.col("deleted") >= pl.coalesce("submit_time", "deleted")
+    waited = (pl.col("state") == "pending") & later
+    return rows.join(first, on="job_id", how="left", maintain_order="left").with_columns(
+        pl.when(waited).then(new).otherwise(old).alias(old)
+        for old, new in {
+            "state": pl.lit("cancelled"),
+            "end_time": pl.col("deleted"),
+            "state_by": pl.col("deleted_by"),
+        }.items()
+    )
