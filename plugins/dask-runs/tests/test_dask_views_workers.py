@@ -6,6 +6,7 @@ import pytest
 from dask_rows import A, B, at, dataset, one, ran, transfer, worker
 
 from harvest_dask.records import types as r
+from harvest_dask_runs.frames import load, pairs_of
 from harvest_dask_runs.views.summary import run_summary as run_summary_view
 from harvest_dask_runs.views.tasks import tasks as tasks_view
 from harvest_dask_runs.views.workers import workers as workers_view
@@ -39,6 +40,19 @@ def test_a_worker_has_its_executions_and_what_it_told():
     b = rows[B]
     assert (b["registered"], b["reported"], b["executed"]) == (False, False, None)
     assert (b["transfers"], b["bytes_received"], b["bytes_sent"]) == (None, None, None)
+
+
+@pytest.mark.parametrize("impossible", [float("inf"), 1e300, -5.0])
+def test_an_impossible_duration_is_as_if_it_were_not_recorded(impossible):
+    # given an execution from 1 to 4 s and a transfer, as a clock that jumped measured them
+    execution, moved = ran("x", 5, A, 1, 4, thread=1), transfer(6, "outgoing", A, B, x=100)
+    execution.duration_s = moved.duration_s = impossible
+    data = dataset(execution, moved)
+
+    rows = {row["worker"]: row for row in workers_view(data).collect().to_dicts()}
+
+    assert rows[A]["busy_s"] == 3.0
+    assert pairs_of(load(data)["dask.transfer"]).collect()["seconds"].to_list() == [None]
 
 
 def test_without_the_scheduler_executions_are_those_that_workers_recorded():

@@ -19,7 +19,7 @@ import polars as pl
 from harvest.model.frames import seconds
 from harvest_dask.records.key_prefixes import prefix_of
 
-from ..frames import Frames
+from ..frames import Frames, possible_seconds
 from .windows import completions, windows
 
 ONE: Final = ["run", "worker", "key"]
@@ -109,8 +109,8 @@ def _credits(frames: Frames) -> pl.LazyFrame:
         .with_columns(with_thread=pl.col("thread").is_not_null())
         .select(
             *ONE,
-            *("prefix", "thread", "time", "begins", "ends", "duration_s", "size_bytes"),
-            "with_thread",
+            *("prefix", "thread", "time", "begins", "ends", "size_bytes", "with_thread"),
+            duration_s=possible_seconds("duration_s"),
             nth=pl.int_range(pl.len()).over([*ONE, "with_thread"]),
         )
     )
