@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from dask_rows import A, B, at, dataset, one, ran, transfer, worker
+from dask_rows import A, B, at, dataset, one, ran, scheduler, transfer, worker
 
 from harvest_dask.records import types as r
 from harvest_dask_runs.frames import load, pairs_of
@@ -53,6 +53,15 @@ def test_an_impossible_duration_is_as_if_it_were_not_recorded(impossible):
 
     assert rows[A]["busy_s"] == 3.0
     assert pairs_of(load(data)["dask.transfer"]).collect()["seconds"].to_list() == [None]
+
+
+def test_an_execution_of_unknown_start_took_an_unknown_time():
+    # given what a coupler records that leaves out begins, ends and duration
+    data = dataset(scheduler("x", 5, "processing>memory", worker=A, thread=1))
+
+    row = one(workers_view(data))
+
+    assert (row["executed"], row["busy_s"], row["unended"]) == (1, None, 1)
 
 
 def test_without_the_scheduler_executions_are_those_that_workers_recorded():
