@@ -21,7 +21,7 @@ from harvest_report.csv import CSV_TIME, csv_columns
 from harvest_serve import facets, tables
 from harvest_serve.downloads import FORMS, frame_of, stream
 from harvest_serve.problems import Refused
-from harvest_serve.questions import OPERATORS, Filter, Question, kind_of
+from harvest_serve.questions import OPERATORS, Filter, Question, kind_of, question
 from harvest_serve.state import Snapshot
 
 COLUMNS = {
@@ -139,6 +139,10 @@ def test_a_view_takes_its_settings_and_its_durations_are_seconds(snapshot, every
         ({"where": (Filter("nope", "eq", "1"),)}, "no column is named 'nope'"),
         ({"where": (Filter("size", "contains", "1"),)}, "not an operator for size"),
         ({"where": (Filter("size", "eq", "many"),)}, "'many' is not of the type integer"),
+        (
+            {"where": (Filter("moment", "gt", "0001-01-01T00:00+10:00"),)},
+            "'0001-01-01T00:00+10:00' is not of the type time",
+        ),
         ({"where": (Filter("moment", "eq", "noon"),)}, "'noon' is not of the type time"),
         ({"limit": 10**6}, "are too many for one answer"),
         ({"condition": "1=1) union select (2"}, "this is not a condition"),
@@ -152,6 +156,23 @@ def test_what_does_not_fit_is_refused_with_words(snapshot, asked, said):
         tables.rows(snapshot, "served.thing", Question(**asked))
 
     assert said in str(error.value)
+
+
+def test_columns_that_are_named_twice_come_once(snapshot):
+    found, _ = tables.rows(snapshot, "served.thing", question([("columns", "size,name,size")]))
+
+    assert found.column_names == ["size", "name"]
+
+
+@pytest.mark.parametrize(("operator", "all_"), [("lt", True), ("gt", False)])
+@pytest.mark.parametrize("value", ["1" + 40 * "0", "1" + 400 * "0"])
+def test_an_integer_of_many_digits_is_larger_than_all(snapshot, operator, all_, value):
+    asked = Question(where=(Filter("small", operator, value),))
+
+    _, total = tables.rows(snapshot, "served.thing", asked)
+
+    known = snapshot.dataset["served.thing"].select(pl.col("small").count()).collect().item()
+    assert total == (known if all_ else 0)
 
 
 def test_facets_count_the_values_of_columns_with_few(snapshot, everything):
