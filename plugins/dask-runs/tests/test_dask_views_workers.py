@@ -64,6 +64,15 @@ def test_an_execution_of_unknown_start_took_an_unknown_time():
     assert (row["executed"], row["busy_s"], row["unended"]) == (1, None, 1)
 
 
+def test_sizes_of_keys_that_exceed_64_bits_together_are_an_unknown_sum():
+    moved = transfer(6, "outgoing", A, B, x=2**63 - 1, y=2**63 - 1)
+    moved.total_bytes = None
+
+    rows = {row["worker"]: row for row in workers_view(dataset(moved)).collect().to_dicts()}
+
+    assert (rows[A]["transfers"], rows[A]["bytes_sent"]) == (1, None)
+
+
 def test_without_the_scheduler_executions_are_those_that_workers_recorded():
     # given a run of which only worker files are left, and a log of workers with 8 threads each
     data = dataset(

@@ -115,10 +115,14 @@ def exact_sum(seconds: pl.Expr) -> pl.Expr:
 
 
 def moved_bytes() -> pl.Expr:
-    """Compute the bytes of a ``dask.transfer`` row: its total, else the sum of its keys' sizes."""
+    """Compute the bytes of a ``dask.transfer`` row: its total, else the sum of its keys' sizes.
+
+    Null if the sum exceeds 64 bits.
+    """
     shares = pl.col("keys").list.eval(pl.element().struct.field("size_bytes"))
     known = shares.list.eval(pl.element().is_not_null()).list.all()
-    return pl.coalesce(pl.col("total_bytes"), pl.when(known).then(shares.list.sum()))
+    total = shares.cast(pl.List(pl.Int128)).list.sum().cast(pl.Int64, strict=False)
+    return pl.coalesce(pl.col("total_bytes"), pl.when(known).then(total))
 
 
 CLIENT: Final = "a client"
