@@ -332,3 +332,16 @@ def check(job, number, layers, posix, stdio) -> bool:
     assert ("impossible_value" in job["certainty"]) == wrong
     assert ("lower_bound" in job["certainty"]) == (wrong or below)
     return wrong
+
+
+def test_counts_of_more_requests_than_there_were_are_unknown(dataset):
+    # given bins with more reads than were counted, and misaligned ones of an impossible count
+    none = {"OPENS": 1, "BYTES_READ": 5, "SIZE_READ_0_100": 5000}
+    lost = {"OPENS": 1, "READS": -5, "MEM_NOT_ALIGNED": 5000, "MEM_ALIGNMENT": 8}
+    data = dataset({"POSIX": [none]}, {"POSIX": [none, lost]})
+
+    small = [row["small"] for row in rows(data, "io.requests", op="read")]
+    found = {found.rule.name for found in data.findings().found}
+
+    assert small == [None, None]
+    assert not found & {"io.small_requests", "io.misaligned_memory"}

@@ -1,9 +1,10 @@
 """The view ``dask.workers``, over a few rows written by hand."""
 
 import pytest
-from dask_rows import A, B, at, dataset, one, ran, transfer, worker
+from dask_rows import A, B, at, dataset, one, ran, scheduler, transfer, worker
 
 from harvest_dask.records import types as r
+from harvest_dask_runs.frames import load, pairs_of
 from harvest_dask_runs.views.summary import run_summary as run_summary_view
 from harvest_dask_runs.views.tasks import tasks as tasks_view
 from harvest_dask_runs.views.workers import workers as workers_view
@@ -37,6 +38,37 @@ def test_a_worker_has_its_executions_and_what_it_told():
     b = rows[B]
     assert (b["registered"], b["reported"], b["executed"]) == (False, False, None)
     assert (b["transfers"], b["bytes_received"], b["bytes_sent"]) == (None, None, None)
+
+
+@pytest.mark.parametrize("impossible", [float("inf"), 1e300, -5.0])
+def test_an_impossible_duration_is_as_if_it_were_not_recorded(impossible):
+    # given an execution from 1 to 4 s and a transfer, as a clock that jumped measured them
+    execution, moved = ran("x", 5, A, 1, 4, thread=1), transfer(6, "outgoing", A, B, x=100)
+    execution.duration_s = moved.duration_s = impossible
+    data = dataset(execution, moved)
+
+    rows = {row["worker"]: row for row in workers_view(data).collect().to_dicts()}
+
+    assert rows[A]["busy_s"] == 3.0
+    assert pairs_of(load(data)["dask.transfer"]).collect()["seconds"].to_list() == [None]
+
+
+def test_an_execution_of_unknown_start_took_an_unknown_time():
+    # given what a coupler records that leaves out begins, ends and duration
+    data = dataset(scheduler("x", 5, "processing>memory", worker=A, thread=1))
+
+    row = one(workers_view(data))
+
+    assert (row["executed"], row["busy_s"], row["unended"]) == (1, None, 1)
+
+
+def test_sizes_of_keys_that_exceed_64_bits_together_are_an_unknown_sum():
+    moved = transfer(6, "outgoing", A, B, x=2**63 - 1, y=2**63 - 1)
+    moved.total_bytes = None
+
+    rows = {row["worker"]: row for row in workers_view(dataset(moved)).collect().to_dicts()}
+
+    assert (rows[A]["transfers"], rows[A]["bytes_sent"]) == (1, None)
 
 
 def test_without_the_scheduler_executions_are_those_that_workers_recorded():

@@ -8,6 +8,8 @@ from typing import Any
 
 import harvest_served
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from night import NIGHT, SEED
 from serving import things
@@ -18,8 +20,10 @@ from harvest.toolkit.frames import TEXT_MAP
 from harvest_report.csv import CSV_TIME, csv_columns
 from harvest_serve import facets, tables
 from harvest_serve.downloads import FORMS, frame_of, stream
+from harvest_serve.engine.files import _files
+from harvest_serve.engine.guarded import open_engine
 from harvest_serve.problems import Refused
-from harvest_serve.questions import OPERATORS, Filter, Question, kind_of
+from harvest_serve.questions import OPERATORS, Filter, Question, kind_of, question
 from harvest_serve.state import Snapshot
 
 COLUMNS = {
@@ -137,9 +141,15 @@ def test_a_view_takes_its_settings_and_its_durations_are_seconds(snapshot, every
         ({"where": (Filter("nope", "eq", "1"),)}, "no column is named 'nope'"),
         ({"where": (Filter("size", "contains", "1"),)}, "not an operator for size"),
         ({"where": (Filter("size", "eq", "many"),)}, "'many' is not of the type integer"),
+        (
+            {"where": (Filter("moment", "gt", "0001-01-01T00:00+10:00"),)},
+            "'0001-01-01T00:00+10:00' is not of the type time",
+        ),
         ({"where": (Filter("moment", "eq", "noon"),)}, "'noon' is not of the type time"),
         ({"limit": 10**6}, "are too many for one answer"),
-        ({"condition": "1=1) union select (2"}, "this is not a condition"),
+        ({"condition": "1=1 union select 2"}, "this is not a condition"),
+        ({"condition": "1=1 order by 1"}, "this is not a condition"),
+        ({"condition": "1=1) or (1=1"}, "syntax error"),
         ({"condition": 'name in (select name from "served.thing")'}, "asks one table alone"),
         ({"condition": "name >"}, "syntax error"),
         ({"settings": {"least": "1"}}, "has no settings"),
@@ -150,6 +160,37 @@ def test_what_does_not_fit_is_refused_with_words(snapshot, asked, said):
         tables.rows(snapshot, "served.thing", Question(**asked))
 
     assert said in str(error.value)
+
+
+def test_columns_that_are_named_twice_come_once(snapshot):
+    found, _ = tables.rows(snapshot, "served.thing", question([("columns", "size,name,size")]))
+
+    assert found.column_names == ["size", "name"]
+
+
+@pytest.mark.parametrize(("operator", "all_"), [("lt", True), ("gt", False)])
+@pytest.mark.parametrize("value", ["1" + 40 * "0", "1" + 400 * "0"])
+def test_an_integer_of_many_digits_is_larger_than_all(snapshot, operator, all_, value):
+    asked = Question(where=(Filter("small", operator, value),))
+
+    _, total = tables.rows(snapshot, "served.thing", asked)
+
+    known = snapshot.dataset["served.thing"].select(pl.col("small").count()).collect().item()
+    assert total == (known if all_ else 0)
+
+
+@pytest.mark.parametrize("known", ["x", b"x"])
+@pytest.mark.parametrize("declared", [True, False])
+def test_unknown_texts_are_found_where_all_others_are_equal(tmp_path, known, declared):
+    # given a column without a dictionary, as the sink writes it for few rows
+    path, table = tmp_path / "t.parquet", pa.table({"word": [known, None, known]})
+    pq.write_table(table, path, use_dictionary=False)
+    files = _files((path,), table.schema if declared else None)
+
+    with open_engine(files.paths) as engine:
+        found = engine.table(f"SELECT word FROM ({files.select}) WHERE word IS NULL")
+
+    assert found["word"].to_pylist() == [None]
 
 
 def test_facets_count_the_values_of_columns_with_few(snapshot, everything):

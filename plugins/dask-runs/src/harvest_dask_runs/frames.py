@@ -12,7 +12,14 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest_toolkit.choices import choice_of_runs, named_directory
-from harvest_toolkit.frames import directory_of, first_text, known_sum, safe_sum, whole_nanoseconds
+from harvest_toolkit.frames import (
+    LONGEST_S,
+    directory_of,
+    first_text,
+    known_sum,
+    safe_sum,
+    whole_nanoseconds,
+)
 from harvest_toolkit.kept import kept
 
 from .record_names import DASK_TYPES
@@ -91,6 +98,11 @@ def sentence(*parts: str | pl.Expr) -> pl.Expr:
     return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
 
 
+def possible_seconds(name: str) -> pl.Expr:
+    """Select a duration; null if it is below 0, as when a clock is set back, or too long."""
+    return pl.when(pl.col(name).is_between(0, LONGEST_S)).then(name)
+
+
 def exact_sum(seconds: pl.Expr) -> pl.Expr:
     """Sum durations in whole nanoseconds, so that the sum does not depend on their order.
 
@@ -101,10 +113,14 @@ def exact_sum(seconds: pl.Expr) -> pl.Expr:
 
 
 def moved_bytes() -> pl.Expr:
-    """Compute the bytes of a ``dask.transfer`` row: its total, else the sum of its keys' sizes."""
+    """Compute the bytes of a ``dask.transfer`` row: its total, else the sum of its keys' sizes.
+
+    Null if the sum exceeds 64 bits.
+    """
     shares = pl.col("keys").list.eval(pl.element().struct.field("size_bytes"))
     known = shares.list.eval(pl.element().is_not_null()).list.all()
-    return pl.coalesce(pl.col("total_bytes"), pl.when(known).then(shares.list.sum()))
+    total = shares.cast(pl.List(pl.Int128)).list.sum().cast(pl.Int64, strict=False)
+    return pl.coalesce(pl.col("total_bytes"), pl.when(known).then(total))
 
 
 CLIENT: Final = "a client"
@@ -119,7 +135,8 @@ def pairs_of(transfers: pl.LazyFrame) -> pl.LazyFrame:
     """
     pair = ["run", "source", "target"]
     sides = transfers.select(
-        *("run", "direction", "duration_s"),
+        *("run", "direction"),
+        seconds=possible_seconds("duration_s"),
         source=pl.col("fulfiller").fill_null(UNNAMED),
         target=pl.col("requestor").fill_null(CLIENT),
         bytes=moved_bytes(),
@@ -129,7 +146,7 @@ def pairs_of(transfers: pl.LazyFrame) -> pl.LazyFrame:
         .agg(
             movements=pl.len().cast(pl.Int64),
             bytes=known_sum("bytes"),
-            seconds=known_sum("duration_s"),
+            seconds=known_sum("seconds"),
         )
         .group_by(pair)
         .agg(

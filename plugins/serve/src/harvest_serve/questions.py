@@ -127,7 +127,7 @@ def question(parameters: Iterable[tuple[str, str]], others: Iterable[str] = ()) 
                 + ", ".join(WORDS)
                 + "; sort, offset, limit, columns, condition or set.NAME",
             )
-    columns = tuple(name for name in found.get("columns", "").split(",") if name)
+    columns = tuple(dict.fromkeys(name for name in found.get("columns", "").split(",") if name))
     return Question(
         settings=settings,
         where=tuple(where),
@@ -186,7 +186,7 @@ def _value(given: Filter, type: str) -> Any:  # noqa: A002 - what it is
     read, what = _READ[type]
     try:
         return read(given.value.strip() if type != "text" else given.value)
-    except ValueError:
+    except (ValueError, OverflowError):  # a time may be out of range in UTC
         raise UsageError(
             f"{given.value!r} is not of the type {type}", where=given.column, remedy=f"write {what}"
         ) from None
@@ -205,10 +205,13 @@ def _boolean(text: str) -> bool:
 
 def _integer(text: str) -> int | float:
     """Parse an integer, or a number such as 1.5 or 1e9, which integers can be compared with."""
+    plain = text.replace(",", "").replace("_", "")
     try:
-        return int(text.replace(",", "").replace("_", ""))
+        found = int(plain)
     except ValueError:
         return float(text)
+    # no larger integer can be asked for
+    return found if abs(found) < 2**127 else float(plain)
 
 
 _READ: Final[dict[str, tuple[Callable[[str], Any], str]]] = {

@@ -123,7 +123,9 @@ def _of_op(op: str, verb: str, done: str) -> list[pl.Expr]:
         )
     )
     last_bin = possible(f"POSIX_SIZE_{op.upper()}_{SMALL[-1]}")
-    small = at_most_mib - pl.when(of_mib.is_not_null()).then(pl.min_horizontal(of_mib, last_bin))
+    of_mib = pl.when(of_mib.is_not_null()).then(pl.min_horizontal(of_mib, last_bin))
+    # bins that hold more requests than there were are no counts of these
+    small = pl.when(at_most_mib <= count).then(at_most_mib - of_mib)
     # the first request of a process follows none
     first = pl.when("shared").then("nprocs").otherwise(1)
     random = (count - possible(f"POSIX_SEQ_{verb}") - first).clip(lower_bound=0)
@@ -145,11 +147,13 @@ ALIGNMENTS = ("misaligned_memory", "watched_memory", "misaligned_file", "watched
 def _alignment(what: str, word: str) -> list[pl.Expr]:
     """Return the misaligned operations of a record, and the operations that Darshan checked.
 
-    Both are null if Darshan does not know the alignment (-1 or 0), and so did not check.
+    Both are null if Darshan does not know the alignment (-1 or 0), and so did not check, or if it
+    counts more misaligned operations than operations.
     """
     requests = sum_of(possible("POSIX_READS"), possible("POSIX_WRITES"))
     missed = pl.col(f"POSIX_{what}_NOT_ALIGNED")
     watched = (missed > 0) | ((missed == 0) & (pl.col(f"POSIX_{what}_ALIGNMENT") > 0))
+    watched &= missed <= requests
     none = requests == 0
     return [
         pl.when(none).then(0).when(watched).then(count).alias(f"{name}_{word}")

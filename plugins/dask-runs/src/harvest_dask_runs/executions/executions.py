@@ -17,7 +17,7 @@ import polars as pl
 from harvest.model.frames import seconds
 from harvest_dask.records.key_prefixes import prefix_of
 
-from ..frames import Frames
+from ..frames import Frames, possible_seconds
 from .windows import completions, windows
 
 ONE: Final = ["run", "worker", "key"]
@@ -34,10 +34,11 @@ def executions(frames: Frames) -> pl.LazyFrame:
     - thread: pthread id; null if the worker recorded none and the scheduler does not credit the
       execution to a thread (it failed, was cancelled, or never ended);
     - start, end: the worker's own attempt or window where it recorded one, since traced I/O falls
-      into it, else begins and ends; end is null where the execution was never seen to end;
+      into it, else begins and ends; end is null where the execution was never seen to end, or
+      its start is unknown;
     - opened, closed: the worker's window, which may be longer: the task held its thread;
     - began, ended: begins and ends, else start and end;
-    - seconds: its duration, else end - start; null where it was never seen to end;
+    - seconds: its duration, else end - start; null where end is;
     - begins, ends, duration_s, size_bytes: as the scheduler has them;
     - outcome: state after it (memory, error, released, ...), null if none is recorded;
     - recorded: time of its last record, by the scheduler or else by the worker;
@@ -76,7 +77,8 @@ def executions(frames: Frames) -> pl.LazyFrame:
 def _start_and_end() -> tuple[pl.Expr, pl.Expr]:
     """Choose the times of an execution: the worker's attempt or window, else the scheduler's."""
     lasted = pl.duration(microseconds=(pl.col("duration_s") * 1e6).round().cast(pl.Int64))
-    start = pl.coalesce("window_began", "window_start", "begins", pl.col("time") - lasted, "time")
+    begun = pl.coalesce("window_began", "window_start", "begins", pl.col("time") - lasted)
+    start = pl.coalesce(begun, "time")
     closed = pl.col("outcome").is_not_null()
     # without the end of the window, the duration is more certain than another clock's time
     end = pl.coalesce(
@@ -86,7 +88,8 @@ def _start_and_end() -> tuple[pl.Expr, pl.Expr]:
         pl.when(pl.col("window_start").is_null()).then(pl.coalesce("ends", "time")),
         "window_end",
     )
-    end = pl.when(end.is_not_null()).then(pl.max_horizontal(end, start))
+    # from its time alone nothing is known of how long it ran
+    end = pl.when(begun.is_not_null() & end.is_not_null()).then(pl.max_horizontal(end, start))
     return start.alias("start"), end.alias("end")
 
 
@@ -107,8 +110,8 @@ def _credits(frames: Frames) -> pl.LazyFrame:
         .with_columns(with_thread=pl.col("thread").is_not_null())
         .select(
             *ONE,
-            *("prefix", "thread", "time", "begins", "ends", "duration_s", "size_bytes"),
-            "with_thread",
+            *("prefix", "thread", "time", "begins", "ends", "size_bytes", "with_thread"),
+            duration_s=possible_seconds("duration_s"),
             nth=pl.int_range(pl.len()).over([*ONE, "with_thread"]),
         )
     )

@@ -41,7 +41,8 @@ def check_condition(condition: str | None) -> str | None:
     """
     if condition is None or not condition.strip():
         return None
-    tree = select(f"SELECT 1 WHERE ({condition}\n)", "condition")
+    # without brackets, so that it cannot close those that it is put into
+    tree = select(f"SELECT 1 WHERE {condition}", "condition")
     plain = ("modifiers", "group_expressions", "group_sets", "having", "sample", "qualify")
     if tree["type"] != "SELECT_NODE" or any(tree[key] for key in plain):
         raise UsageError(

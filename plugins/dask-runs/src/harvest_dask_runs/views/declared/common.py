@@ -16,8 +16,8 @@ LOG: Final = path("log", "Darshan's log of the process.")
 RECORD_ID: Final = number("record_id", "Darshan's hash of the file's name.", UInt64)
 
 WHOLE: Final = "null where none is recorded and not every worker recorded its executions"
-UNENDED: Final = count("unended", "Executions that were not seen to end; no time here includes "
-                       f"them; {WHOLE}.")  # fmt: skip
+UNENDED: Final = count("unended", "Executions whose start or end is unknown; no time here "
+                       f"includes them; {WHOLE}.")  # fmt: skip
 REPEATS: Final = (
     count("repeated", f"Executions beyond the first of a task; {WHOLE}."),
     seconds("repeated_s", "Time of all but the last execution of repeated tasks; null where "

@@ -99,7 +99,7 @@ WORKER_COLUMNS: Final = (
          "null without either."),
     time("removed_time", "When it was last removed, by the scheduler's events, else its log; null "
          "without either."),
-    count("unended", "Executions that were not seen to end; no time here includes them; null "
+    count("unended", "Executions whose start or end is unknown; no time here includes them; null "
           "where none is recorded and it did not record its executions itself."),
     count("transitions", "Transitions of tasks that it reported; null where it reported nothing, "
           "or no worker of the run recorded its executions."),
