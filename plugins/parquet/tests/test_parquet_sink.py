@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,7 +17,7 @@ from harvest.model.arrow import table_of
 from harvest.model.frames import frame_of, polars_schema
 from harvest_parquet.encodings import choose
 from harvest_parquet.sink import Config, ParquetSink
-from harvest_parquet.writer import ParquetPartWriter
+from harvest_parquet.writer import ParquetFile, ParquetPartWriter
 from harvest_testing import SinkDriver
 
 
@@ -167,6 +168,29 @@ def test_what_is_nested_is_encoded_by_its_own_values() -> None:
     assert set(chosen["use_dictionary"]) == {
         "usage.key_value.key", "sizes.list.element.kind", "empty.list.element",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        [["x", None, "x"]],
+        [["x", None] * 1000],
+        [[f"{n}" for n in range(1000)], ["x", None, None]],
+    ],
+    ids=["few", "many", "in the last row group"],
+)
+def test_duckdb_finds_unknown_texts_where_all_known_ones_are_equal(tmp_path, groups) -> None:
+    schema = pa.schema({"text": pa.string(), "part": pa.struct({"text": pa.string()})})
+    file = ParquetFile(tmp_path / "a.parquet", schema, {})
+    for texts in groups:
+        file.add(pa.table({"text": texts, "part": [{"text": t} for t in texts]}, schema))
+        file.flush()
+    file.close()
+
+    unknown = sum(texts.count(None) for texts in groups)
+    for name in ("text", "part.text"):
+        query = f"select count(*) from '{tmp_path}/a.parquet' where {name} is null"
+        assert duckdb.sql(query).fetchall() == [(unknown,)]
 
 
 def test_a_full_disk_is_an_error_of_the_system(tmp_path: Path) -> None:

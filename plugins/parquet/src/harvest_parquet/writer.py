@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from harvest import PartWriter, RecordType
 from harvest.model.arrow import size_of
 
-from .encodings import choose
+from .encodings import choose, of_few_rows
 
 GROUP_BYTES = 32 * 1024 * 1024
 """Maximum Arrow bytes of a row group; a single batch may exceed it."""
@@ -93,10 +93,8 @@ class ParquetFile:
         self._held, self.held_rows, self.held_bytes = [], 0, 0
         if self._writer is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # with few rows, the choice of encodings costs more than it saves
             few = table.num_rows <= FEW_ROWS
-            chosen = {"use_dictionary": False, "write_page_index": False}
-            options = {**self.options, **(chosen if few else choose(table))}
+            options = {**self.options, **(of_few_rows(table.schema) if few else choose(table))}
             self._writer = pq.ParquetWriter(self.path, self.schema, **options)
         if table.num_rows:
             self._writer.write_table(table, row_group_size=table.num_rows)
