@@ -8,8 +8,6 @@ from typing import Any
 
 import harvest_served
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from night import NIGHT, SEED
 from serving import things
@@ -20,8 +18,6 @@ from harvest.toolkit.frames import TEXT_MAP
 from harvest_report.csv import CSV_TIME, csv_columns
 from harvest_serve import facets, tables
 from harvest_serve.downloads import FORMS, frame_of, stream
-from harvest_serve.engine.files import _files
-from harvest_serve.engine.guarded import open_engine
 from harvest_serve.problems import Refused
 from harvest_serve.questions import OPERATORS, Filter, Question, kind_of, question
 from harvest_serve.state import Snapshot
@@ -177,20 +173,6 @@ def test_an_integer_of_many_digits_is_larger_than_all(snapshot, operator, all_, 
 
     known = snapshot.dataset["served.thing"].select(pl.col("small").count()).collect().item()
     assert total == (known if all_ else 0)
-
-
-@pytest.mark.parametrize("known", ["x", b"x"])
-@pytest.mark.parametrize("declared", [True, False])
-def test_unknown_texts_are_found_where_all_others_are_equal(tmp_path, known, declared):
-    # given a column without a dictionary, as the sink writes it for few rows
-    path, table = tmp_path / "t.parquet", pa.table({"word": [known, None, known]})
-    pq.write_table(table, path, use_dictionary=False)
-    files = _files((path,), table.schema if declared else None)
-
-    with open_engine(files.paths) as engine:
-        found = engine.table(f"SELECT word FROM ({files.select}) WHERE word IS NULL")
-
-    assert found["word"].to_pylist() == [None]
 
 
 def test_facets_count_the_values_of_columns_with_few(snapshot, everything):

@@ -26,8 +26,6 @@ ROW: Final = "harvest row"
 """Columns in addition to a table's own, which give a row's position in the dataset."""
 
 
-_TEXTS: Final = ("VARCHAR", "BLOB")
-
 MOST_PICKED: Final = 200
 """Most files from which rows are picked individually."""
 
@@ -128,7 +126,7 @@ def _files(paths: tuple[Path, ...], declared: pa.Schema | None) -> Files:
     there = names_and_types(source, paths)
     wanted = types_of(declared) if declared else there
     columns = [
-        _column(name, kind) if there.get(name) == kind else _cast(name, kind, name in there)
+        quote_name(name) if there.get(name) == kind else _cast(name, kind, name in there)
         for name, kind in wanted.items()
     ]
     select = (
@@ -136,13 +134,6 @@ def _files(paths: tuple[Path, ...], declared: pa.Schema | None) -> Files:
         f"file_row_number AS {quote_name(ROW)} FROM {source}"
     )
     return Files(paths, select, wanted)
-
-
-def _column(name: str, kind: str) -> str:
-    """Return the SQL of a column as it is in the files."""
-    value = quote_name(name)
-    # where all known texts are equal, a filter of DuckDB 2.0 on the files takes NULL for all rows
-    return f"if({value} IS NULL, NULL, {value}) AS {value}" if kind in _TEXTS else value
 
 
 def _cast(name: str, kind: str, is_there: bool) -> str:
