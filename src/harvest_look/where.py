@@ -128,9 +128,10 @@ class _Times:
             if not re.match(r"\d{4}-\d\d-\d\d", written):
                 raise ValueError(written)
             read = datetime.fromisoformat(written)
-        except (ValueError, OSError, KeyError):  # a KeyError is an unknown zone
+            moment = (read if read.tzinfo else read.replace(tzinfo=zone)).astimezone(UTC)
+        # a KeyError is an unknown zone; the other is a time outside the years 1 to 9999 in UTC
+        except (ValueError, OSError, KeyError, OverflowError):
             raise self._no_time(text) from None
-        moment = (read if read.tzinfo else read.replace(tzinfo=zone)).astimezone(UTC)
         return _Token("moment", text, moment=moment)
 
     def _no_time(self, text: str) -> UsageError:
