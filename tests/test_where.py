@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -150,6 +151,20 @@ def test_values_that_cannot_be_converted_are_named_and_how_to_pass_them_over() -
     assert str(refused.value).startswith("name::int > 3: name has values that are no i32, such as")
     assert str(refused.value).endswith("TRY_CAST(name AS ...) gives null for these")
     assert fitting("try_cast(name as int) > 3") == []
+
+
+def test_values_that_cannot_be_converted_are_named_where_only_statistics_were_read(
+    tmp_path: Path,
+) -> None:
+    pl.DataFrame({"who": ["", ""]}).write_parquet(tmp_path / "a.parquet")
+    rows = pl.scan_parquet(tmp_path / "a.parquet").rename({"who": "name"})
+    choice = Choice(where="cast(name as int) > 3")
+
+    with (
+        pytest.raises(UsageError, match="values that are no i32, such as"),
+        refused_values(choice.where),
+    ):
+        choice.of(rows).collect()
 
 
 def test_other_failures_are_not_the_conditions() -> None:

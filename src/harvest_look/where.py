@@ -292,6 +292,7 @@ _SENTENCES: Final = (
     (r".*subplan.*", "it has a query within (harvest query takes one)"),
     (r"unable to find column \"(.+?)\".*", r"there is no column \1"),
 )
+_CASTS: Final = re.compile(r"::|\bcast\b", re.IGNORECASE)
 _WRONG: Final = re.compile(
     r"conversion from `\w+` to `(.+?)` failed in column '(.+?)' for .*? values: \[\"?(.*?)\"?[,\]]"
 )
@@ -318,9 +319,11 @@ def refused_values(sql: str | None) -> Iterator[None]:
         yield
     except pl.exceptions.PolarsError as error:
         found = _WRONG.match(str(error))
-        if sql is None or found is None or found[2] not in sql:
+        if sql is None or found is None or not _CASTS.search(sql):
             raise
         kind, column, value = found.groups()
+        # a file's statistics (name_min), and columns that a view has renamed, are not in the text
+        column = column if column in sql else "..."
         raise UsageError(
             f"{column} has values that are no {kind}, such as {printable_line(value)!r}",
             where=sql,
