@@ -1,5 +1,6 @@
 """SQL over a dataset: several queries at once, what is refused, and what an error says."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from commands import harvest_here
 
 import harvest
 from harvest import UsageError
+from harvest.model.json import encode_frame
+from harvest_report.csv import csv_columns
 
 duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
 
@@ -106,3 +109,21 @@ def test_the_difference_of_two_times_is_a_duration(tmp_path):
         "jobs": 2,
     }  # fmt: skip
     assert "1.1 d" in harvest_here("query", tmp_path / "out", text).stdout
+
+
+def test_maps_and_arrays_of_a_query_are_written_as_text(dataset):
+    # given what DuckDB itself makes: no list, for which polars has functions
+    text = """select histogram(state) as states, [map{1: [2]}] as list, {'a': map{'b': null}} as s,
+        [1, 2]::integer[2] as pair, [{'key': 3, 'value': 4}] as entries,
+        null::map(varchar, integer) as none from slurm.job"""
+    frame = harvest.open(dataset).sql(text)
+
+    (line,) = encode_frame(frame)
+    (cells,) = csv_columns(frame).to_dicts()
+
+    assert json.loads(line) == {
+        "states": {"completed": 1, "failed": 1}, "list": [{"1": [2]}], "s": {"a": {"b": None}},
+        "pair": [1, 2], "entries": {"3": 4}, "none": None,
+    }  # fmt: skip
+    assert cells["states"] == '{"completed":1,"failed":1}'
+    assert cells["none"] is None
