@@ -127,3 +127,14 @@ def test_maps_and_arrays_of_a_query_are_written_as_text(dataset):
     }  # fmt: skip
     assert cells["states"] == '{"completed":1,"failed":1}'
     assert cells["none"] is None
+
+
+def test_dates_and_times_in_lists_are_written_as_alone(dataset):
+    text = (
+        "select [d] as ds, {'t': t} as ts, d, t from (select '2024-01-02'::date d, '1:2:3'::time t)"
+    )
+
+    (line,) = encode_frame(harvest.open(dataset).sql(text))
+
+    day, time = "2024-01-02", "01:02:03.000000"
+    assert json.loads(line) == {"ds": [day], "ts": {"t": time}, "d": day, "t": time}

@@ -34,8 +34,6 @@ def encode_frame(frame: pl.DataFrame) -> pl.Series:
     and ``value`` is encoded as a map.
     """
     plain = frame.with_columns(
-        selectors.date().dt.to_string("%Y-%m-%d"),
-        selectors.time().dt.to_string("%H:%M:%S%.6f"),
         seconds(selectors.duration().dt.total_microseconds()),
         selectors.categorical().cast(pl.String),
     )
@@ -144,6 +142,10 @@ def _as_encodable(kind: pa.DataType, value: pl.Expr) -> pl.Expr | None:
         return value
     if pa.types.is_timestamp(kind):
         return value.dt.strftime(TIME_FORMAT)
+    if pa.types.is_date(kind):
+        return value.dt.strftime("%Y-%m-%d")
+    if pa.types.is_time(kind):
+        return value.dt.strftime("%H:%M:%S%.6f")
     if pa.types.is_binary(kind):
         return value.bin.encode("base64")
     return None
