@@ -98,6 +98,8 @@ def _check(_: Recipe, field: attrs.Attribute[Any], value: Any) -> None:
         least = field.metadata["least"]
         if type(value) is not int or value < least:
             raise ConfigError(f"{option} is not a whole number of at least {least}")
+        if value.bit_length() > 63:
+            raise ConfigError(f"{option} does not fit into 64 bits")
         return
     texts = [value] if kind is str else value
     listed = isinstance(texts, list | tuple)
