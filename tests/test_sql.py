@@ -1,7 +1,7 @@
 """SQL over a dataset: several queries at once, what is refused, and what an error says."""
 
 import json
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -138,3 +138,20 @@ def test_dates_and_times_in_lists_are_written_as_alone(dataset):
 
     day, time = "2024-01-02", "01:02:03.000000"
     assert json.loads(line) == {"ds": [day], "ts": {"t": time}, "d": day, "t": time}
+
+
+@pytest.mark.parametrize(
+    "value", ["'infinity'::timestamp", "'10000-01-01'::timestamptz", "'-infinity'::date"]
+)
+def test_a_time_that_no_calendar_has_is_refused_by_its_column(dataset, value):
+    with pytest.raises(UsageError, match="last has times outside the years 1 to 9999"):
+        harvest.open(dataset).sql(f"select {value} as last union all select null")
+
+
+def test_the_first_and_the_last_time_of_the_calendar_are_shown(dataset):
+    text = """select '0001-01-01'::date as a, '9999-12-31'::date as b, null::date as c,
+        '0001-01-01'::timestamp as d, '9999-12-31 23:59:59.999999'::timestamp as e"""
+    (row,) = harvest.open(dataset).sql(text).to_dicts()
+
+    assert (row["a"], row["b"], row["c"]) == (date.min, date.max, None)
+    assert (row["d"], row["e"]) == (datetime.min, datetime.max)
