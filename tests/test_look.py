@@ -149,6 +149,36 @@ def test_a_dataset_below_it_is_named_and_not_entered(tmp_path):
     assert "out holds a dataset" in harvest_here("look", tmp_path).stdout
 
 
+def test_a_dataset_itself_is_named_and_not_entered(tmp_path):
+    (tmp_path / "sacct.txt").write_text(SACCT)
+    harvest.run([f"slurm:{tmp_path / 'sacct.txt'}"], f"parquet:{tmp_path / 'out'}", workers=1)
+
+    found = survey(tmp_path / "out", manager())
+
+    assert (found.datasets, found.unknown) == ((tmp_path / "out",), ())
+    done = harvest_here("look", tmp_path / "out")
+    assert (done.returncode, "out holds a dataset" in done.stdout) == (1, True)
+
+
+def test_the_state_of_a_dataset_is_none_of_the_files(tmp_path):
+    """Given a run that commits nothing, and a dataset that is one file."""
+    (tmp_path / "sacct.txt").write_text(SACCT)
+    (tmp_path / "bad.txt").write_text("JobID|State\n1\n")
+    first = survey(tmp_path, manager())
+    with pytest.raises(harvest.HarvestError):
+        harvest.run(
+            [f"slurm:{tmp_path / 'bad.txt'}"], f"parquet:{tmp_path / 'out'}", on_error="fail"
+        )
+    harvest.run([f"slurm:{tmp_path / 'sacct.txt'}"], f"jsonl:{tmp_path / 'one.jsonl'}", workers=1)
+    (tmp_path / "one.jsonl").unlink()
+
+    found = survey(tmp_path, manager())
+
+    assert (tmp_path / "out" / "_harvest").is_dir()
+    assert (tmp_path / "one.jsonl._harvest").is_dir()
+    assert (found.known, found.unknown) == (first.known, first.unknown)
+
+
 @given(
     st.binary(max_size=200) | st.text("\"',;|\t\r\n\0 aJobIDState%2", max_size=60).map(str.encode)
 )

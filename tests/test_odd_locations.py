@@ -80,3 +80,48 @@ def test_a_directory_named_like_a_pattern_or_a_column_is_no_other(
     harvest.run(f"slurm:{tmp_path}/a.txt", f"{sink}:{out}", settings=SETTINGS, workers=1)
 
     assert harvest.open(out)["slurm.job"].collect()["job_id"].to_list() == ["1", "2"]
+
+
+def test_an_input_named_by_a_parent_directory_is_the_same_input(tmp_path, monkeypatch) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text(dump(1, 2))
+    out = f"parquet:{tmp_path / 'out'}"
+    harvest.run(f"slurm:{tmp_path / 'in'}", out, settings=SETTINGS, workers=1)
+    monkeypatch.chdir(tmp_path / "in")
+
+    harvest.run("slurm:../in/a.txt", out, settings=SETTINGS, workers=1)
+    harvest.run("slurm:../in", out, settings=SETTINGS, workers=1, deleted="drop")
+
+    rows = harvest.open(tmp_path / "out")["slurm.job"].collect()
+    assert rows["job_id"].to_list() == ["1", "2"]
+    assert set(rows["origin"]) == {str(tmp_path / "in" / "a.txt")}
+
+
+def test_a_list_of_changed_files_fits_a_location_by_a_parent_directory(
+    tmp_path, monkeypatch
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text(dump(1, 2))
+    (tmp_path / "changed").write_text(f"{tmp_path / 'in' / 'a.txt'}\n")
+    monkeypatch.chdir(tmp_path / "in")
+
+    done = harvest.run(
+        "slurm:../in", f"parquet:{tmp_path / 'out'}", settings=SETTINGS, workers=1,
+        changed=str(tmp_path / "changed"),
+    )  # fmt: skip
+
+    assert done.account.written == 2
+
+
+def test_a_parent_directory_behind_a_link_is_that_of_the_links_target(tmp_path) -> None:
+    for folder, numbers in (("far", (1,)), ("in", (1, 2, 3))):
+        (tmp_path / folder / "below").mkdir(parents=True)
+        (tmp_path / folder / "a.txt").write_text(dump(*numbers))
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "far" / "below")
+
+    done = harvest.run(
+        f"slurm:{tmp_path / 'in' / 'link' / '..' / 'a.txt'}", f"parquet:{tmp_path / 'out'}",
+        settings=SETTINGS, workers=1,
+    )  # fmt: skip
+
+    assert done.account.written == 1

@@ -82,6 +82,7 @@ def test_the_command_line_goes_on_top_of_the_recipe(tmp_path):
         ("[run]\nengine = 1\n", "engine 1 is not text"),
         ("[run]\nexport = 'a:b'\n", "export 'a:b' is not a list of texts"),
         ("[run]\nworkers = 0\n", "workers 0 is not a whole number of at least 1"),
+        ("[run]\nlimit = 9223372036854775808\n", "limit 9223372036854775808 does not fit"),
         ("[run]\non-error = 'ignore'\n", "on-error 'ignore' is unknown"),
         ("run = 1\n", r"\[run\] must be a table"),
         ("[srve]\n", r"unknown table 'srve'; did you mean 'serve'"),

@@ -63,6 +63,7 @@ def test_dotted_keys_fill_a_mapping():
         ({"timezon": "UTC"}, r"has no setting 'timezon'; did you mean 'timezone'\?"),
         ({"workers": "many"}, "demo.workers: 'many' does not fit: must be a whole number"),
         ({"workers": "0"}, "must be at least 1"),
+        ({"workers": "9223372036854775808"}, "must fit into 64 bits"),
         ({"strict": "perhaps"}, "must be true or false"),
         ({"since": "yesterday"}, "demo.since"),
         ({"workers": 1.5}, "must be a whole number"),

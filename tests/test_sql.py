@@ -1,6 +1,7 @@
 """SQL over a dataset: several queries at once, what is refused, and what an error says."""
 
-from datetime import timedelta
+import json
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from commands import harvest_here
 
 import harvest
 from harvest import UsageError
+from harvest.model.json import encode_frame
+from harvest_report.csv import csv_columns
 
 duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
 
@@ -106,3 +109,48 @@ def test_the_difference_of_two_times_is_a_duration(tmp_path):
         "jobs": 2,
     }  # fmt: skip
     assert "1.1 d" in harvest_here("query", tmp_path / "out", text).stdout
+
+
+def test_maps_and_arrays_of_a_query_are_written_as_text(dataset):
+    # given what DuckDB itself makes: no list, for which polars has functions
+    text = """select histogram(state) as states, [map{1: [2]}] as list, {'a': map{'b': null}} as s,
+        [1, 2]::integer[2] as pair, [{'key': 3, 'value': 4}] as entries
+        from slurm.job"""
+    frame = harvest.open(dataset).sql(text)
+
+    (line,) = encode_frame(frame)
+    (cells,) = csv_columns(frame).to_dicts()
+
+    assert json.loads(line) == {
+        "states": {"completed": 1, "failed": 1}, "list": [{"1": [2]}], "s": {"a": {"b": None}},
+        "pair": [1, 2], "entries": {"3": 4},
+    }  # fmt: skip
+    assert cells["states"] == '{"completed":1,"failed":1}'
+
+
+def test_dates_and_times_in_lists_are_written_as_alone(dataset):
+    text = (
+        "select [d] as ds, {'t': t} as ts, d, t from (select '2024-01-02'::date d, '1:2:3'::time t)"
+    )
+
+    (line,) = encode_frame(harvest.open(dataset).sql(text))
+
+    day, time = "2024-01-02", "01:02:03.000000"
+    assert json.loads(line) == {"ds": [day], "ts": {"t": time}, "d": day, "t": time}
+
+
+@pytest.mark.parametrize(
+    "value", ["'infinity'::timestamp", "'10000-01-01'::timestamptz", "'-infinity'::date"]
+)
+def test_a_time_that_no_calendar_has_is_refused_by_its_column(dataset, value):
+    with pytest.raises(UsageError, match="last has times outside the years 1 to 9999"):
+        harvest.open(dataset).sql(f"select {value} as last union all select null")
+
+
+def test_the_first_and_the_last_time_of_the_calendar_are_shown(dataset):
+    text = """select '0001-01-01'::date as a, '9999-12-31'::date as b, null::date as c,
+        '0001-01-01'::timestamp as d, '9999-12-31 23:59:59.999999'::timestamp as e"""
+    (row,) = harvest.open(dataset).sql(text).to_dicts()
+
+    assert (row["a"], row["b"], row["c"]) == (date.min, date.max, None)
+    assert (row["d"], row["e"]) == (datetime.min, datetime.max)

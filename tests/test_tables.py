@@ -76,6 +76,7 @@ def test_times_have_the_digits_that_part_them():
         (4_001_664, "4001664"),
         (0.1 + 0.2, "0.30000000000000004"),
         (datetime(2026, 3, 2, 7, 8, 9, 250_000, UTC), "2026-03-02T07:08:09.250000Z"),
+        (datetime.min, "0001-01-01T00:00:00.000000"),
         (timedelta(milliseconds=1500), "1.5"),
         (None, "–"),
         (True, "true"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -112,6 +113,8 @@ def test_blanks_and_texts_stay_as_they_are_written() -> None:
     [
         ("start < 'yesterday'", "'yesterday' is not a time; write '2025-01-31'"),
         ("start < '2025-02-30'", "'2025-02-30' is not a time"),
+        ("start < '9999-12-31T23:00-05:00'", "'9999-12-31T23:00-05:00' is not a time"),
+        ("start < '0001-01-01 Asia/Tokyo'", "'0001-01-01 Asia/Tokyo' is not a time"),
         ("start < '2025-01-31 12:00 Mars/Base'", "'2025-01-31 12:00 Mars/Base' is not a time"),
         ("start > 5", "'5' is not a time"),
         ("start - \"end\" > '3 moons'", "'3 moons' is not an interval"),
@@ -148,6 +151,20 @@ def test_values_that_cannot_be_converted_are_named_and_how_to_pass_them_over() -
     assert str(refused.value).startswith("name::int > 3: name has values that are no i32, such as")
     assert str(refused.value).endswith("TRY_CAST(name AS ...) gives null for these")
     assert fitting("try_cast(name as int) > 3") == []
+
+
+def test_values_that_cannot_be_converted_are_named_where_only_statistics_were_read(
+    tmp_path: Path,
+) -> None:
+    pl.DataFrame({"who": ["", ""]}).write_parquet(tmp_path / "a.parquet")
+    rows = pl.scan_parquet(tmp_path / "a.parquet").rename({"who": "name"})
+    choice = Choice(where="cast(name as int) > 3")
+
+    with (
+        pytest.raises(UsageError, match="values that are no i32, such as"),
+        refused_values(choice.where),
+    ):
+        choice.of(rows).collect()
 
 
 def test_other_failures_are_not_the_conditions() -> None:

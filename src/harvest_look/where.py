@@ -128,9 +128,10 @@ class _Times:
             if not re.match(r"\d{4}-\d\d-\d\d", written):
                 raise ValueError(written)
             read = datetime.fromisoformat(written)
-        except (ValueError, OSError, KeyError):  # a KeyError is an unknown zone
+            moment = (read if read.tzinfo else read.replace(tzinfo=zone)).astimezone(UTC)
+        # a KeyError is an unknown zone; the other is a time outside the years 1 to 9999 in UTC
+        except (ValueError, OSError, KeyError, OverflowError):
             raise self._no_time(text) from None
-        moment = (read if read.tzinfo else read.replace(tzinfo=zone)).astimezone(UTC)
         return _Token("moment", text, moment=moment)
 
     def _no_time(self, text: str) -> UsageError:
@@ -291,6 +292,7 @@ _SENTENCES: Final = (
     (r".*subplan.*", "it has a query within (harvest query takes one)"),
     (r"unable to find column \"(.+?)\".*", r"there is no column \1"),
 )
+_CASTS: Final = re.compile(r"::|\bcast\b", re.IGNORECASE)
 _WRONG: Final = re.compile(
     r"conversion from `\w+` to `(.+?)` failed in column '(.+?)' for .*? values: \[\"?(.*?)\"?[,\]]"
 )
@@ -317,9 +319,11 @@ def refused_values(sql: str | None) -> Iterator[None]:
         yield
     except pl.exceptions.PolarsError as error:
         found = _WRONG.match(str(error))
-        if sql is None or found is None or found[2] not in sql:
+        if sql is None or found is None or not _CASTS.search(sql):
             raise
         kind, column, value = found.groups()
+        # a file's statistics (name_min), and columns that a view has renamed, are not in the text
+        column = column if column in sql else "..."
         raise UsageError(
             f"{column} has values that are no {kind}, such as {printable_line(value)!r}",
             where=sql,

@@ -120,8 +120,9 @@ def exact(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
-        utc = value if value.tzinfo is None else value.astimezone(UTC)
-        return f"{utc:%Y-%m-%dT%H:%M:%S.%f}{'' if value.tzinfo is None else 'Z'}"
+        utc = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+        # unlike strftime, this writes all four digits of an early year
+        return utc.isoformat(timespec="microseconds") + ("" if value.tzinfo is None else "Z")
     if isinstance(value, timedelta):
         return str(value.total_seconds())
     return _plain(value)

@@ -229,10 +229,13 @@ def _number(kind: type) -> Any:
         if kind is int and isinstance(value, float):
             raise ValueError("must be a whole number")
         try:
-            return kind(value)
+            made = kind(value)
         except ValueError:
             whole = "a whole number" if kind is int else "a number"
             raise ValueError(f"must be {whole}") from None
+        if kind is int and made.bit_length() > 63:
+            raise ValueError("must fit into 64 bits")
+        return made
 
     return make
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
@@ -20,6 +21,10 @@ SHOW_TABLES: Final = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
 """Handled here: DuckDB would show only the opened tables, which are those a query names."""
 READING: Final = ("SELECT", "EXPLAIN", "MULTI")
 """Types of read-only statements that return rows; PIVOT is a group of statements (MULTI)."""
+_DAYS: Final = tuple((day - date(1970, 1, 1)).days for day in (date.min, date.max))
+"""Days since 1970 that polars and Python have as dates."""
+_IN_A_DAY: Final = {None: 1, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+"""Units of a date, and of times, in a day."""
 _Settings = Mapping[str, Mapping[str, Any]]
 _NO_TABLE: Final = re.compile(r"Table with name \"?(.+?)\"? does not exist")
 
@@ -82,7 +87,16 @@ def _rows(answer: Any) -> pl.DataFrame:
         quoted = ['"' + name.replace('"', '""') + '"' for name in spans]
         made = ", ".join(f"epoch_us({name}) AS {name}" for name in quoted)
         answer = answer.project(f"* REPLACE ({made})")
-    return answer.pl().with_columns(pl.col(spans).cast(pl.Duration("us")))  # type: ignore[no-any-return]
+    rows: pl.DataFrame = answer.pl().with_columns(pl.col(spans).cast(pl.Duration("us")))
+    for name, kind in rows.schema.items():
+        if isinstance(kind, pl.Date | pl.Datetime):
+            days = rows[name].to_physical() // _IN_A_DAY[getattr(kind, "time_unit", None)]
+            if not days.is_between(_DAYS[0], _DAYS[1]).all():
+                raise UsageError(
+                    f"{name} has times outside the years 1 to 9999",
+                    remedy="CAST(... AS VARCHAR) makes text of them",
+                )
+    return rows
 
 
 def _check(statements: Sequence[Any]) -> None:

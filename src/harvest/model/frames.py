@@ -38,10 +38,10 @@ def arrow_type_of(kind: pl.DataType) -> pa.DataType:
     A list of structs of ``key`` and ``value`` becomes a map, as in ``polars_type``; a column that
     contains only nulls becomes text.
     """
-    if isinstance(kind, pl.List):
+    if isinstance(kind, pl.List | pl.Array):
         inner = kind.inner
         if isinstance(inner, pl.Struct) and [f.name for f in inner.fields] == ["key", "value"]:
-            return pa.map_(pa.string(), arrow_type_of(inner.fields[1].dtype))  # type: ignore[arg-type]
+            return pa.map_(*(arrow_type_of(f.dtype) for f in inner.fields))  # type: ignore[arg-type]
         return pa.list_(arrow_type_of(inner))  # type: ignore[arg-type]
     if isinstance(kind, pl.Struct):
         return pa.struct([(f.name, arrow_type_of(f.dtype)) for f in kind.fields])  # type: ignore[arg-type]

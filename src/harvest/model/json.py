@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 from polars import selectors
 
-from .frames import arrow_type_of, frame_of, seconds, without_maps
+from .frames import arrow_type_of, frame_of, polars_type, seconds, without_maps
 from .record import RecordType
 
 __all__ = ["encode_frame", "encode_lines", "lines_of"]
@@ -34,11 +34,12 @@ def encode_frame(frame: pl.DataFrame) -> pl.Series:
     and ``value`` is encoded as a map.
     """
     plain = frame.with_columns(
-        selectors.date().dt.to_string("%Y-%m-%d"),
-        selectors.time().dt.to_string("%H:%M:%S%.6f"),
         seconds(selectors.duration().dt.total_microseconds()),
         selectors.categorical().cast(pl.String),
     )
+    # list functions of polars take neither its maps (from DuckDB's histogram) nor its arrays
+    nested = {name: kind for name, kind in plain.schema.items() if kind.is_nested()}
+    plain = plain.cast({name: polars_type(arrow_type_of(kind)) for name, kind in nested.items()})
     kinds = {name: arrow_type_of(plain.schema[name]) for name in plain.columns}
     return plain.select(object_text(kinds).alias("json")).to_series()
 
@@ -141,6 +142,10 @@ def _as_encodable(kind: pa.DataType, value: pl.Expr) -> pl.Expr | None:
         return value
     if pa.types.is_timestamp(kind):
         return value.dt.strftime(TIME_FORMAT)
+    if pa.types.is_date(kind):
+        return value.dt.strftime("%Y-%m-%d")
+    if pa.types.is_time(kind):
+        return value.dt.strftime("%H:%M:%S%.6f")
     if pa.types.is_binary(kind):
         return value.bin.encode("base64")
     return None

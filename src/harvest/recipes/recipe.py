@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,7 +54,14 @@ class Endpoint:
     def place(self) -> str:
         """Path that a source reads; for a pipe, the file with its content."""
         pipe = self.pipe
-        return str(pipe.file) if pipe is not None and pipe.file is not None else self.location
+        if pipe is not None and pipe.file is not None:
+            return str(pipe.file)
+        # an input has one path, however it is named, lest its rows be there twice; behind a link,
+        # .. leads elsewhere
+        path = Path(self.location).expanduser()
+        plain = Path(os.path.abspath(path))  # noqa: PTH100 - no link is followed
+        known = ".." in path.parts and path.exists() and plain.exists()
+        return str(plain) if known and plain.samefile(path) else self.location
 
     def __str__(self) -> str:
         return f"{self.name}:{self.location}" if self.name else self.location
@@ -98,6 +106,8 @@ def _check(_: Recipe, field: attrs.Attribute[Any], value: Any) -> None:
         least = field.metadata["least"]
         if type(value) is not int or value < least:
             raise ConfigError(f"{option} is not a whole number of at least {least}")
+        if value.bit_length() > 63:
+            raise ConfigError(f"{option} does not fit into 64 bits")
         return
     texts = [value] if kind is str else value
     listed = isinstance(texts, list | tuple)

@@ -269,9 +269,12 @@ def _folders(top: Path, datasets: list[Path]) -> Iterator[tuple[Path, list[Path]
     def enters(folder: str) -> bool:
         if is_dataset := Path(folder, "_harvest", "manifest.json").is_file():
             datasets.append(Path(folder))
-        return not is_dataset
+        # the state of a dataset that is a file, or of one in which no run has committed
+        is_state = folder.endswith(("/_harvest", "._harvest"))
+        return not is_dataset and not is_state
 
-    yield from walk_files(top, enter=enters)
+    if enters(os.fspath(top)) or not datasets:
+        yield from walk_files(top, enter=enters)
 
 
 def _unknown(sizes: Mapping[Path, int], read: set[Path]) -> tuple[Unknown, ...]:
