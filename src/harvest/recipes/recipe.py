@@ -56,8 +56,8 @@ class Endpoint:
         pipe = self.pipe
         if pipe is not None and pipe.file is not None:
             return str(pipe.file)
-        # an input has one path, however it is named, lest its rows be there twice; behind a link,
-        # .. leads elsewhere
+        # an input has one path, so that it is not read again under another; behind a link, ..
+        # leads to another directory
         path = Path(self.location).expanduser()
         plain = Path(os.path.abspath(path))  # noqa: PTH100 - no link is followed
         known = ".." in path.parts and path.exists() and plain.exists()
