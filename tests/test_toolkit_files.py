@@ -129,6 +129,17 @@ def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_an_error_names_the_directory_that_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    path.mkdir()
+
+    with pytest.raises(IsADirectoryError) as caught, replacing(path) as temporary:
+        temporary.touch()
+
+    assert caught.value.filename == str(path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def _stop_within(temporary: Path) -> None:
     temporary.write_bytes(b"half")
     raise KeyboardInterrupt

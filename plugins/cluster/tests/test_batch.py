@@ -289,6 +289,19 @@ def pretended(tmp_path, monkeypatch):
     return folder
 
 
+def test_array_tasks_that_were_cancelled_before_they_began_ended_as_cancelled(tmp_path, pretended):
+    """Given accounting that has one row for those tasks, and a queue that forgot them."""
+    fake(pretended, squeue="", sacct="print('7_0|FAILED\\n7_[1-2,4-6:2%3]|CANCELLED by 0')")
+    batch = Batch(tmp_path / "batch")
+    batch.submit(Job(name="x", commands=[["a"]] * 7))
+
+    (job,) = batch.status()
+
+    ends = [command.reason.rpartition(" ")[2] for command in job.commands]
+    lost = "lost)"
+    assert ends == ["FAILED", "CANCELLED", "CANCELLED", lost, "CANCELLED", lost, "CANCELLED"]
+
+
 def test_a_wait_bears_a_controller_that_does_not_answer_for_a_while(tmp_path, pretended):
     batch = Batch(tmp_path / "batch")
     batch.submit(Job(name="x", commands=[["a"]]))

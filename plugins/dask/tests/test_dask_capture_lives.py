@@ -203,6 +203,23 @@ def test_a_capture_that_comes_late_records_what_is_there(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
+def test_data_that_a_client_scattered_are_no_tasks_of_a_graph(tmp_path: Path) -> None:
+    with work.cluster(1) as client:
+        early = client.scatter(1)
+        with capture(client, tmp_path / "R1"):
+            data = client.scatter(2)
+            wait(client.submit(work.increment, early, key="a"))
+            wait(client.submit(work.increment, data, key="b"))
+
+    frames = cap.only(tmp_path / "R1", "scheduler")
+    graphs = [
+        dict(zip(graph["keys"], graph["dependencies"], strict=True))
+        for graph in cap.of_kind(frames, "graph")
+    ]
+    assert graphs == [{}, {"a": [early.key]}, {"b": [data.key]}]
+
+
+@pytest.mark.slow
 def test_preloads_and_the_command_capture_a_cluster_of_programs(tmp_path: Path) -> None:
     """Given a scheduler and a worker with the preload, and the command that attaches."""
     programs, scheduler_file = Path(sys.executable).parent, tmp_path / "scheduler.json"

@@ -162,6 +162,23 @@ def test_each_entry_of_a_dump_is_a_row(tmp_path, name):
     assert "dask.process" not in found.tables  # nobody recorded whether one ended
 
 
+@pytest.mark.parametrize(
+    "key", [("fused", ("load", 0)), ("a[b]", (), (1,)), "[INFO]", "[a, b]"], ids=repr
+)
+def test_a_key_is_spelled_alike_wherever_it_stands(tmp_path: Path, key: Any) -> None:
+    """Given a key whose tuples are lists, and a list printed as text in a transfer."""
+    listed = json.loads(json.dumps(key))
+    dump = state()
+    dump["scheduler"]["transition_log"] = [[listed, "waiting", "processing", {}, "x-1", T]]
+    dump["workers"][WORKER]["transfer_incoming_log"][0]["keys"] = {str(listed): 8}
+
+    found = collect(DaskSource(str(written(tmp_path / "state.msgpack", dump))))
+
+    assert [row["key"] for row in found.rows("dask.task_transition")] == [str(key)]
+    moved = [row["keys"] for row in found.rows("dask.transfer") if row["direction"] == "incoming"]
+    assert moved == [[{"key": str(key), "size_bytes": 8}]]
+
+
 def test_tags_of_python_objects_make_none(tmp_path):
     """Dumps of 2021 hold tuples; and a hostile one would call a function."""
     marker = tmp_path / "ran"

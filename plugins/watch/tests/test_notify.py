@@ -411,6 +411,29 @@ def test_a_mail_server_that_fails_harms_nothing(folder: Folder, how: str) -> Non
     assert "notify: mail: 127.0.0.1" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("url", "mail_to", "said"),
+    [
+        ("http://[sesame", "", "webhook: its address cannot be read: "),
+        ("http://127.0.0.1/sesame-ü", "", "webhook: 127.0.0.1: 'ascii' codec can't encode"),
+        ("http://a..b/sesame", "", "webhook: a..b: "),
+        ("", "a b@", "'a b@' is not an address: "),
+        ("", "a@[", "'a@[' is not an address: "),
+    ],
+)
+def test_an_address_that_is_none_harms_nothing(
+    folder: Folder, url: str, mail_to: str, said: str
+) -> None:
+    (folder.path / "url").write_text(url)
+    folder.give("a.txt", "x|||||||")
+    done = folder.run("url_file=url" if url else f"mail_to={mail_to}", "command=./ear")
+    assert done.return_value == 3
+    assert said in done.stderr
+    assert "; it is sent after the next commit" in done.stderr
+    assert "sesame" not in done.stderr
+    assert len(folder.heard()) == 1
+
+
 @pytest.mark.slow
 def test_settings_of_a_file_count_for_all_runs_and_a_misspelt_one_is_said(folder: Folder) -> None:
     folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")

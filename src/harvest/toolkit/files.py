@@ -222,7 +222,10 @@ def replacing(path: Path) -> Iterator[Path]:
 
     After an error, ``path`` is unchanged and the temporary file is removed. If a process is killed,
     the next one on the same host that writes ``path`` reuses its temporary file.
+    Raises IsADirectoryError, which names ``path``, if it is a directory.
     """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     temporary, held = _temporary_of(path)
     try:
         yield temporary

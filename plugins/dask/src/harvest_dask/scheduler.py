@@ -182,9 +182,14 @@ class SchedulerCapture(SchedulerPlugin):
         notes: Any,
         code: Any,
     ) -> None:
-        """Copy a graph's current state: its tasks will have changed when it is written."""
-        known = self._scheduler.tasks
-        taken = [(key, [d.key for d in known[key].dependencies]) for key in tasks]
+        """Copy a graph's current state: its tasks will have changed when it is written.
+
+        Data that a client scattered are no tasks, though Dask lists them if a task needs them.
+        """
+        known = ((key, self._scheduler.tasks[key]) for key in tasks)
+        taken = [
+            (key, [d.key for d in ts.dependencies]) for key, ts in known if ts.run_spec is not None
+        ]
         self._graphs += 1
         head: Payload = {"graph": self._graphs, "time": time.time()}
         head |= {"client": client, "stimulus_id": stimulus_id}

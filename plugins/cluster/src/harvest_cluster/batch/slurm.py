@@ -1,8 +1,10 @@
 """Slurm's own commands, called without a shell: sbatch, squeue, sacct, scancel."""
 
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +24,7 @@ _WAITING: Final = frozenset(
         "SPECIAL_EXIT",
     )
 )  # fmt: skip
+_SPAN: Final = re.compile(r"(\d+)(?:-(\d+))?(?::(\d+))?")
 _RUNNING: Final = frozenset(
     ("COMPLETING", "RESIZING", "RUNNING", "SIGNALING", "STAGE_OUT", "STOPPED", "SUSPENDED")
 )
@@ -100,11 +103,19 @@ def ended_tasks(submissions: Iterable[Submission]) -> dict[TaskId, TaskState]:
             continue
         for line in text.splitlines():
             name, _, state = line.partition("|")
-            job, _, task = name.partition("_")
-            if job.isdigit() and (not task or task.isdigit()):
+            job, _, tasks = name.partition("_")
+            if job.isdigit():
                 # "CANCELLED by 1000"
-                found[int(job), int(task) if task else None] = TaskState(state.split(" ")[0])
+                ended = TaskState(state.split(" ")[0])
+                found.update({(int(job), task): ended for task in _numbers(tasks)})
     return found
+
+
+def _numbers(tasks: str) -> list[int | None]:
+    """Return array tasks by number: ``3``, or ``[0-3,8%2]`` for tasks that never began."""
+    spans = _SPAN.findall(tasks.partition("%")[0])
+    numbers = [range(int(a), int(b or a) + 1, int(step or 1)) for a, b, step in spans]
+    return list(chain.from_iterable(numbers)) if tasks else [None]
 
 
 def cancel(submissions: Iterable[Submission]) -> None:

@@ -26,19 +26,19 @@ __all__ = [
 LONGEST_KEY: Final = 64 * 1024
 DEEPEST: Final = 40
 
-_STRING: Final = r"(?:[bBuU]?(?:'(?:[^'\\\n]|\\[^\n])*+'|\"(?:[^\"\\\n]|\\[^\n])*+\"))"
+STRING: Final = r"(?:[bBuU]?(?:'(?:[^'\\\n]|\\[^\n])*+'|\"(?:[^\"\\\n]|\\[^\n])*+\"))"
 _NUMBER: Final = r"(?:\d[\d_]*+(?:\.\d*+)?+(?:[eE][+-]?\d++)?+|\.\d++(?:[eE][+-]?\d++)?+)j?"
 _LITERAL: Final = re.compile(
-    rf"(?:{_STRING}|{_NUMBER}|None|True|False|Ellipsis|[ \t(),\[\]{{}}:+-])*+"
+    rf"(?:{STRING}|{_NUMBER}|None|True|False|Ellipsis|[ \t(),\[\]{{}}:+-])*+"
 )
 # repr() prints these inside tuples although they are not literals: NaN, infinities, numpy scalars
 _NUMPY: Final = (
     rf"(?:np|numpy)\.(?:u?int|float|bool|str|bytes|datetime|timedelta)\d*_?"
-    rf"\((?:-?{_NUMBER}|{_STRING}|True|False|-?nan|-?inf)(?:, ?{_STRING})?\)"
+    rf"\((?:-?{_NUMBER}|{STRING}|True|False|-?nan|-?inf)(?:, ?{STRING})?\)"
 )
-_NEAR: Final = re.compile(rf"({_STRING})|\bnan\b|\binf\b|{_NUMPY}")
-_TOKEN: Final = re.compile(rf"{_STRING}|[\(\[\{{]|[\)\]\}}]|,|:|[^'\"()\[\]{{}},:]++|['\"]")
-_STRINGS: Final = re.compile(_STRING)
+_NEAR: Final = re.compile(rf"({STRING})|\bnan\b|\binf\b|{_NUMPY}")
+_TOKEN: Final = re.compile(rf"{STRING}|[\(\[\{{]|[\)\]\}}]|,|:|[^'\"()\[\]{{}},:]++|['\"]")
+_STRINGS: Final = re.compile(STRING)
 _MARKS: Final = re.compile(r"[()\[\]{},+-]")
 _EMPTY_SETS: Final = frozenset({"set()", "frozenset()", "{}", "[]", "()"})
 _NOTHING: Final = object()

@@ -39,8 +39,9 @@ def mail(message: Mapping[str, Any], config: Config) -> None:
     try:
         letter["From"], letter["To"] = sender, ", ".join(config.mail_to)
         letter["Subject"] = subject
-    except ValueError as error:
-        raise NotSaid(f"not an address: {error}") from error
+    except (ValueError, LookupError, AttributeError) as error:  # all are Python's for bad addresses
+        given = f"{sender!r} or {', '.join(config.mail_to)!r}"
+        raise NotSaid(f"{given} is not an address: {error}") from error
     letter["Auto-Submitted"] = "auto-generated"
     letter.set_content(text)
     if config.sendmail:
@@ -71,7 +72,10 @@ def webhook(message: Mapping[str, Any], config: Config) -> None:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "not a text"
             raise NotSaid(f"{config.url_file} cannot be read: {reason}") from error
-    address = urllib.parse.urlsplit(url)
+    try:
+        address = urllib.parse.urlsplit(url)
+    except ValueError as error:
+        raise NotSaid(f"its address cannot be read: {error}") from None
     host = address.hostname
     if not (url.startswith(("https://", "http://")) and host):
         raise NotSaid("its address does not begin with http:// or https://")
@@ -161,7 +165,8 @@ def _within(timeout_s: float, call: Callable[[], None], whom: str) -> None:
         raise NotSaid(f"{whom} took longer than {timeout_s:g} s")
     if failed:
         error = failed[0]
-        if isinstance(error, (OSError, smtplib.SMTPException)):
+        # UnicodeError: an address that is not ASCII, or whose host is not a name
+        if isinstance(error, (OSError, smtplib.SMTPException, UnicodeError)):
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise NotSaid(f"{whom}: {printable_line(reason)}") from error
         raise error

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import msgpack
 
-from ..literals import LiteralFault, bytes_of_literal, canonical_key, key_of_literal
+from ..literals import STRING, LiteralFault, bytes_of_literal, canonical_key, key_of_literal
 from .maps import MapFault
 
 LARGEST: Final = 1 << 30
@@ -39,6 +39,8 @@ _TRANSFER: Final = {
 }
 """Dask's name of each column of a transfer."""
 _TASK: Final = re.compile(r"<Task(?:State)? (.+) [\w-]+>", re.DOTALL)
+_LISTS: Final = re.compile(rf"({STRING})|\[\]|[\[\]]")
+_TUPLES: Final = {"[]": "()", "[": "(", "]": ",)"}
 _LINE: Final = re.compile(r"([\d-]+[ T][\d:,.]+) - ([\w.]+) - [A-Z]+ - (.*)", re.DOTALL)
 
 _UNREADABLE: Final = (
@@ -266,10 +268,11 @@ def _key(key: Any) -> Any:
     try:
         if found:
             return key_of_literal(found[1])
+        if key.startswith("[") and key.endswith("]"):
+            return key_of_literal(_LISTS.sub(lambda part: part[1] or _TUPLES[part[0]], key))
     except LiteralFault:
         return found[1] if found else key
-    listed = key.startswith("[") and key.endswith("]")
-    return canonical_key(f"({key[1:-1]},)" if listed else key)
+    return canonical_key(key)
 
 
 def _parts(key: Any) -> Any:
