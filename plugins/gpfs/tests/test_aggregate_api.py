@@ -192,7 +192,7 @@ def test_wrong_inputs_are_told(tmp_path):
         ({"cold": "later"}, "is not an age"),
         ({"small": "tiny"}, "is not a size"),
         ({"now": "today"}, "'today' is not a time"),
-        ({"now": "0001-01-01"}, "'0001-01-01' is not a time"),
+        ({"now": "0001-01-01"}, "'0001-01-01' is not a time in the years 1000"),
         ({"top_depth": 0}, "top_depth is 0"),
         ({"passwd": "/nowhere/passwd"}, "the passwd file cannot be read"),
     ],

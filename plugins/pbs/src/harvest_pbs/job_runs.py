@@ -29,12 +29,19 @@ def runs(data: DatasetReader) -> pl.LazyFrame:
 
 
 def _ended_by_deletion(rows: pl.LazyFrame, data: DatasetReader) -> pl.LazyFrame:
-    """End jobs that waited when they were deleted: by a record of a later log than their own."""
+    """End waiting jobs that a later log deletes; ``Runs`` ends those that their own log deletes."""
     if "pbs.event" not in data:
         return rows
     gone = pl.col("code").is_in(["D", "A"]) & pl.col("job_id").is_not_null()
-    first = data["pbs.event"].filter(gone).sort("time").unique("job_id", keep="first")
-    first = first.select("job_id", deleted="time", deleted_by="requestor")
+    first = (
+        data["pbs.event"]
+        .filter(gone)
+        .group_by("job_id")
+        .agg(
+            deleted=pl.col("time").min(),
+            deleted_by=pl.col("requestor").sort_by("time", "origin", "position").first(),
+        )
+    )
     # some versions write no submit time
     later = pl.col("deleted") >= pl.coalesce("submit_time", "deleted")
     waited = (pl.col("state") == "pending") & later

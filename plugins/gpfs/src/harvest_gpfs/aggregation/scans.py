@@ -67,10 +67,11 @@ def moment(text: str | datetime) -> datetime:
         time = text if isinstance(text, datetime) else datetime.fromisoformat(text.strip())
     except ValueError:
         time = None
-    # ages reach centuries back from it
+    # ages reach up to 548 years back from it
     if time is None or not 1000 <= time.year < 9000:
         raise UsageError(
-            f"{text!r} is not a time", remedy="write 2026-01-11 or 2026-01-11T12:00:00Z"
+            f"{text!r} is not a time in the years 1000 to 8999",
+            remedy="write 2026-01-11 or 2026-01-11T12:00:00Z",
         )
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
 
