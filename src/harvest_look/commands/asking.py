@@ -14,7 +14,7 @@ from harvest.commands.options import DatasetPath, Exact, Json, Wide, key_values
 from harvest.plugins import manager
 
 from . import completion
-from .completion import JsonRows, Text, Texts, argument, option
+from .completion import JsonRows, Text, Texts, argument, option, rows_option
 
 if TYPE_CHECKING:
     from harvest import Dataset, View
@@ -54,8 +54,8 @@ def view(
     ] = None,
     rows: Annotated[
         int | None,
-        option(
-            "-n --rows --limit N", "Number of rows. [default: 20 on screen, all otherwise]", min=1
+        rows_option(
+            "-n --rows --limit N", "Number of rows. [default: 20 on screen, all otherwise]"
         ),
     ] = None,
     exact: Exact = False,

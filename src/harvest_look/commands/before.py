@@ -8,7 +8,7 @@ from harvest.commands.options import Exact, Json, Settings, Wide
 from harvest.toolkit.completion import words
 
 from . import completion
-from .completion import JsonRows, Text, argument, option
+from .completion import JsonRows, Text, argument, option, rows_option
 
 
 def look(
@@ -51,7 +51,7 @@ def preview(
             complete.sources,
         ),
     ],
-    rows: Annotated[int, option("-n --rows --limit N", "Rows per record type.", min=1)] = 5,
+    rows: Annotated[int, rows_option("-n --rows --limit N", "Rows per record type.")] = 5,
     settings: Settings = None,
     exact: Exact = False,
     wide: Wide = False,

@@ -1,6 +1,7 @@
 """Shell completion for these commands, and options that several of them have."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -74,6 +75,10 @@ def option(
     flags = [word for word in names.split() if word.startswith("-")]
     metavar = names.removeprefix(" ".join(flags)).strip() or None
     return typer.Option(*flags, metavar=metavar, help=meaning, autocompletion=complete, **more)
+
+
+rows_option = partial(option, min=1, max=10**12)
+"""Return an option for a number of rows."""
 
 
 def argument(

@@ -16,7 +16,7 @@ from harvest.commands.options import (
 from harvest.plugins import manager
 
 from . import completion
-from .completion import Text, Texts, argument, option
+from .completion import Text, Texts, argument, option, rows_option
 
 
 def show(dataset: DatasetPath, json: Json = False) -> int:
@@ -188,7 +188,7 @@ def rollback(
 
 def rejects(
     dataset: DatasetPath,
-    rows: Annotated[int, option("-n --rows N", "Number of rejects to show.", min=1)] = 20,
+    rows: Annotated[int, rows_option("-n --rows N", "Number of rejects to show.")] = 20,
     replay: Annotated[bool, option("--replay", "Read the inputs with rejects again.")] = False,
     source: Annotated[Text, option("--source NAME", "Only rejects of this source.")] = None,
     reason: Annotated[
