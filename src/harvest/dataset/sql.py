@@ -25,6 +25,8 @@ _DAYS: Final = tuple((day - date(1970, 1, 1)).days for day in (date.min, date.ma
 """Days since 1970 that polars and Python have as dates."""
 _IN_A_DAY: Final = {None: 1, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 """Units of a date, and of times, in a day."""
+_DUCKDB_ONLY: Final = re.compile(r"\b(UNION|UHUGEINT|BIT|BIGNUM|TIME WITH TIME ZONE|INTERVAL)\b")
+"""Types of DuckDB that polars cannot hold, also within lists and structs."""
 _Settings = Mapping[str, Mapping[str, Any]]
 _NO_TABLE: Final = re.compile(r"Table with name \"?(.+?)\"? does not exist")
 
@@ -82,7 +84,15 @@ def queries(dataset: Dataset, text: str, settings: _Settings) -> list[pl.DataFra
 
 def _rows(answer: Any) -> pl.DataFrame:
     """Return the rows of a result; convert intervals to durations, with 30 days per month."""
-    spans = [n for n, kind in zip(answer.columns, answer.types, strict=True) if kind == "INTERVAL"]
+    kinds = list(zip(answer.columns, map(str, answer.types), strict=True))
+    spans = [name for name, kind in kinds if kind == "INTERVAL"]
+    for name, kind in kinds:
+        unquoted = re.sub("\"[^\"]*\"|'[^']*'", "", kind)
+        if name not in spans and _DUCKDB_ONLY.search(unquoted):
+            raise UsageError(
+                f"{name} has the type {kind}, which only DuckDB can hold",
+                remedy="CAST(... AS VARCHAR) makes text of it",
+            )
     if spans:
         quoted = ['"' + name.replace('"', '""') + '"' for name in spans]
         made = ", ".join(f"epoch_us({name}) AS {name}" for name in quoted)
