@@ -233,6 +233,7 @@ def requirements_of(wheel: Path) -> list[Requirement]:
         ("parquet", "taken by hpc-harvest-parquet"),
         ("local", "taken by hpc-harvest"),
         ("io", "taken by hpc-harvest"),
+        ("toolkit", "taken by the installed package harvest_toolkit"),
     ],
 )
 def test_names_that_cannot_be_had_are_refused(name, reason, tmp_path):

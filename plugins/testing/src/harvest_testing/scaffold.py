@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import requires, version
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 
@@ -161,7 +162,7 @@ def version_bounds(running: str) -> str:
 
 
 def _require_free(name: str, word: str, found: PluginManager) -> None:
-    """Raise UsageError for the name of an installed plugin or of one of harvest's own plugins."""
+    """Raise UsageError for the name of an installed plugin or package, or of a plugin of ours."""
     ours = re.compile(r"hpc-harvest-([a-z0-9-]+)")
     matches = (ours.match(requirement) for requirement in requires("hpc-harvest") or ())
     holders = {match[1]: match[0] for match in matches if match}
@@ -170,6 +171,8 @@ def _require_free(name: str, word: str, found: PluginManager) -> None:
         holders |= {key: plugin.distribution for key, plugin in owners.items()}
     for plugin in (*found, *found.broken.values()):
         holders |= dict.fromkeys((plugin.name, plugin.distribution), plugin.distribution)
+    if find_spec(f"harvest_{word}") is not None:  # harvest_toolkit, harvest_report, ...
+        holders.setdefault(name, f"the installed package harvest_{word}")
     for taken in (name, word, f"harvest-{name}"):
         if taken in holders:
             raise UsageError(
