@@ -89,9 +89,11 @@ def test_wrong_usage_ends_with_2_and_a_suggestion(arguments, message, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", ["verify", "runs", "rejects"])
-def test_what_is_no_dataset_is_said_to_be_none(command, tmp_path):
-    done = harvest(command, tmp_path)
+@pytest.mark.parametrize(
+    ("command", "location"), [("verify", "."), ("runs", "."), ("rejects", "."), ("show", "/")]
+)
+def test_what_is_no_dataset_is_said_to_be_none(command, location, tmp_path):
+    done = harvest(command, location, cwd=tmp_path)
 
     assert done.returncode == 1
     assert "this is not a dataset" in done.stderr

@@ -79,7 +79,7 @@ def _no_dataset(path: Path) -> DatasetError:
 
 def states_of(path: Path) -> tuple[Path, Path]:
     """Return the possible state directories: inside the dataset, or next to its file."""
-    return path / "_harvest", path.with_name(path.name + "._harvest")
+    return path / "_harvest", Path(f"{path}._harvest")
 
 
 class Exported(list[Path]):
