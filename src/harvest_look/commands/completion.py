@@ -1,4 +1,4 @@
-"""Shell completion for these commands, and options that several of them have."""
+"""Shell completion for these commands, and types of options that several of them have."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
@@ -8,6 +8,7 @@ import typer
 from harvest import Setting
 from harvest.commands.complete import Items, keys, named
 from harvest.plugins import manager
+from harvest.toolkit.completion import option
 
 
 def _names(kind: str) -> Callable[[str], Items]:
@@ -65,22 +66,6 @@ def with_settings(incomplete: str) -> Items:
     kinds = (found.sources, found.sinks, found.engines, found.views, found.reports, found.rules,
              found.exporters)  # fmt: skip
     return list(dict.fromkeys(item for kind in kinds for item in named(incomplete, kind)))
-
-
-def option(
-    names: str, meaning: str, complete: Callable[..., Any] | None = None, **more: Any
-) -> Any:
-    """Return a typer option; names: its flags and metavar as help shows them (``-o FILE``)."""
-    flags = [word for word in names.split() if word.startswith("-")]
-    metavar = names.removeprefix(" ".join(flags)).strip() or None
-    return typer.Option(*flags, metavar=metavar, help=meaning, autocompletion=complete, **more)
-
-
-def argument(
-    metavar: str, meaning: str, complete: Callable[..., Any] | None = None, **more: Any
-) -> Any:
-    """Return a typer argument."""
-    return typer.Argument(metavar=metavar, help=meaning, autocompletion=complete, **more)
 
 
 Text = str | None
