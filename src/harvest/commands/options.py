@@ -157,12 +157,12 @@ def _parameter(name: str, annotation: Any, default: Any = None) -> inspect.Param
 
 def _annotation(field: attrs.Attribute[Any]) -> Any:
     said = field.metadata
-    completion = words(*said["words"]) if "words" in said else None
-    if field.name == "engine":
-        completion = complete.engines
+    known: Callable[..., Any] | None = complete.engines if field.name == "engine" else None
+    if "words" in said:
+        known = words(*said["words"])
     names = f"--{field.name.replace('_', '-')} {said['metavar']}"
     kind: Any = said["kind"]
-    return Annotated[kind | None, option(names, said["doc"], completion, min=said.get("least"))]
+    return Annotated[kind | None, option(names, said["doc"], known, min=said.get("least"))]
 
 
 def plugin_settings(texts: Iterable[str] | None) -> dict[str, dict[str, str]]:
