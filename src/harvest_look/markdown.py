@@ -15,7 +15,7 @@ COLUMNS: Final = ("column", "type", "unit", "role", "meaning")
 
 def rows_of(record_type: RecordType) -> list[tuple[str | None, ...]]:
     """Return the columns of a record type; Arrow types are ``required`` when never null."""
-    rows = []
+    rows: list[tuple[str | None, ...]] = []
     for column in record_type.columns:
         field = record_type.arrow_schema.field(column.name)
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type

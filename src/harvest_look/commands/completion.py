@@ -39,7 +39,7 @@ def finding_settings(incomplete: str) -> Items:
         for rule in found.rules.values()
         for name, limit in rule.thresholds.items()
     }
-    looked_at = {rule.view for rule in found.rules.values()} & found.views.keys()
+    looked_at = sorted({rule.view for rule in found.rules.values()} & found.views.keys())
     of_views = {key: s for name in looked_at for key, s in found.views[name].settings.items()}
     return keys(incomplete, of_views.items()) + keys(incomplete, limits.items())
 
