@@ -1,40 +1,48 @@
 """Write record types and tables as Markdown."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
+from typing import Final
 
 import pyarrow as pa
 
 from harvest import RecordType
 
+COLUMNS: Final = ("column", "type", "unit", "role", "meaning")
+"""What ``rows_of`` returns of each column."""
 
-def types_in_words(record_type: RecordType) -> Mapping[str, str]:
-    """Return each column's Arrow type, with ``required`` when it is never null."""
-    found = {}
-    for field in record_type.arrow_schema:
+
+def rows_of(record_type: RecordType) -> list[tuple[str | None, ...]]:
+    """Return the columns of a record type; Arrow types are ``required`` when never null."""
+    rows: list[tuple[str | None, ...]] = []
+    for column in record_type.columns:
+        field = record_type.arrow_schema.field(column.name)
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        found[field.name] = f"{kind}{'' if field.nullable else ', required'}"
-    return found
+        required = "" if field.nullable else ", required"
+        rows.append((column.name, f"{kind}{required}", column.unit, column.role, column.doc))
+    return rows
 
 
 def markdown(record_type: RecordType) -> str:
     """Return a section of documentation: description, place in the metadata map, columns."""
-    kinds = types_in_words(record_type)
-    columns = [
-        (f"`{c.name}`", prose(kinds[c.name]), c.unit or "", c.role or "", prose(c.doc))
-        for c in record_type.columns
-    ]
-    lines = [
-        f"## {record_type.name}",
-        "",
-        prose(record_type.doc),
-        "",
-        f"Version {record_type.version}; layer {record_type.layer}, level {record_type.level}.",
-        "",
-        *table(("column", "type", "unit", "role", "meaning"), columns),
-    ]
-    return "\n".join(lines)
+    layer, level = record_type.layer, record_type.level
+    place = f"Version {record_type.version}; layer {layer}, level {level}."
+    columns = described(COLUMNS, rows_of(record_type))
+    return section(f"## {record_type.name}", record_type.doc, place, columns)
+
+
+def section(heading: str, doc: str, remark: str, *tables: Sequence[str]) -> str:
+    """Return a section with a description, a remark if there is one, and lines of tables."""
+    lines = [heading, "", prose(doc), "", *([remark, ""] if remark else [])]
+    return "\n".join([*lines, *(line for table in tables for line in table)])
+
+
+def described(header: Sequence[str], rows: Iterable[Sequence[str | None]]) -> list[str]:
+    """Return the lines of a table whose first column has names and whose others have prose."""
+    return table(
+        header, [(f"`{name}`", *(prose(text or "") for text in texts)) for name, *texts in rows]
+    )
 
 
 _CODE = re.compile(r"`([^`]*\|[^`]*)`")

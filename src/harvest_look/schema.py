@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from harvest import RecordType, UsageError, View
-from harvest.commands.declared import settings_of
 from harvest.commands.tables import print_json, print_table, print_text
 from harvest.errors import suggestion
 from harvest.plugins import manager
 
-from .markdown import markdown, types_in_words
-from .view_schema import ViewSchema, view_schema
+from .markdown import COLUMNS, markdown, rows_of
+from .view_schema import SETTINGS, VIEW_COLUMNS, ViewSchema, view_schema
 
 FORMATS = ("table", "json-schema", "arrow", "markdown")
 
@@ -65,16 +64,12 @@ def _print_one(found: RecordType | ViewSchema, form: str) -> None:
         print(_text(found, form), end="")
     elif isinstance(found, RecordType):
         print(f"{found.name}, version {found.version}, layer {found.layer}, level {found.level}")
-        kinds = types_in_words(found)
-        rows = [(c.name, kinds[c.name], c.unit, c.role, c.doc) for c in found.columns]
-        _print_columns(found.doc, ("column", "type", "unit", "role", "meaning"), rows)
+        _print_columns(found.doc, COLUMNS, rows_of(found))
     else:
         view = found.view
         read = f" of {', '.join(view.requires)}" if view.requires else ""
         print_text(f"{view.name}, a view{read}")
-        settings = [(s.name, s.value, s.default, s.doc) for s in settings_of(view.settings)]
-        columns = [(c.name, c.type_text, c.unit, c.doc) for c in found.columns]
-        _print_columns(view.doc, ("column", "type", "unit", "meaning"), columns, settings)
+        _print_columns(view.doc, VIEW_COLUMNS, found.rows, found.settings)
         if found.unknown:
             print()
             print_text(f"no types are known without rows: {found.unknown}")
@@ -96,6 +91,6 @@ def _print_columns(
     print_text(doc, indent="")
     print()
     if settings:
-        print_table(("setting", "value", "default", "meaning"), settings, prose=("meaning",))
+        print_table(SETTINGS, settings, prose=("meaning",))
         print()
     print_table(header, columns, prose=("meaning",))

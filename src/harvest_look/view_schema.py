@@ -12,44 +12,48 @@ from harvest.model.describe import in_words, json_type
 from harvest.model.frames import arrow_type_of
 from harvest.plugins import PluginManager
 
-from .markdown import prose, table
+from .markdown import described, section
 
-
-@attrs.frozen(kw_only=True)
-class ViewColumn:
-    """A column of a view.
-
-    type: type of the values; None when unknown, with the reason in type_text.
-    unit: unit of the values in JSON and CSV.
-    """
-
-    name: str
-    type: pa.DataType | None
-    type_text: str
-    unit: str | None
-    doc: str
+SETTINGS: Final = ("setting", "value", "default", "meaning")
+"""What ``ViewSchema.settings`` has of each setting."""
+VIEW_COLUMNS: Final = ("column", "type", "unit", "meaning")
+"""What ``ViewSchema.rows`` has of each column."""
 
 
 @attrs.frozen(kw_only=True)
 class ViewSchema:
     """A view and its columns in order; columns that need other settings come last.
 
+    columns: with the units of values in JSON and CSV.
+    types: the known types by column.
     unknown: the reason when no types are known without rows; else empty.
     """
 
     view: View
-    columns: tuple[ViewColumn, ...]
+    columns: tuple[Column, ...]
+    types: Mapping[str, pa.DataType]
     unknown: str = ""
+
+    @property
+    def settings(self) -> list[tuple[str, ...]]:
+        """The view's settings, as ``SETTINGS`` names them."""
+        return [(s.name, s.value, s.default, s.doc) for s in settings_of(self.view.settings)]
+
+    @property
+    def rows(self) -> list[tuple[str | None, ...]]:
+        """The columns, as ``VIEW_COLUMNS`` names them."""
+        why = "unknown without rows" if self.unknown else "depends on settings"
+        return [(c.name, str(self.types.get(c.name, why)), c.unit, c.doc) for c in self.columns]
 
     @property
     def arrow_schema(self) -> pa.Schema:
         """Columns with a known type, with units and meanings as metadata."""
         fields = []
         for column in self.columns:
-            if column.type is not None:
+            if column.name in self.types:
                 words = {"harvest.doc": column.doc, "harvest.unit": column.unit}
                 metadata = {key: word for key, word in words.items() if word}
-                fields.append(pa.field(column.name, column.type, metadata=metadata))
+                fields.append(pa.field(column.name, self.types[column.name], metadata=metadata))
         return pa.schema(fields)
 
     def json_schema(self) -> dict[str, Any]:
@@ -57,9 +61,9 @@ class ViewSchema:
         properties = {}
         for column in self.columns:
             schema: dict[str, Any] = {}
-            if column.type is not None:
-                schema = {"anyOf": [json_type(column.type), {"type": "null"}]}
-            properties[column.name] = schema | in_words(column.doc, column.unit)
+            if column.name in self.types:
+                schema = {"anyOf": [json_type(self.types[column.name]), {"type": "null"}]}
+            properties[column.name] = schema | in_words(column.doc or "", column.unit)
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": self.view.name,
@@ -73,23 +77,10 @@ class ViewSchema:
     def markdown(self, heading: str = "##") -> str:
         """Return a section of documentation: record types read, settings and columns."""
         needs = ", ".join(f"`{kind}`" for kind in self.view.requires)
-        settings = [
-            (f"`{s.name}`", prose(s.value), prose(s.default), prose(s.doc))
-            for s in settings_of(self.view.settings)
-        ]
-        columns = [
-            (f"`{c.name}`", prose(c.type_text), c.unit or "", prose(c.doc)) for c in self.columns
-        ]
-        lines = [
-            f"{heading} {self.view.name}",
-            "",
-            prose(" ".join(self.view.doc.split())),
-            "",
-            *([f"Reads {needs}.", ""] if needs else []),
-            *table(("setting", "value", "default", "meaning"), settings),
-            *table(("column", "type", "unit", "meaning"), columns),
-        ]
-        return "\n".join([*lines, ""])
+        reads = f"Reads {needs}." if needs else ""
+        doc = " ".join(self.view.doc.split())
+        tables = described(SETTINGS, self.settings), described(VIEW_COLUMNS, self.rows)
+        return section(f"{heading} {self.view.name}", doc, reads, *tables) + "\n"
 
 
 _UNITS: Final[Mapping[str | None, str]] = {"bytes": "bytes", "seconds": "s", "duration": "s"}
@@ -100,30 +91,19 @@ def view_schema(view: View, plugins: PluginManager) -> ViewSchema:
     """Return a view's columns with its default settings, then its other declared columns."""
     meanings = columns_of(view, plugins)
     declared = plugins.load_part(view, view.columns, f"the columns of {view.name!r}")
-    kinds: dict[str, pa.DataType] = {}
+    types: dict[str, pa.DataType] = {}
     unknown = ""
     try:
         schema = Dataset.blank(plugins).view(view.name).collect_schema()
-        kinds = {name: arrow_type_of(kind) for name, kind in schema.items()}
+        types = {name: arrow_type_of(kind) for name, kind in schema.items()}
     except HarvestError as error:  # a view may need a setting, or refuse a dataset without rows
         unknown = str(error)
-    why = "unknown without rows" if unknown else "depends on settings"
-    names = dict.fromkeys((*kinds, *(column.name for column in declared)))
-    return ViewSchema(
-        view=view,
-        columns=tuple(
-            _column(meanings.get(name) or Column(name), kinds.get(name), why) for name in names
-        ),
-        unknown=unknown,
-    )
+    names = dict.fromkeys((*types, *(column.name for column in declared)))
+    columns = tuple(_in_data(meanings.get(name) or Column(name)) for name in names)
+    return ViewSchema(view=view, columns=columns, types=types, unknown=unknown)
 
 
-def _column(meaning: Column, kind: pa.DataType | None, why: str) -> ViewColumn:
-    unit = meaning.unit or _UNITS.get(meaning.format)
-    return ViewColumn(
-        name=meaning.name,
-        type=kind,
-        type_text=why if kind is None else str(kind),
-        unit=unit if meaning.scale == 1 else None,
-        doc=meaning.doc or "",
-    )
+def _in_data(column: Column) -> Column:
+    """Return a column with the unit of its undivided values, if that is known."""
+    unit = column.unit or _UNITS.get(column.format)
+    return attrs.evolve(column, unit=unit if column.scale == 1 else None)

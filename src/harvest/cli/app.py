@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 import harvest
 from harvest.errors import PluginError, UsageError
 from harvest.plugins.known import commands_below
+from harvest.toolkit.completion import option
 from harvest.toolkit.steps import remark
 
 if TYPE_CHECKING:
@@ -211,17 +212,17 @@ def _load(ctx: typer.Context, value: list[str] | None) -> list[str] | None:
 @app.callback()
 def program(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, option("--version", "Show the version.", callback=_version, is_eager=True)
     ] = False,
     plugin: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FILE.py",
+        option(
+            "--plugin FILE.py",
+            "Load a plugin from a Python file. Repeatable.",
             callback=_load,
             is_eager=True,
-            help="Load a plugin from a Python file. Repeatable.",
         ),
     ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Annotated[bool, option("--debug", "Show the traceback of an error.")] = False,
 ) -> None:
     """Collect the metadata of scientific runs into datasets, and report on them."""

@@ -21,19 +21,15 @@ from harvest.commands.options import (
 )
 from harvest.errors import ConfigError, UsageError
 from harvest.recipes.recipe import DELETED
-from harvest.toolkit.completion import words
+from harvest.toolkit.completion import option, words
 
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Show what would be read, without reading or writing.")
+    bool, option("--dry-run", "Show what would be read, without reading or writing.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Read all inputs again, also unchanged ones.")]
-PrintConfig = Annotated[
-    bool, typer.Option("--print-config", help="Print these options as a recipe and stop.")
-]
-Quiet = Annotated[
-    bool, typer.Option("-q", "--quiet", help="Print only errors and the number of rejects.")
-]
-JsonAccount = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Force = Annotated[bool, option("--force", "Read all inputs again, also unchanged ones.")]
+PrintConfig = Annotated[bool, option("--print-config", "Print these options as a recipe and stop.")]
+Quiet = Annotated[bool, option("-q --quiet", "Print only errors and the number of rejects.")]
+JsonAccount = Annotated[bool, option("--json", "Print the result as JSON.")]
 
 
 @takes_run_options()
@@ -54,9 +50,9 @@ def run(
     from harvest.commands.outcome import print_recipe, run_recipe  # late: help needs none of it
 
     asked = {"--dry-run": dry_run, "--print-config": print_config, "--json": json}
-    for option in asked if quiet else ():
-        if asked[option]:
-            raise UsageError(f"{option} and --quiet exclude each other", remedy="give one of them")
+    for flag in asked if quiet else ():
+        if asked[flag]:
+            raise UsageError(f"{flag} and --quiet exclude each other", remedy="give one of them")
     if print_config:
         return print_recipe(options)
     recipe = options.recipe()
@@ -68,10 +64,10 @@ def run(
 
 Kind = Annotated[
     str | None,
-    typer.Option(
-        metavar="KIND",
-        help=f"List only this kind, with descriptions: {', '.join(KINDS[:-1])} or {KINDS[-1]}.",
-        autocompletion=words(*KINDS),
+    option(
+        "--kind KIND",
+        f"List only this kind, with descriptions: {', '.join(KINDS[:-1])} or {KINDS[-1]}.",
+        words(*KINDS),
     ),
 ]
 
@@ -101,21 +97,19 @@ def list_plugins(kind: Kind = None, json: Json = False) -> int:
 def verify(
     dataset: DatasetPath,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Restore the manifest; read damaged parts again.")
+        bool, option("--repair", "Restore the manifest; read damaged parts again.")
     ] = False,
     deleted: Annotated[
         str,
-        typer.Option(
-            metavar="keep|drop",
-            help="With --repair: keep or drop damaged rows whose input is gone.",
-            autocompletion=words(*DELETED),
+        option(
+            "--deleted keep|drop",
+            "With --repair: keep or drop damaged rows whose input is gone.",
+            words(*DELETED),
         ),
     ] = "keep",
     give_up: Annotated[
         bool,
-        typer.Option(
-            "--give-up", help="With --repair: forget kept states and records of runs that are lost."
-        ),
+        option("--give-up", "With --repair: forget kept states and records of runs that are lost."),
     ] = False,
     settings: SettingsAgain = None,
     wait: Wait = 0.0,

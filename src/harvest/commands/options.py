@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import attrs
-import typer
 
 from harvest.errors import UsageError
 from harvest.recipes.recipe import Recipe, parse_setting, run_options
-from harvest.toolkit.completion import words
+from harvest.toolkit.completion import argument, option, words
 
 from . import complete
 
@@ -21,63 +20,53 @@ __all__ = [
     "key_values", "plugin_settings", "refuse_without",
 ]  # fmt: skip
 
-DatasetPath = Annotated[
-    Path, typer.Argument(metavar="DATASET", help="The path that a sink wrote to.", readable=False)
-]
+DatasetPath = Annotated[Path, argument("DATASET", "The path that a sink wrote to.", readable=False)]
 Exact = Annotated[
     bool,
-    typer.Option(
-        "--exact/--human",
-        help="Show full values, or rounded ones with units: 5.00 MiB, 3.5 min, 1,204.",
+    option(
+        "--exact/--human", "Show full values, or rounded ones with units: 5.00 MiB, 3.5 min, 1,204."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-RecipeFile = Annotated[
-    Path | None, typer.Argument(metavar="RECIPE.toml", help="A recipe file; options override it.")
-]
+Json = Annotated[bool, option("--json", "Print JSON.")]
+RecipeFile = Annotated[Path | None, argument("RECIPE.toml", "A recipe file; options override it.")]
 Sources = Annotated[
     list[str] | None,
-    typer.Option(
-        "-s",
-        "--source",
-        metavar="NAME:LOCATION",
-        help="What to read; NAME:- is standard input. Without NAME, every source that recognises "
+    option(
+        "-s --source NAME:LOCATION",
+        "What to read; NAME:- is standard input. Without NAME, every source that recognises "
         "the location reads it. NAME may be a Python file, FILE.py. Repeatable.",
-        autocompletion=complete.sources,
+        complete.sources,
     ),
 ]
 Sinks = Annotated[
     list[str] | None,
-    typer.Option(
-        "-k",
-        "--sink",
-        metavar="NAME:LOCATION",
-        help="Where to write. NAME may be a FILE.py. Repeatable.",
-        autocompletion=complete.sinks,
+    option(
+        "-k --sink NAME:LOCATION",
+        "Where to write. NAME may be a FILE.py. Repeatable.",
+        complete.sinks,
     ),
 ]
-
-
-def _set(meaning: str, option: str = "--set", *, hidden: bool = False) -> Any:
-    form, known = "NAME.KEY=VALUE", complete.settings
-    return typer.Option(option, metavar=form, help=meaning, hidden=hidden, autocompletion=known)
-
-
+_SET = "--set NAME.KEY=VALUE"
 Settings = Annotated[
-    list[str] | None, _set("A setting of a source, a sink or an engine. Repeatable.")
+    list[str] | None,
+    option(_SET, "A setting of a source, a sink or an engine. Repeatable.", complete.settings),
 ]
 SettingsAgain = Annotated[
     list[str] | None,
-    _set("A setting for reading again; it overrides the one of the first run. Repeatable."),
+    option(
+        _SET,
+        "A setting for reading again; it overrides the one of the first run. Repeatable.",
+        complete.settings,
+    ),
 ]
 # hidden: in other commands, -o is the output
-_SetByO = Annotated[list[str] | None, _set("The same as --set.", "-o", hidden=True)]
-Wide = Annotated[
-    bool, typer.Option("--wide", help="Show all columns in full, however long the lines get.")
+_SetByO = Annotated[
+    list[str] | None,
+    option("-o NAME.KEY=VALUE", "The same as --set.", complete.settings, hidden=True),
 ]
+Wide = Annotated[bool, option("--wide", "Show all columns in full, however long the lines get.")]
 Wait = Annotated[
-    float,
-    typer.Option(min=0, metavar="SECONDS", help="Wait for another run on the dataset to end."),
+    float, option("--wait SECONDS", "Wait for another run on the dataset to end.", min=0)
 ]
 
 
@@ -167,18 +156,13 @@ def _parameter(name: str, annotation: Any, default: Any = None) -> inspect.Param
 
 
 def _annotation(field: attrs.Attribute[Any]) -> Any:
-    option = field.metadata
-    kind: Any = option["kind"]
-    completion = words(*option["words"]) if "words" in option else None
-    return Annotated[
-        kind | None,
-        typer.Option(
-            min=option.get("least"),
-            metavar=option["metavar"],
-            help=option["doc"],
-            autocompletion=complete.engines if field.name == "engine" else completion,
-        ),
-    ]
+    said = field.metadata
+    known: Callable[..., Any] | None = complete.engines if field.name == "engine" else None
+    if "words" in said:
+        known = words(*said["words"])
+    names = f"--{field.name.replace('_', '-')} {said['metavar']}"
+    kind: Any = said["kind"]
+    return Annotated[kind | None, option(names, said["doc"], known, min=said.get("least"))]
 
 
 def plugin_settings(texts: Iterable[str] | None) -> dict[str, dict[str, str]]:
@@ -212,6 +196,6 @@ def _take(given: dict[str, str], key: str, value: str, shown: str) -> None:
 
 def refuse_without(switch: str, options: Mapping[str, Any]) -> None:
     """Raise UsageError for an option that has no meaning without a switch."""
-    for option, value in options.items():
+    for flag, value in options.items():
         if value:
-            raise UsageError(f"{option} needs {switch}")
+            raise UsageError(f"{flag} needs {switch}")

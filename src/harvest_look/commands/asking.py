@@ -12,9 +12,10 @@ from harvest import UsageError
 from harvest.commands import remark
 from harvest.commands.options import DatasetPath, Exact, Json, Wide, key_values
 from harvest.plugins import manager
+from harvest.toolkit.completion import argument, option
 
 from . import completion
-from .completion import JsonRows, Text, Texts, argument, option, rows_option
+from .completion import JsonRows, Text, Texts, rows_option
 
 if TYPE_CHECKING:
     from harvest import Dataset, View

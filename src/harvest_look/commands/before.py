@@ -5,10 +5,10 @@ from typing import Annotated
 
 from harvest.commands import complete
 from harvest.commands.options import Exact, Json, Settings, Wide
-from harvest.toolkit.completion import words
+from harvest.toolkit.completion import argument, option, words
 
 from . import completion
-from .completion import JsonRows, Text, argument, option, rows_option
+from .completion import JsonRows, Text, rows_option
 
 
 def look(

@@ -1,4 +1,4 @@
-"""Shell completion for these commands, and options that several of them have."""
+"""Shell completion for these commands, and types of options that several of them have."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -9,6 +9,7 @@ import typer
 from harvest import Setting
 from harvest.commands.complete import Items, keys, named
 from harvest.plugins import manager
+from harvest.toolkit.completion import option
 
 
 def _names(kind: str) -> Callable[[str], Items]:
@@ -39,7 +40,7 @@ def finding_settings(incomplete: str) -> Items:
         for rule in found.rules.values()
         for name, limit in rule.thresholds.items()
     }
-    looked_at = {rule.view for rule in found.rules.values()} & found.views.keys()
+    looked_at = sorted({rule.view for rule in found.rules.values()} & found.views.keys())
     of_views = {key: s for name in looked_at for key, s in found.views[name].settings.items()}
     return keys(incomplete, of_views.items()) + keys(incomplete, limits.items())
 
@@ -68,25 +69,8 @@ def with_settings(incomplete: str) -> Items:
     return list(dict.fromkeys(item for kind in kinds for item in named(incomplete, kind)))
 
 
-def option(
-    names: str, meaning: str, complete: Callable[..., Any] | None = None, **more: Any
-) -> Any:
-    """Return a typer option; names: its flags and metavar as help shows them (``-o FILE``)."""
-    flags = [word for word in names.split() if word.startswith("-")]
-    metavar = names.removeprefix(" ".join(flags)).strip() or None
-    return typer.Option(*flags, metavar=metavar, help=meaning, autocompletion=complete, **more)
-
-
 rows_option = partial(option, min=1, max=10**12)
 """Return an option for a number of rows."""
-
-
-def argument(
-    metavar: str, meaning: str, complete: Callable[..., Any] | None = None, **more: Any
-) -> Any:
-    """Return a typer argument."""
-    return typer.Argument(metavar=metavar, help=meaning, autocompletion=complete, **more)
-
 
 Text = str | None
 Texts = list[str] | None

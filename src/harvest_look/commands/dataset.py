@@ -14,9 +14,10 @@ from harvest.commands.options import (
     refuse_without,
 )
 from harvest.plugins import manager
+from harvest.toolkit.completion import argument, option
 
 from . import completion
-from .completion import Text, Texts, argument, option, rows_option
+from .completion import Text, Texts, rows_option
 
 
 def show(dataset: DatasetPath, json: Json = False) -> int:

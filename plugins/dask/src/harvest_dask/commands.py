@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from harvest import HarvestError, UsageError, interrupt
-from harvest.toolkit.completion import words
+from harvest.toolkit.completion import argument, option, words
 
 app = typer.Typer(help="Capture running Dask clusters.", no_args_is_help=True)
 
@@ -19,37 +19,27 @@ def dask() -> None:
 
 @app.command("capture")
 def capture_command(
-    scheduler: Annotated[
-        str, typer.Argument(metavar="ADDRESS", help="The scheduler, for example tcp://node1:8786.")
-    ],
+    scheduler: Annotated[str, argument("ADDRESS", "The scheduler, for example tcp://node1:8786.")],
     output: Annotated[
-        Path,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Write to DIR, a new directory that all machines share.",
-        ),
+        Path, option("-o --output DIR", "Write to DIR, a new directory that all machines share.")
     ],
-    interval: Annotated[float, typer.Option(metavar="SECONDS", help="Time between samples.")] = 1.0,
+    interval: Annotated[float, option("--interval SECONDS", "Time between samples.")] = 1.0,
     flush: Annotated[
-        float,
-        typer.Option(metavar="SECONDS", help="Events that a killed process may lose; at most 1."),
+        float, option("--flush SECONDS", "Events that a killed process may lose; at most 1.")
     ] = 0.5,
     via_scheduler: Annotated[
-        bool,
-        typer.Option("--via-scheduler", help="The scheduler writes for all: only it needs DIR."),
+        bool, option("--via-scheduler", "The scheduler writes for all: only it needs DIR.")
     ] = False,
     yappi: Annotated[
         str | None,
-        typer.Option(
-            metavar="cpu|wall",
-            help="Profile the workers with Yappi, in this time.",
-            autocompletion=words("cpu", "wall"),
+        option(
+            "--yappi cpu|wall",
+            "Profile the workers with Yappi, in this time.",
+            words("cpu", "wall"),
         ),
     ] = None,
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Wait for a scheduler that does not answer.")
+        float, option("--timeout SECONDS", "Wait for a scheduler that does not answer.")
     ] = 30.0,
 ) -> None:
     """Capture a running Dask cluster until Ctrl-C or the cluster's end.

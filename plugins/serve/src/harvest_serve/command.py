@@ -3,52 +3,46 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from harvest.toolkit.completion import argument, option
 
 Datasets = Annotated[
-    list[Path],
-    typer.Argument(metavar="DATASET", help="What a sink wrote, or the recipe. Repeatable."),
+    list[Path], argument("DATASET", "What a sink wrote, or the recipe. Repeatable.")
 ]
 Port = Annotated[
-    int,
-    typer.Option(min=0, max=65535, metavar="N", help="Listen at this port; 0 means a free one."),
+    int, option("--port N", "Listen at this port; 0 means a free one.", min=0, max=65535)
 ]
 Host = Annotated[
     str,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Listen at this address of the computer. With any but loopback, others can ask and "
+    option(
+        "--host ADDRESS",
+        "Listen at this address of the computer. With any but loopback, others can ask and "
         "need the token.",
     ),
 ]
 AllowHost = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="Another name by which browsers may call the server, for example a proxy's. "
-        "Repeatable.",
+    option(
+        "--allow-host NAME",
+        "Another name by which browsers may call the server, for example a proxy's. Repeatable.",
     ),
 ]
-NoOpen = Annotated[bool, typer.Option("--no-open", help="Open no browser.")]
+NoOpen = Annotated[bool, option("--no-open", "Open no browser.")]
 TokenFile = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Take the token from this file, which only you can read, instead of a new one.",
+    option(
+        "--token-file FILE",
+        "Take the token from this file, which only you can read, instead of a new one.",
     ),
 ]
 NoToken = Annotated[
     bool,
-    typer.Option(
-        "--no-token", help="Ask for no token, because a proxy guards the server. On loopback only."
-    ),
+    option("--no-token", "Ask for no token, because a proxy guards the server. On loopback only."),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME.KEY=VALUE",
-        help="A setting of views and reports, which may be a file: ncem.study=study.toml. NAME is "
+    option(
+        "--set NAME.KEY=VALUE",
+        "A setting of views and reports, which may be a file: ncem.study=study.toml. NAME is "
         "a view, a report, or how their names begin. Repeatable.",
     ),
 ]

@@ -11,6 +11,7 @@ import typer
 import harvest
 from harvest.commands import print_json_line
 from harvest.commands.options import key_values
+from harvest.toolkit.completion import argument, option
 from harvest.toolkit.texts import printable_line
 
 app = typer.Typer(
@@ -21,27 +22,20 @@ app = typer.Typer(
 @app.command("job")
 def job_command(
     job: Annotated[
-        str,
-        typer.Argument(
-            metavar="ID", help="123, 123_4 for a task of an array, 123+1 for a component."
-        ),
+        str, argument("ID", "123, 123_4 for a task of an array, 123+1 for a component.")
     ],
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")],
+    dataset: Annotated[Path, argument("DATASET", "What a sink wrote.")],
     cluster: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The cluster, where several have a job with this id."),
+        str | None, option("--cluster NAME", "The cluster, where several have a job with this id.")
     ] = None,
     restart: Annotated[
         int | None,
-        typer.Option(
-            min=0, metavar="N", help="Run of a requeued job, from 0; the last unless given."
-        ),
+        option("--restart N", "Run of a requeued job, from 0; the last unless given.", min=0),
     ] = None,
     timezone: Annotated[
-        str | None,
-        typer.Option(metavar="ZONE", help="Time zone; that of the harvest unless given."),
+        str | None, option("--timezone ZONE", "Time zone; that of the harvest unless given.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Annotated[bool, option("--json", "Print JSON.")] = False,
 ) -> None:
     """Show the resources that a job used, like seff, and more.
 
@@ -69,28 +63,25 @@ def job_command(
 
 @app.command("jobs")
 def jobs_command(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")],
+    dataset: Annotated[Path, argument("DATASET", "What a sink wrote.")],
     ids: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="ID", help="Only these jobs; an array's id means all its tasks."),
+        list[str] | None, argument("ID", "Only these jobs; an array's id means all its tasks.")
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Which jobs: year=2024, last=week, user=ann; settings of slurm.efficiency. "
-            "Repeatable.",
+        option(
+            "--set KEY=VALUE",
+            "Which jobs: year=2024, last=week, user=ann; settings of slurm.efficiency. Repeatable.",
         ),
     ] = None,
     state: Annotated[
         list[str] | None,
-        typer.Option(metavar="STATE", help="Only jobs in this state, or in several, with commas."),
+        option("--state STATE", "Only jobs in this state, or in several, with commas."),
     ] = None,
     color: Annotated[
-        bool | None, typer.Option("--color/--no-color", help="Colours; on a terminal unless given.")
+        bool | None, option("--color/--no-color", "Colours; on a terminal unless given.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON per job.")] = False,
+    json: Annotated[bool, option("--json", "Print a line of JSON per job.")] = False,
 ) -> None:
     """Show one line per job: state, elapsed time, and the shares that it used.
 

@@ -3,27 +3,24 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from harvest import UsageError
-from harvest.toolkit.completion import words
+from harvest.toolkit.completion import argument, option, words
 
 
 def check(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME", help="Plugins or FILE.py; without, all installed ones."),
+        list[str] | None, argument("NAME", "Plugins or FILE.py; without, all installed ones.")
     ] = None,
     sample: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="Input that the plugin's sources can read, to try more."),
+        option("--sample PATH", "Input that the plugin's sources can read, to try more."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Annotated[bool, option("--json", "Print JSON.")] = False,
     thorough: Annotated[
         bool,
-        typer.Option(
+        option(
             "--thorough",
-            help="Try all of the kit, other processes too, and say what to declare for the rest.",
+            "Try all of the kit, other processes too, and say what to declare for the rest.",
         ),
     ] = False,
 ) -> int:
@@ -38,31 +35,24 @@ def check(
 
 
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the plugin, such as my-format.")],
+    name: Annotated[str, argument("NAME", "Of the plugin, such as my-format.")],
     kind: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KIND",
-            help="source (the default), sink, view or report; several separated by commas, or "
+        option(
+            "--kind KIND",
+            "source (the default), sink, view or report; several separated by commas, or "
             "the option repeated.",
-            autocompletion=words("source", "sink", "view", "report"),
+            words("source", "sink", "view", "report"),
         ),
     ] = None,
-    directory: Annotated[
-        Path, typer.Option("-C", "--directory", metavar="DIR", help="Where to put the project.")
-    ] = Path(),
+    directory: Annotated[Path, option("-C --directory DIR", "Where to put the project.")] = Path(),
     columnar: Annotated[
-        bool,
-        typer.Option(
-            "--columnar", help="A source that reads many lines at a time, for large inputs."
-        ),
+        bool, option("--columnar", "A source that reads many lines at a time, for large inputs.")
     ] = False,
     url: Annotated[
-        str, typer.Option(metavar="URL", help="Where the project is at home, for its package page.")
+        str, option("--url URL", "Where the project is at home, for its package page.")
     ] = "",
-    add: Annotated[
-        bool, typer.Option("--add", help="Add kinds to the project that is there.")
-    ] = False,
+    add: Annotated[bool, option("--add", "Add kinds to the project that is there.")] = False,
 ) -> int:
     """Begin a plugin: a project that installs and passes its tests and checks as it is.
 

@@ -2,38 +2,31 @@
 
 from typing import Annotated
 
-import typer
-
 from harvest.commands import RunOptions, takes_run_options
-from harvest.toolkit.completion import words
+from harvest.toolkit.completion import option, words
 
 Every = Annotated[
     str,
-    typer.Option(
-        metavar="TIMES", help='15m, 6h, 1d, 1w or a cron expression, for example "15 3 * * 1-5".'
-    ),
+    option("--every TIMES", '15m, 6h, 1d, 1w or a cron expression, for example "15 3 * * 1-5".'),
 ]
 Form = Annotated[
     str,
-    typer.Option(
-        metavar="FORM",
-        help="cron, systemd (service and timer) or slurm (scrontab).",
-        autocompletion=words("cron", "systemd", "slurm"),
+    option(
+        "--form FORM",
+        "cron, systemd (service and timer) or slurm (scrontab).",
+        words("cron", "systemd", "slurm"),
     ),
 ]
-Name = Annotated[str, typer.Option(metavar="NAME", help="Name of the units or the job.")]
+Name = Annotated[str, option("--name NAME", "Name of the units or the job.")]
 Report = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME[:KEY=VALUE]",
-        help="Write this report after each run that commits: slurm.usage:month=last.",
+    option(
+        "--report NAME[:KEY=VALUE]",
+        "Write this report after each run that commits: slurm.usage:month=last.",
     ),
 ]
 Output = Annotated[
-    str | None,
-    typer.Option(
-        "-o", "--output", metavar="FILE|DIR", help="Write the report here: page.html, a folder."
-    ),
+    str | None, option("-o --output FILE|DIR", "Write the report here: page.html, a folder.")
 ]
 
 

@@ -2,47 +2,38 @@
 
 from typing import Annotated
 
-import typer
-
 from harvest.commands import RunOptions, takes_run_options
+from harvest.toolkit.completion import option
 
-Every = Annotated[
-    float, typer.Option(min=0.1, metavar="SECONDS", help="Commit at most this often.")
-]
+Every = Annotated[float, option("--every SECONDS", "Commit at most this often.", min=0.1)]
 Settle = Annotated[
-    float,
-    typer.Option(
-        min=0, metavar="SECONDS", help="Read a file when it has not changed for this long."
-    ),
+    float, option("--settle SECONDS", "Read a file when it has not changed for this long.", min=0)
 ]
 Poll = Annotated[
     bool,
-    typer.Option(
+    option(
         "--poll",
-        help="Look for changes every --every seconds, also where the file system reports them. "
+        "Look for changes every --every seconds, also where the file system reports them. "
         "Network file systems are always polled.",
     ),
 ]
 LookEvery = Annotated[
     float,
-    typer.Option(
-        min=1,
-        metavar="SECONDS",
-        help="Where the file system reports changes, also look at all files this often, in case "
+    option(
+        "--look-every SECONDS",
+        "Where the file system reports changes, also look at all files this often, in case "
         "a report is lost.",
+        min=1,
     ),
 ]
 Rounds = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", help="Stop after N rounds that commit something."),
+    int | None, option("--runs N", "Stop after N rounds that commit something.", min=1)
 ]
 UntilIdle = Annotated[
     float | None,
-    typer.Option(min=0, metavar="SECONDS", help="Stop when nothing has changed for this long."),
+    option("--until-idle SECONDS", "Stop when nothing has changed for this long.", min=0),
 ]
-JsonOfRounds = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object per round that commits.")
-]
+JsonOfRounds = Annotated[bool, option("--json", "Print one JSON object per round that commits.")]
 
 
 @takes_run_options(without=("limit", "changed"))
