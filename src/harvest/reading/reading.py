@@ -36,7 +36,7 @@ from harvest.toolkit.files import flush
 from harvest.toolkit.texts import excerpt, printable
 
 from . import through_pipes
-from .frozen import FrozenColumns
+from .frozen import fit_frozen
 from .rows import source_errors, tables
 from .task import Meter, Task
 
@@ -242,7 +242,6 @@ class _SinkStage:
         self._begin()
 
     def _begin(self) -> None:
-        self.columns = FrozenColumns(self.part.frozen)
         self.writer: PartWriter | None = None
         self.given = Counter[str]()
         self.rejects = RejectWriter(self.directory / REJECTS, self.source)
@@ -254,14 +253,14 @@ class _SinkStage:
         return self.writer
 
     def write(self, kind: RecordType, table: pa.Table) -> None:
-        self._open().write(*self.columns.fit(kind, table))
+        self._open().write(*fit_frozen(kind, table, self.part.frozen))
         self.given[kind.name] += table.num_rows
 
     def small(self, held: Iterable[tuple[RecordType, pa.Table]]) -> Small:
         """Return the held rows by record type, with the dataset's columns."""
         tables: dict[str, list[pa.Table]] = {}
         for kind, table in held:
-            fitting, rows = self.columns.fit(kind, table)
+            fitting, rows = fit_frozen(kind, table, self.part.frozen)
             tables.setdefault(fitting.name, []).append(rows)
         joined = {name: concat_tables(each) for name, each in tables.items()}
         rejects = self._close_rejects(f"{self.part.stem}{REJECTS}")
