@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,8 @@ REJECTS_NOTED = 20
 def read_partition(task: Task, meter: Meter) -> list[Staged | Small]:
     """Read a partition; return for each sink the staged part, or a few rows to stage later."""
     before = task.fingerprint_before()
-    with _Stage(task, meter) as stage:
+    with contextlib.ExitStack() as stages:
+        stage = stages.enter_context(_Stage(task, meter))
         limited = failed = False
         fault.point("partition.begun")
         try:
@@ -68,7 +70,9 @@ def read_partition(task: Task, meter: Meter) -> list[Staged | Small]:
             if task.on_error == "fail":
                 raise
             failed = True
-            stage.restart()
+            if not stage.streams:  # streamed output cannot be taken back
+                stage.discard()
+                stage = stages.enter_context(_Stage(task, meter))
             stage.ctx.reject(b"", reason)
         fault.point("partition.read")
         changed = not _is_unchanged(task, before)
@@ -117,28 +121,24 @@ class _Stage:
         self.scratch = self.sinks[0].directory.with_name(f"scratch-{attempt}")
         self.streams = any(sink.streams for sink in task.sinks)
         self.rows = Counter[str]()
-        self.ctx = self._begin()
+        self.rejected = 0
+        self.held: list[tuple[RecordType, pa.Table]] | None = None if self.streams else []
+        self.held_bytes = 0
+        self.ctx = ReadContext(
+            printable(task.partition.origin),
+            self.scratch,
+            progress=meter.add,
+            on_reject=self._reject,
+        )
 
     def __enter__(self) -> _Stage:
         return self
 
     def __exit__(self, raised: type[BaseException] | None, *_: object) -> None:
         if raised is not None:
-            for each in self.sinks:
-                each.discard()
+            self.discard()
         if self.scratch.exists():
             remove_tree(self.scratch)
-
-    def _begin(self) -> ReadContext:
-        self.held: list[tuple[RecordType, pa.Table]] | None = None if self.streams else []
-        self.held_bytes = 0
-        self.rejected = 0
-        return ReadContext(
-            printable(self.task.partition.origin),
-            self.scratch,
-            progress=self.meter.add,
-            on_reject=self._reject,
-        )
 
     def _reject(self, reject: Reject) -> None:
         task = self.task
@@ -182,14 +182,9 @@ class _Stage:
                 each.write(kind, table)
         return limit is not None and self.rows.total() >= limit
 
-    def restart(self) -> None:
-        """Discard the output of a partition that turned out to be unreadable."""
-        if self.streams:  # streamed output cannot be taken back
-            return
+    def discard(self) -> None:
         for each in self.sinks:
-            each.restart()
-        self.rows.clear()
-        self.ctx = self._begin()
+            each.discard()
 
     def finish(self, *, failed: bool, limited: bool, changed: bool) -> list[Staged | Small]:
         """Return the held rows, or close, flush and describe all files; then the work is safe."""
@@ -239,9 +234,6 @@ class _SinkStage:
         self.source = task.source.name
         self.place = sink.state / STAGING / part.stem
         self.directory = self.place.parent / ATTEMPTS / f"{part.stem}-{attempt}"
-        self._begin()
-
-    def _begin(self) -> None:
         self.writer: PartWriter | None = None
         self.given = Counter[str]()
         self.rejects = RejectWriter(self.directory / REJECTS, self.source)
@@ -268,7 +260,7 @@ class _SinkStage:
         return Small(part, joined, self.rejects.path if rejects else None)
 
     def finish(self) -> Staged:
-        files = _describe_all(self.directory, self._open().close())
+        files = _described(self.directory, self._open().close())
         where = printable(self.part.origin)
         require_rows(self.sink, self.given, files, does="reports", where=where)
         part = attrs.evolve(self.part, files=files, rejects=self._close_rejects(REJECTS))
@@ -284,31 +276,24 @@ class _SinkStage:
         """Finish the file of rejects, if there is one; ``path`` is its later place in staging."""
         if not self.rejects.close():
             return None
-        file = _describe(self.directory, REJECTS, "rejects", self.rejects.count)
+        (file,) = _described(self.directory, [(REJECTS, "rejects", self.rejects.count)])
         return attrs.evolve(file, path=path)
-
-    def restart(self) -> None:
-        self.discard()
-        self._begin()
 
     def discard(self) -> None:
         if self.writer is not None:
             self.writer.abort()
+            self.writer = None
         self.rejects.abort()
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
-def _describe_all(directory: Path, written: Iterable[tuple[str, str, int]]) -> tuple[PartFile, ...]:
-    """Describe the files that a writer names; hash a file of several record types only once."""
-    known: dict[str, PartFile] = {}
-    files = []
-    for path, record_type, rows in written:
-        if path not in known:
-            known[path] = _describe(directory, path, record_type, rows)
-        files.append(attrs.evolve(known[path], record_type=record_type, rows=rows))
-    return tuple(files)
-
-
-def _describe(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
-    size, digest = flush(directory / path)
-    return PartFile(path=path, record_type=record_type, rows=rows, size_bytes=size, sha256=digest)
+def _described(directory: Path, written: Sequence[tuple[str, str, int]]) -> tuple[PartFile, ...]:
+    """Describe the files that a writer names; flush and hash one of several record types once."""
+    flushed = {path: flush(directory / path) for path in {path for path, _, _ in written}}
+    return tuple(
+        PartFile(
+            path=path, record_type=kind, rows=rows, size_bytes=flushed[path][0],
+            sha256=flushed[path][1],
+        )
+        for path, kind, rows in written
+    )  # fmt: skip
