@@ -4,114 +4,92 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, reduce
-from typing import Any, Literal, TypeAlias
+from functools import lru_cache
+from itertools import starmap
+from typing import Any
 
 import attrs
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from harvest.api.sink import Sink
 from harvest.api.source import Partition
-from harvest.recipes.endpoints import SourceUse
+from harvest.recipes.endpoints import Listed, SourceUse
 from harvest.storage.columns import KEYS, NAMES, STATE
 from harvest.storage.fingerprint import facts, fingerprint, map_waiting
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part, part_stem
 from harvest.storage.parts import Parts
-from harvest.storage.staging import Staged
+from harvest.storage.staging import Staged, staged_parts
 from harvest.toolkit.plain import is_content
 from harvest.toolkit.texts import printable
 
-State: TypeAlias = "Literal[True] | str | None"
-"""State of a held part: True if its facts are unchanged, else its fingerprint to compare.
-
-None if it is not held, not settled, or was read with other settings.
-"""
-
-
-class Held:
-    """The parts that a dataset holds of the listed partitions.
-
-    keys: keys of all listed partitions; force: treat the dataset as empty.
-    """
-
-    def __init__(self, manifest: Manifest, keys: pa.Array, force: bool):
-        parts = Parts() if force else manifest.parts
-        self._rows = parts.rows_of(keys)
-        read = ("facts", "fingerprint", "fingerprint_text", "plugin", "config", "failed", "changed")
-        self._state = parts.table(STATE).select(read)
-
-    def at(self, listed: pa.Array, facts: pa.Array, plugin: str, config: str) -> pa.Table:
-        """Return the fingerprints of the parts of listed partitions (row numbers), and two masks.
-
-        fits: held, settled, and read by this plugin with these settings; same: also with these
-        facts.
-        """
-        state = self._state.take(self._rows.take(listed))
-        fits = pc.invert(pc.or_(state["failed"], state["changed"]))
-        for name, value in (("plugin", plugin), ("config", config)):
-            fits = pc.and_(fits, pc.equal(state[name].cast(pa.string()), value))
-        same = pc.and_(fits, pc.equal(state["facts"], facts))
-        masks = [pc.fill_null(mask, fill_value=False) for mask in (fits, same)]
-        texts = (state["fingerprint"], state["fingerprint_text"])
-        return pa.table([*texts, *masks], names=["digest", "text", "fits", "same"])
-
-
-def _state(digest: bytes | None, text: str | None, fits: bool, same: bool) -> State:
-    if same or not fits:
-        return same or None
-    return text if digest is None else digest.hex()
-
 
 class Earlier:
-    """Parts that an earlier, interrupted run left staged for a sink."""
+    """What earlier runs left in a dataset: parts that it holds, and staged parts.
 
-    def __init__(self, staged: Mapping[str, Staged], frozen: Mapping[str, Any]):
-        self._staged = staged
-        self._keys = {each.part.key for each in staged.values()}
-        self._frozen = frozen
-        self._is_there = lru_cache(maxsize=8)(is_content)  # parts of a bundle name the same file
+    keys: keys of all listed partitions; frozen: the columns to which rows are fitted.
+    force: use nothing of it.
+    """
 
-    def has(self, key: str) -> bool:
-        """Return whether a part with this key is staged, in any state."""
-        return key in self._keys
-
-    def usable(self, stem: str) -> Staged | None:
-        """Return a staged part that equals what reading would give, if its files are intact."""
-        staged = self._staged.get(stem)
-        if staged is None or not staged.part.settled or staged.part.frozen != self._frozen:
-            return None
-        part = staged.part
-        files = [*part.files, *([part.rejects] if part.rejects else [])]
-        known = {(file.path, file.sha256, file.size_bytes) for file in files}
-        whole = all(self._is_there(staged.directory / path, *rest) for path, *rest in known)
-        return staged if whole else None
-
-
-class Unlisted:
-    """Parts that a dataset holds but no source lists any more, without those of live sources."""
-
-    def __init__(self, manifest: Manifest, keys: pa.Array):
+    def __init__(
+        self, sink: Sink, manifest: Manifest, keys: pa.Array, frozen: Mapping[str, Any], force: bool
+    ):
         self._parts = manifest.parts
-        rows = self._parts.rows_outside(keys)
-        live = self._parts.table(STATE).column("live").take(rows)
-        self._rows = rows.filter(pc.invert(live))
+        held = Parts() if force else manifest.parts
+        self._rows = held.rows_of(keys)
+        read = ("facts", "fingerprint", "fingerprint_text", "plugin", "config", "failed", "changed")
+        self._state = held.table(STATE).select(read)
+        self._staged = {
+            stem: staged
+            for stem, staged in ({} if force else staged_parts(sink.state)).items()
+            if staged.part.settled and staged.part.frozen == frozen
+        }
+        self.staged_keys = {staged.part.key for staged in self._staged.values()}
+        self._is_there = lru_cache(maxsize=8)(is_content)  # parts of a bundle name the same file
+        # without parts of live sources, which list others in each run
+        outside = self._parts.rows_outside(keys)
+        live = self._parts.table(STATE).column("live").take(outside)
+        self._unlisted = outside.filter(pc.invert(live))
 
-    def of(self, places: Iterable[tuple[str, str]]) -> frozenset[str]:
+    def held(self, listed: pa.Array, facts: pl.Series, plugin: str, config: str) -> pl.DataFrame:
+        """Compare listed partitions (row numbers) with settled parts of this plugin and settings.
+
+        same: whether such a part has these facts; print: its fingerprint if it has others.
+        """
+        held = pl.DataFrame(self._state.take(self._rows.take(listed)))
+        fits = ~pl.any_horizontal("failed", "changed")
+        for name, value in (("plugin", plugin), ("config", config)):
+            fits &= pl.col(name).cast(pl.String) == value
+        same = (fits & (pl.col("facts") == facts)).fill_null(False)
+        text = pl.coalesce(pl.col("fingerprint").bin.encode("hex"), "fingerprint_text")
+        return held.select(same.alias("same"), pl.when(fits & ~same).then(text).alias("print"))
+
+    def staged(self, stem: str) -> Staged | None:
+        """Return a staged part that equals what reading would give, if its files are intact."""
+        found = self._staged.get(stem)
+        if found is None:
+            return None
+        files = [*found.part.files, *([found.part.rejects] if found.part.rejects else [])]
+        known = {(found.directory / file.path, file.sha256, file.size_bytes) for file in files}
+        return found if all(starmap(self._is_there, known)) else None
+
+    def unlisted_of(self, places: Iterable[tuple[str, str]]) -> frozenset[str]:
         """Return the keys of unlisted parts of these inputs, given as (source, origin)."""
-        if not len(self._rows):
+        if not len(self._unlisted):
             return frozenset()
         wanted = set(places)
         names = pa.array([origin.rpartition("/")[2] for _, origin in wanted], pa.string())
-        held = self._parts.table(NAMES).column("name").take(self._rows)
-        alike = self._rows.filter(pc.is_in(held, value_set=names))
+        held = self._parts.table(NAMES).column("name").take(self._unlisted)
+        alike = self._unlisted.filter(pc.is_in(held, value_set=names))
         return frozenset(key for key, place in self._places(alike) if place in wanted)
 
-    def within(self, places: Sequence[tuple[str, str]]) -> frozenset[str]:
+    def unlisted_below(self, places: Sequence[tuple[str, str]]) -> frozenset[str]:
         """Return the keys of unlisted parts below these places, given as (source, location)."""
         return frozenset(
             key
-            for key, (source, origin) in self._places(self._rows)
+            for key, (source, origin) in self._places(self._unlisted)
             if any(
                 source == name and (origin == place or origin.startswith(place.rstrip("/") + "/"))
                 for name, place in places
@@ -187,32 +165,33 @@ def order_of(use: SourceUse, partition: Partition) -> tuple[str, str, str]:
 
 @attrs.define(kw_only=True)
 class Deciding:
-    """Decisions for the partitions of a run, made in batches."""
+    """Decisions for the partitions of a run, made in batches.
 
-    held: Sequence[Held]
-    staged: Sequence[Earlier]
+    listed, keys: all that the sources list; earlier: what each dataset has.
+    """
+
+    listed: Listed
+    keys: pa.Array
+    earlier: Sequence[Earlier]
     run: str
     planned: list[Planned] = attrs.field(factory=list)
     unchanged: array[int] = attrs.field(factory=lambda: array("q"))
 
-    def decide(
-        self, use: SourceUse, config: str, at: pa.Array, keys: pa.Array, some: Sequence[Partition]
-    ) -> None:
-        """Decide for partitions of one source; at: their numbers; keys: keys of their parts."""
+    def decide(self, use: SourceUse, config: str, rows: Sequence[int]) -> None:
+        """Decide for partitions of one source, given by their numbers; config: its settings."""
+        some = [self.listed[row][1] for row in rows]
         known = map_waiting(_facts, some)
-        digests = pa.array(known, pa.binary(16))
-        held = [each.at(at, digests, use.version, config) for each in self.held]
-        same = reduce(pc.and_, [each["same"] for each in held])
-        self.unchanged.extend(at.filter(same).to_pylist())
-        left = pc.invert(same)
-        lists = ([c.to_pylist() for c in each.filter(left).columns] for each in held)
-        states = [map(_state, *columns) for columns in lists]
-        places = pc.indices_nonzero(left).to_pylist()
-        numbers, those = at.filter(left).to_pylist(), keys.filter(left).to_pylist()
-        for place, row, key, *state in zip(places, numbers, those, *states, strict=True):
+        at, now = pa.array(rows, pa.int64()), pl.Series(known, dtype=pl.Binary)
+        held = [each.held(at, now, use.version, config) for each in self.earlier]
+        same = pl.select(pl.all_horizontal(each["same"] for each in held)).to_series()
+        self.unchanged.extend(at.filter(same.to_arrow()).to_pylist())
+        left = (~same).arg_true()
+        keys = self.keys.take(at.take(left.to_arrow())).to_pylist()
+        states = zip(*(each[left].rows() for each in held), strict=True)
+        for place, key, state in zip(left.to_list(), keys, states, strict=True):
             planned = self._planned(use, some[place], key.hex(), known[place], config, state)
-            if len(planned.held_by) == len(self.held):
-                self.unchanged.append(row)
+            if len(planned.held_by) == len(self.earlier):
+                self.unchanged.append(rows[place])
             else:
                 self.planned.append(planned)
 
@@ -223,25 +202,27 @@ class Deciding:
         key: str,
         known: bytes | None,
         config: str,
-        states: Sequence[State],
+        held: Sequence[tuple[bool, str | None]],
     ) -> Planned:
-        """Decide what to do with one partition; known: its facts; states: from ``Held.states``."""
+        """Decide about one partition; known: its facts; held: its rows of ``Earlier.held``."""
         now: str | None = None
-        staged = [number for number, each in enumerate(self.staged) if each.has(key)]
-        if known is None or staged or any(isinstance(there, str) for there in states):
+        staged = [number for number, each in enumerate(self.earlier) if key in each.staged_keys]
+        if known is None or staged or any(before is not None for _, before in held):
             # a partition without inputs and fingerprint has a new state in every run
             now = partition.fingerprint
             if now is None:
                 now = fingerprint(partition.inputs) if partition.inputs else self.run
         held_by = tuple(
-            n for n, there in enumerate(states) if there is not None and there in (True, now)
+            number
+            for number, (same, before) in enumerate(held)
+            if same or (before is not None and before == now)
         )
         staged_for: dict[int, Staged] = {}
         if staged and now is not None:
             stem = part_stem(key, partition.id, now, use.version, config)
-            found = {n: self.staged[n].usable(stem) for n in staged if n not in held_by}
+            found = {n: self.earlier[n].staged(stem) for n in staged if n not in held_by}
             staged_for = {n: each for n, each in found.items() if each is not None}
-        others = (n for n in range(len(states)) if n not in held_by and n not in staged_for)
+        others = (n for n in range(len(held)) if n not in held_by and n not in staged_for)
         return Planned(
             use=use, partition=partition, key=key, fingerprint=now, facts=known, config=config,
             run=self.run, read_for=tuple(others), staged_for=staged_for, held_by=held_by,

@@ -19,10 +19,9 @@ from harvest.errors import SourceError
 from harvest.recipes.endpoints import Listed, SourceUse
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import part_key
-from harvest.storage.staging import staged_parts
 from harvest.toolkit.texts import printable
 
-from .deciding import Deciding, Earlier, Held, Planned, Unlisted, order_of
+from .deciding import Deciding, Earlier, Planned, order_of
 
 if TYPE_CHECKING:
     from .prepare import PreparedRun
@@ -71,31 +70,27 @@ class Plan:
 
 def make_plan(prepared: PreparedRun, manifests: Sequence[Manifest], run: str) -> Plan:
     """Compare the sources' listing with the content of the datasets; run: id of the planned run."""
-    listed, recipe, force = prepared.listed, prepared.recipe, prepared.force
+    listed, recipe = prepared.listed, prepared.recipe
     frozen = tuple(map(prepared.drift.frozen, manifests))
     keys = _keys(listed)
     wanted = _wanted(listed, keys, prepared.only)
-    deciding = Deciding(
-        held=[Held(manifest, keys, force) for manifest in manifests],
-        staged=[
-            Earlier({} if force else staged_parts(sink.state), kept)
-            for sink, kept in zip(prepared.sinks, frozen, strict=True)
-        ],
-        run=run,
-    )
+    earlier = [
+        Earlier(sink, manifest, keys, kept, prepared.force)
+        for sink, manifest, kept in zip(prepared.sinks, manifests, frozen, strict=True)
+    ]
+    deciding = Deciding(listed=listed, keys=keys, earlier=earlier, run=run)
     configs = {id(use): _config_digest(use.settings, recipe.limit) for use in _uses(listed)}
-    for use, at, partitions in _batches(listed, wanted):
+    for use, rows in _batches(listed, wanted):
         interrupt.check()
-        deciding.decide(use, configs[id(use)], at, keys.take(at), partitions)
-    unlisted = [Unlisted(manifest, keys) for manifest in manifests]
+        deciding.decide(use, configs[id(use)], rows)
     # a source may divide the same inputs into other partitions than before
     some = [(use, p) for use, p in (listed[row] for row in wanted) if p.inputs]
     read_from = {(use.source.name, printable(p.origin)) for use, p in some}
-    replaced = [each.of(read_from) for each in unlisted]
+    replaced = [each.unlisted_of(read_from) for each in earlier]
     dropped = [frozenset(manifest.parts.pick(prepared.drop)) for manifest in manifests]
     if recipe.deleted == "drop" and not prepared.partial:
         places = list(_places(listed))
-        gone = [each.within(places) for each in unlisted]
+        gone = [each.unlisted_below(places) for each in earlier]
         dropped = [
             mine | (more - others)
             for mine, more, others in zip(dropped, gone, replaced, strict=True)
@@ -143,15 +138,12 @@ def _wanted(
     ]
 
 
-def _batches(
-    listed: Listed, wanted: Sequence[int]
-) -> Iterator[tuple[SourceUse, pa.Array, list[Partition]]]:
-    """Yield the wanted partitions with their numbers, in batches of one source."""
+def _batches(listed: Listed, wanted: Sequence[int]) -> Iterator[tuple[SourceUse, list[int]]]:
+    """Yield the numbers of the wanted partitions, in batches of one source."""
     for start in range(0, len(wanted), _BATCH):
         together = groupby(wanted[start : start + _BATCH], key=lambda row: id(listed[row][0]))
         for rows in (list(same) for _, same in together):
-            use, _ = listed[rows[0]]
-            yield use, pa.array(rows, pa.int64()), [listed[row][1] for row in rows]
+            yield listed[rows[0]][0], rows
 
 
 def _uses(listed: Listed) -> Iterable[SourceUse]:
