@@ -24,9 +24,12 @@ from datasets import plugins_with
 
 import harvest
 from harvest import Int32, Partition, ReadContext, Record, Source, UInt64, View, field, record
+from harvest.model import record_type
+from harvest.model.arrow import table_of
 from harvest.model.types import shape_of
 from harvest.pipeline.rollback import roll_back
 from harvest.plugins.registry import PluginManager
+from harvest.reading.frozen import fit_frozen
 from harvest.storage.manifest import Manifest
 
 SINKS = {"parquet": "parquet:{}/out", "jsonl": "jsonl:{}/out", "file": "jsonl:{}/out.jsonl.gz"}
@@ -401,6 +404,21 @@ def test_parquet_files_of_a_frozen_dataset_all_have_its_columns(
         f"SELECT a, b, extra FROM '{tmp_path}/out/lab.sample/*.parquet' ORDER BY a"
     ).fetchall()
     assert found == [(1, "x", None), (2, None, {"c": "0.5"})]
+
+
+def test_the_frozen_record_type_is_made_once_and_not_for_each_partition() -> None:
+    # shapes of record types stay in memory
+    @record("lab.reading", layer="workflow", level="client")
+    class Reading(Record):
+        a: int
+        b: str
+
+    rows = table_of(record_type(Reading), [Reading(a=1, b="x", origin="/in", position=1)])
+    fitted = [fit_frozen(record_type(Reading), rows, {"lab.reading": {"a": "int64"}}) for _ in "ab"]
+    assert fitted[0][0] is fitted[1][0]
+    assert fitted[1][1].to_pylist() == [
+        {"a": 1, "extra": [("b", "x")], "origin": "/in", "position": 1}
+    ]
 
 
 def test_the_policy_is_an_option_a_key_of_recipes_and_kept_with_the_run(tmp_path: Path) -> None:
