@@ -422,6 +422,11 @@ def test_an_error_names_the_first_row_of_many_that_does_not_fit() -> None:
         conform(type_of(Int32 | None), frame_with(series), origin="/in")
 
 
+def test_an_error_says_why_that_row_does_not_fit_and_not_a_later_one() -> None:
+    with pytest.raises(BatchError, match=r"1\.5 \(row 1 of .*double is not taken for int64"):
+        conform(type_of(int), frame_with(pl.Series([1.5, None])), origin="/in")
+
+
 def test_categories_of_polars_are_text() -> None:
     for dtype in (pl.Categorical(), pl.Enum(["a", "b"])):
         series = pl.Series(["a", None, "b"], dtype=dtype)

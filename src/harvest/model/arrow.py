@@ -10,7 +10,7 @@ from __future__ import annotations
 import reprlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import pyarrow as pa
@@ -74,8 +74,8 @@ def conform(
         column = given.get(name, pa.chunked_array([pa.nulls(table.num_rows)]))
         try:
             array = fit(column, shape)
-        except Misfit as misfit:
-            row = _first_misfit(column, shape)
+        except Misfit:
+            row, misfit = _first_misfit(column, shape)
             at = given["position"][row] if "position" in given else None
             shown = _shown(column.slice(row, 1))
             raise _refusal(record_type, name, shape, shown, row, at, misfit) from misfit
@@ -112,17 +112,18 @@ def _filled(array: Column, origin: str) -> Column:
     return pc.fill_null(array.cast(pa.string()), origin).dictionary_encode().cast(ORIGIN)
 
 
-def _first_misfit(column: pa.ChunkedArray, shape: Shape) -> int:
-    """Return the first row that does not fit, by binary search, since columns are long."""
+def _first_misfit(column: pa.ChunkedArray, shape: Shape) -> tuple[int, Misfit]:
+    """Return the first row that does not fit, by binary search, since columns are long, and why."""
 
-    def fits(rows: int) -> bool:
+    def misfit(row: int) -> Misfit | None:
         try:
-            fit(column.slice(0, rows), shape)
-        except Misfit:
-            return False
-        return True
+            fit(column.slice(0, row + 1), shape)
+        except Misfit as error:
+            return error
+        return None
 
-    return bisect_left(range(len(column)), True, key=lambda row: not fits(row + 1))
+    row = bisect_left(range(len(column)), True, key=lambda row: misfit(row) is not None)
+    return row, cast("Misfit", misfit(row))
 
 
 def _shown(value: pa.ChunkedArray) -> str:
