@@ -16,10 +16,8 @@ from harvest_dask.records.types import RECORD_TYPES
 from .read import layout
 
 READERS = {
-    "scheduler_transition": "events:scheduler_transitions",
-    "worker_transition": "events:worker_transitions",
-    "worker": "events:workers",
-    "client": "events:clients",
+    **dict.fromkeys(("scheduler_transition", "worker_transition"), "events:events"),
+    **dict.fromkeys(("worker", "client"), "events:events"),
     "worker_transfer": "transfers:transfers",
     "graph": "graphs:graph_tasks",
     "scheduler_log": "logs:dask_log",

@@ -21,13 +21,24 @@ from harvest import Partition, ReadContext
 from harvest_dask.records.key_columns import key_sizes
 from harvest_dask.records.types import Transfer
 
-from .convert import floats, integers, times
+from .convert import converted
 from .csv_tables import Chunk, chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MERGED = "repeated transfer"
+
+_NAMES = {
+    "start_time": "start",
+    "end_time": "stop",
+    "duration_s": "duration",
+    "total_bytes": "total",
+    "compressed_bytes": "compressed",
+    "bandwidth": "bandwidth",
+    "middle": "middle",
+}
+"""The CSV's name of each column of a transfer."""
 
 
 def transfers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
@@ -74,7 +85,7 @@ def _first_of_each(words: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], NDArra
 
 
 def _columns(chunk: Chunk) -> dict[str, pa.Array]:
-    moments = times(chunk, "time")
+    moments = converted(chunk, Transfer, {"time": "time"})
     keys, faults = key_sizes(chunk.texts("keys"))
     for row, reason in faults.items():
         chunk.fault(row, reason)
@@ -86,19 +97,13 @@ def _columns(chunk: Chunk) -> dict[str, pa.Array]:
     # in all blocks, so that they have the same columns
     chunk.aside["who"] = pc.if_else(pc.or_(incoming, outgoing), nobody, who)
     return {
-        "time": moments,
-        "start_time": times(chunk, "start"),
-        "end_time": times(chunk, "stop"),
-        "duration_s": floats(chunk, "duration"),
+        **moments,
+        **converted(chunk, Transfer, _NAMES),
         "keys": keys,
-        "total_bytes": integers(chunk, "total"),
-        "compressed_bytes": integers(chunk, "compressed"),
-        "bandwidth": floats(chunk, "bandwidth"),
         "direction": direction,
         "requestor": pc.if_else(incoming, reporter, pc.if_else(outgoing, who, nobody)),
         "fulfiller": pc.if_else(incoming, who, pc.if_else(outgoing, reporter, nobody)),
         "worker": reporter,
-        "middle": times(chunk, "middle"),
     }
 
 
