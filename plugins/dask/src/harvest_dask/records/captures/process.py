@@ -43,11 +43,14 @@ _COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
 class ProcessFacts:
     """Facts about a process, collected frame by frame.
 
-    frames: number of frames read; cut_bytes: bytes of an incomplete frame at the end; last: the
-    latest time in the record; seen: kinds of frames that were read.
+    file: name of its file; frames: number of frames read; graphs: number of graphs so far;
+    cut_bytes: bytes of an incomplete frame at the end; last: the latest time in the record; seen:
+    kinds of frames that were read.
     """
 
+    file: str
     frames: int = 0
+    graphs: int = 0
     cut_bytes: int = 0
     last: pa.Scalar | None = None
     seen: set[str] = attrs.field(factory=set)
