@@ -106,7 +106,8 @@ class ProcessFacts:
 def _one(batch: Batch, name: str, cls: type, kind: pa.DataType, convert: Any) -> pa.Array:
     """Convert a column of one value to a type that only this record has."""
     (value,) = batch.values(name)
-    if value is not None and not isinstance(value, cls):
+    inner = value.values() if isinstance(value, dict) else value
+    if value is not None and (not isinstance(value, cls) or (cls is not bool and None in inner)):
         batch.refuse_where(pa.array([True]), name, f"a {cls.__name__}")
         value = None
     return pa.array([None if value is None else convert(value)], kind)
