@@ -14,7 +14,7 @@ from harvest.toolkit.texts import printable
 from ..arrays import list_array, text_map
 from ..key_columns import ASKED, TASKS, with_requested
 from ..types import Environment, Event, GraphTask, LogEvent, RunConfig, RunSoftware
-from .batches import TEXT, TIME, as_text, texts_of, time_of
+from .batches import TEXT, TIME, as_text, converted, time_of
 from .process import ProcessFacts
 
 _MAP: Final = pa.map_(TEXT, TEXT)
@@ -167,7 +167,7 @@ def _texts(fields: Fields, name: str) -> pl.Series:
 
 
 def _all_texts(values: tuple[Any, ...], name: str) -> pa.Array:
-    found, bad = texts_of(values)
+    found, bad = converted(values, TEXT)
     if bad or found.null_count:
         raise MapFault(f"{name!r} holds what is not a text")
     return found
