@@ -234,7 +234,10 @@ def _integer(value: Any) -> int | None:
 
 def _number(value: Any) -> float | None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if number else None
+    try:
+        return float(value) if number else None
+    except OverflowError:  # a whole number above the largest float, which only YAML has
+        return None
 
 
 _CONVERTERS: Final[dict[pa.DataType, tuple[tuple[type, ...], Callable[[Any], Any], str]]] = {
