@@ -43,21 +43,38 @@ _NAMES = {
 
 def transfers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
     """Read ``worker_transfer.csv``: one row per transfer and side, with number of ``copies``."""
-    spool = _Spool(ctx.scratch / "transfers.arrow")
-    hashes: list[NDArray[np.uint64]] = []
-    for chunk in chunks(partition, ctx, Transfer):
-        spool.add(chunk.rows(Transfer, _columns(chunk), ctx))
-        hashes.append(_hashes(chunk)[chunk.good()])
+    spool = ctx.scratch / "transfers.arrow"
+    hashes = _write(spool, partition, ctx)
     if not hashes:
         return
-    first, copies = _first_of_each(np.concatenate(hashes))
-    ctx.folded(int((~first).sum()), MERGED)
+    copies = _copies(np.concatenate(hashes))
+    ctx.folded(int((copies == 0).sum()), MERGED)
     start = 0
-    for table in spool.tables():
-        here = slice(start, start + table.num_rows)
-        kept = table.filter(pa.array(first[here]))
-        yield Transfer, kept.append_column("copies", pa.array(copies[here][first[here]]))
-        start = here.stop
+    # not a memory map, whose pages would count as memory of this process
+    with pa.OSFile(str(spool)) as file:
+        reader = pa.ipc.open_file(file)
+        for number in range(reader.num_record_batches):
+            table = pa.Table.from_batches([reader.get_batch(number)])
+            here = copies[start : start + table.num_rows]
+            start += table.num_rows
+            every = table.append_column("copies", pa.array(here))
+            yield Transfer, every.filter(pa.array(here > 0))
+
+
+def _write(spool: Path, partition: Partition, ctx: ReadContext) -> list[NDArray[np.uint64]]:
+    """Write the good rows to a file of tables; return their hashes."""
+    writer: Any = None
+    hashes = []
+    for chunk in chunks(partition, ctx, Transfer):
+        table = chunk.rows(Transfer, _columns(chunk), ctx)
+        if writer is None:
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            writer = pa.ipc.new_file(str(spool), table.schema, options=options)
+        writer.write_table(table)
+        hashes.append(_hashes(chunk)[chunk.good()])
+    if writer is not None:
+        writer.close()
+    return hashes
 
 
 def _hashes(chunk: Chunk) -> NDArray[np.uint64]:
@@ -70,18 +87,15 @@ def _hashes(chunk: Chunk) -> NDArray[np.uint64]:
     )
 
 
-def _first_of_each(words: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Mark the first row of each hash, and count the rows with that hash."""
+def _copies(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Count the rows with each hash, at the first of them; 0 at the others."""
     order = np.lexsort((words[:, 1], words[:, 0]))  # stable: equal rows keep their order
     ordered = words[order]
     new = np.ones(len(order), bool)
     new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    leaders = order[new]
-    first = np.zeros(len(order), bool)
-    first[leaders] = True
-    counts = np.zeros(len(order), np.int64)
-    counts[leaders] = np.diff(np.flatnonzero(np.append(new, True)))
-    return first, counts
+    copies = np.zeros(len(order), np.int64)
+    copies[order[new]] = np.diff(np.flatnonzero(np.append(new, True)))
+    return copies
 
 
 def _columns(chunk: Chunk) -> dict[str, pa.Array]:
@@ -105,26 +119,3 @@ def _columns(chunk: Chunk) -> dict[str, pa.Array]:
         "fulfiller": pc.if_else(incoming, who, pc.if_else(outgoing, reporter, nobody)),
         "worker": reporter,
     }
-
-
-class _Spool:
-    """A file of tables for a second pass."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        self.writer: Any = None
-
-    def add(self, table: pa.Table) -> None:
-        if self.writer is None:
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            self.writer = pa.ipc.new_file(str(self.path), table.schema, options=options)
-        self.writer.write_table(table)
-
-    def tables(self) -> Iterator[pa.Table]:
-        """Yield the tables, one per record batch."""
-        self.writer.close()
-        # not a memory map, whose pages would count as memory of this process
-        with pa.OSFile(str(self.path)) as file:
-            reader = pa.ipc.open_file(file)
-            for number in range(reader.num_record_batches):
-                yield pa.Table.from_batches([reader.get_batch(number)])
