@@ -291,6 +291,19 @@ def test_a_process_is_one_row_with_its_last_clock_and_its_script(tmp_path):
     assert not found.notes
 
 
+@pytest.mark.parametrize("odd", [{"argv": ["a.py", None]}, {"argv": "a.py"}, {"notebook": "no"}])
+def test_a_script_that_does_not_fit_costs_the_row_of_its_process_alone(tmp_path, odd):
+    found = read(tmp_path, {"kind": "script", "path": "/a.py", **odd}, role="client")
+    (reject,) = found.rejects
+    assert reject.record_type == "dask.process"
+    assert not found.rows("dask.process")
+
+
+def test_a_resource_without_an_amount_costs_the_row_of_its_process_alone(tmp_path):
+    (reject,) = read(tmp_path, role="worker", resources={"GPU": None}).rejects
+    assert "column 'resources' is {'GPU': None}, not a dict" in reject.reason
+
+
 def test_a_spell_in_which_nothing_could_be_recorded_is_a_row_and_a_note(tmp_path):
     blind = {"kind": "blind", "time": T + 2, "since": T, "reason": "disk full", "lost": 1200}
     found = read(tmp_path, blind, {**blind, "lost": None, "process": "tcp://b:2"}, role="worker")

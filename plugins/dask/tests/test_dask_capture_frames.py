@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from night import NIGHT
 
 from harvest import Collected, collect
-from harvest_dask.records.captures.container import LONGEST, Damage, Frame, frames
+from harvest_dask.records.captures.container import LONGEST, Piece, pieces
 from harvest_dask.records.captures.source import DaskSource
 
 CONTENTS = [
@@ -35,8 +35,8 @@ def read(directory: Path, data: bytes) -> Collected:
     return found
 
 
-def pieces(data: bytes) -> list[Any]:
-    return [piece for piece, _ in frames(io.BytesIO(data), len(data))]
+def cut_up(data: bytes) -> list[Piece]:
+    return list(pieces(io.BytesIO(data), len(data)))
 
 
 def process(found: Collected) -> dict[str, Any]:
@@ -76,13 +76,13 @@ def test_any_flipped_bit_costs_its_frame_and_no_other(place, bit):
     hit = sum(end <= place for end in ENDS)
 
     # when it is read, then all frames but that one are there
-    found = pieces(bytes(damaged))
-    whole = [piece.index for piece in found if isinstance(piece, Frame)]
+    found = cut_up(bytes(damaged))
+    whole = [piece.index for piece in found if not piece.flaw]
     assert whole == [n for n in range(1, len(CONTENTS) + 1) if n != hit + 1]
     # and that one is damage, or looks cut off where the last one's length is not as it was
-    (other,) = [piece for piece in found if not isinstance(piece, Frame)]
+    (other,) = [piece for piece in found if piece.flaw]
     assert other.index == hit + 1
-    assert isinstance(other, Damage) or hit + 1 == len(CONTENTS)
+    assert not other.cut or hit + 1 == len(CONTENTS)
 
 
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE)), st.binary(max_size=40)), max_size=4))
@@ -90,9 +90,9 @@ def test_every_byte_is_accounted_for_whatever_is_put_between(insertions):
     data = WHOLE
     for place, more in insertions:
         data = data[:place] + more + data[place:]
-    taken = [(piece, size) for piece, size in frames(io.BytesIO(data), len(data))]
-    assert sum(size for _, size in taken) == len(data)
-    whole = [piece.index for piece, _ in taken if isinstance(piece, Frame)]
+    found = cut_up(data)
+    assert sum(piece.size for piece in found) == len(data)
+    whole = [piece.index for piece in found if not piece.flaw]
     assert whole == sorted(set(whole))
 
 
@@ -133,9 +133,9 @@ def test_bytes_behind_the_end_are_a_reject(tmp_path):
 
 def test_a_length_that_no_frame_has_is_not_allocated():
     head = b"HDC1" + (LONGEST + 1).to_bytes(4, "little") + bytes(8)
-    first, *_ = pieces(head + WHOLE)
-    assert isinstance(first, Damage)
-    assert "is above" in first.reason
+    first, *_ = cut_up(head + WHOLE)
+    assert "is above" in first.flaw
+    assert not first.cut
 
 
 def test_a_file_of_magic_numbers_alone_ends_soon(monkeypatch):
@@ -154,9 +154,9 @@ def test_a_file_of_magic_numbers_alone_ends_soon(monkeypatch):
 
     # when it is read, then no more is looked at than a few times its size
     stream = Counting(data)
-    found = list(frames(stream, len(data)))
-    assert sum(taken for _, taken in found) == len(data)
-    assert not any(isinstance(piece, Frame) for piece, _ in found)
+    found = list(pieces(stream, len(data)))
+    assert sum(piece.size for piece in found) == len(data)
+    assert all(piece.flaw for piece in found)
     assert stream.read_bytes < 8 * len(data)
 
 

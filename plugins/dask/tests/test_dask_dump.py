@@ -292,6 +292,14 @@ def places_in(value: Any) -> list[tuple[Any, Any]]:
     return found
 
 
+def test_a_number_above_all_floats_costs_its_row_alone(tmp_path: Path) -> None:
+    path, made = tmp_path / "dump.yaml", state()
+    made["workers"][WORKER]["transfer_incoming_log"][0]["bandwidth"] = 10**400
+    path.write_text(yaml.safe_dump(made))
+    (reject,) = collect(DaskSource(str(path))).rejects
+    assert "column 'bandwidth' is 1000" in reject.reason
+
+
 def test_no_text_of_an_object_or_a_list_is_a_value(tmp_path: Path) -> None:
     # given a dump in which one value after the other is an object or a list
     path = tmp_path / "dump.yaml"

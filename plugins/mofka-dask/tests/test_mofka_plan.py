@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest import SourceError
-from harvest_mofka_dask.read import layout
 from harvest_mofka_dask.source import MofkaDaskSource
 
 CLIENT = ",client,action,time\n0,C,add,1713553301.5\n"
@@ -139,7 +138,7 @@ def test_files_of_one_run_are_planned_without_listing_others(run, monkeypatch):
     other.mkdir()
     (other / "client.csv").write_text(CLIENT)
     plan = list(MofkaDaskSource(str(run.parent)).plan())
-    monkeypatch.setattr(layout, "walk", None)
+    monkeypatch.setattr("harvest_mofka_dask.source.walk_files", None)
 
     given = MofkaDaskSource(str(run.parent)).plan_files([run / "client.csv", run / "gone.csv"])
 

@@ -9,17 +9,15 @@ from typing import Any, ClassVar
 import attrs
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
-from harvest.toolkit.files import input_path
+from harvest.toolkit.files import folders_of, input_path, list_files, walk_files
 from harvest.toolkit.settings import setting, time_zone
 from harvest_dask.records.types import RECORD_TYPES
 
 from .read import layout
 
 READERS = {
-    "scheduler_transition": "events:scheduler_transitions",
-    "worker_transition": "events:worker_transitions",
-    "worker": "events:workers",
-    "client": "events:clients",
+    **dict.fromkeys(("scheduler_transition", "worker_transition"), "events:events"),
+    **dict.fromkeys(("worker", "client"), "events:events"),
     "worker_transfer": "transfers:transfers",
     "graph": "graphs:graph_tasks",
     "scheduler_log": "logs:dask_log",
@@ -80,10 +78,10 @@ class MofkaDaskSource(Source):
                 )
             yield _partition(file, location.parent.parent)
             return
-        runs = list(layout.walk(location))
+        runs = list(layout.runs(walk_files(location, depth=layout.DEPTH, hidden=False)))
         if not runs:
             # scripts and settings alone are not a run, but here the user named their directory
-            files = layout.files_of(location)
+            files = layout.known_files(list_files(location))
             if not files:
                 raise SourceError(
                     "holds no file of a Mofka-Dask run",
@@ -108,8 +106,10 @@ class MofkaDaskSource(Source):
         paths = [Path(os.path.abspath(file)) for file in files]  # noqa: PTH100
         if not location.is_dir() or any(path.parent == location for path in paths):
             return None
-        base = location.parent if layout.is_run(layout.files_of(location)) else location
-        runs = layout.runs_of(location, paths)
+        itself = any(layout.runs([(location, list_files(location))]))
+        base = location.parent if itself else location
+        folders = folders_of(location, paths, depth=layout.DEPTH, hidden=False)
+        runs = layout.runs((folder, list_files(folder)) for folder in folders)
         return [_partition(file, base) for _, files in runs for file in files]
 
     def _location(self) -> Path:

@@ -25,14 +25,14 @@ _HEADER: Final = ("version:", "creator:", "cmd:", "part:", "events:")
 class Subject:
     """A function.
 
-    line: line in the saved file that defines it. own_us: None without a block.
+    line: line in the saved file that defines it; None in pstat. own_us: None without a block.
     calls: calls of the function. above_us: time of these calls. below_us: time in its callees.
     """
 
-    line: int
     name: str
     module: str | None = None
     lineno: int | None = None
+    line: int | None = None
     own_us: int | None = None
     calls: int = 0
     above_us: int = 0
@@ -52,38 +52,37 @@ class Edge:
 
 @attrs.define
 class Profile:
-    """A saved profile. unnamed: number of callees without a name, which old versions omit."""
+    """A saved profile, read line by line.
 
+    reject: called with line number, text and reason for each line that cannot be used.
+    unnamed: number of callees without a name, which old versions omit.
+    """
+
+    reject: Callable[[int, str, str], None]
     pid: int | None = None
     unnamed: int = 0
     functions: dict[int, Subject] = attrs.field(factory=dict)
     edges: list[Edge] = attrs.field(factory=list)
-
-
-@attrs.define
-class _Reader:
-    """The parser and its state: the current block, the current callee and its calls."""
-
-    reject: Callable[[int, str, str], None]
-    profile: Profile = attrs.field(factory=Profile)
-    files: dict[int, str] = attrs.field(factory=dict)
-    current: int | None = None
-    callee: int | None = None
-    calls: tuple[int, int] | None = None  # line and number
+    # the files by number, the current block and its callee, and line and number of its calls
+    _files: dict[int, str] = attrs.field(factory=dict)
+    _current: int | None = None
+    _callee: int | None = None
+    _calls: tuple[int, int] | None = None
 
     def line(self, number: int, text: str) -> None:
+        """Read a line."""
         if len(text) > LONGEST:
             self.reject(number, text, f"a line of more than {LONGEST} bytes")
             return
         if not text or text.startswith(("#", *_HEADER)):
             return
         if found := _PID.fullmatch(text):
-            self.profile.pid = int(found[1])
+            self.pid = int(found[1])
         elif found := _REFERENCE.fullmatch(text):
             self._reference(number, text, found[1], int(found[2]), found[3])
         elif found := _CALLS.fullmatch(text):
             self.drop_calls()
-            self.calls = (number, int(found[1]))
+            self._calls = (number, int(found[1]))
         elif found := _COST.fullmatch(text):
             self._cost(number, text, int(found[1]), int(found[2]))
         else:
@@ -91,58 +90,46 @@ class _Reader:
 
     def drop_calls(self) -> None:
         """Reject a line of calls that no cost follows."""
-        if self.calls is not None:
-            line, count = self.calls
+        if self._calls is not None:
+            line, count = self._calls
             self.reject(line, f"calls={count}", "the cost of these calls is missing")
-        self.calls = None
+        self._calls = None
 
     def _reference(self, line: int, text: str, word: str, number: int, rest: str | None) -> None:
         if word in ("fn", "cfn"):
             self.drop_calls()
         if word == "fl" and rest is not None:
-            self.files[number] = rest
+            self._files[number] = rest
         elif word == "fn" and rest is not None:
-            if number in self.profile.functions:
+            if number in self.functions:
                 self.reject(line, text, f"function {number} is defined twice")
                 return
-            self.profile.functions[number] = self._define(line, number, rest)
-        elif word == "fn" and number not in self.profile.functions:
+            self.functions[number] = _define(line, rest, self._files.get(number))
+        elif word == "fn" and number not in self.functions:
             self.reject(line, text, f"function {number} is not defined")
-            self.current = self.callee = None  # the lines that follow belong to no function
+            self._current = self._callee = None  # the lines that follow belong to no function
         elif word == "fn":
-            self.current, self.callee = number, None
+            self._current, self._callee = number, None
         elif word == "cfn":
-            if number not in self.profile.functions:
-                self.profile.functions[number] = Subject(line, f"({number})")
-                self.profile.unnamed += 1
-            self.callee = number
-
-    def _define(self, line: int, number: int, rest: str) -> Subject:
-        module = self.files.get(number)
-        place = _PLACE.fullmatch(rest)
-        if place is None:
-            return Subject(line, rest, module)
-        # names and files may both contain blanks, so take the file from its own line
-        if module is not None and place[1].endswith(f" {module}"):
-            name = place[1][: -len(module) - 1]
-        else:
-            name, _, module = place[1].partition(" ")
-        return Subject(line, name, module, int(place[2]))
+            if number not in self.functions:
+                self.functions[number] = Subject(f"({number})", line=line)
+                self.unnamed += 1
+            self._callee = number
 
     def _cost(self, line: int, text: str, place: int, cost: int) -> None:
-        if self.callee is not None and self.calls is not None and self.current is not None:
-            started, calls = self.calls
-            caller, callee = (self.profile.functions[n] for n in (self.current, self.callee))
-            self.profile.edges.append(Edge(started, caller, callee, calls, cost))
+        if self._callee is not None and self._calls is not None and self._current is not None:
+            started, calls = self._calls
+            caller, callee = (self.functions[n] for n in (self._current, self._callee))
+            self.edges.append(Edge(started, caller, callee, calls, cost))
             callee.calls += calls
             if caller is not callee:  # the time of a recursion is part of the own time already
                 caller.below_us += cost
                 callee.above_us += cost
-            self.callee = self.calls = None
-        elif self.current is not None and self.callee is None:
-            subject = self.profile.functions[self.current]
+            self._callee = self._calls = None
+        elif self._current is not None and self._callee is None:
+            subject = self.functions[self._current]
             if subject.own_us is not None:
-                self.reject(line, text, f"function {self.current} has a second cost of its own")
+                self.reject(line, text, f"function {self._current} has a second cost of its own")
                 return
             subject.own_us = cost
             subject.lineno = place if subject.lineno is None else subject.lineno
@@ -150,13 +137,22 @@ class _Reader:
             self.reject(line, text, "a cost that belongs to no function")
 
 
-def parse_callgrind(lines: Iterable[str], reject: Callable[[int, str, str], None]) -> Profile:
-    """Parse the lines of a saved file.
+def _define(line: int, rest: str, module: str | None) -> Subject:
+    place = _PLACE.fullmatch(rest)
+    if place is None:
+        return Subject(rest, module, line=line)
+    # names and files may both contain blanks, so take the file from its own line
+    if module is not None and place[1].endswith(f" {module}"):
+        name = place[1][: -len(module) - 1]
+    else:
+        name, _, module = place[1].partition(" ")
+    return Subject(name, module, int(place[2]), line)
 
-    reject: called with line number, text and reason for each line that cannot be used.
-    """
-    reader = _Reader(reject)
+
+def parse_callgrind(lines: Iterable[str], reject: Callable[[int, str, str], None]) -> Profile:
+    """Parse the lines of a saved file; reject: as in :class:`Profile`."""
+    profile = Profile(reject)
     for number, line in enumerate(lines, start=1):
-        reader.line(number, line)
-    reader.drop_calls()
-    return reader.profile
+        profile.line(number, line)
+    profile.drop_calls()
+    return profile

@@ -1,7 +1,7 @@
 """The source ``yappi``, with one partition per saved file."""
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -109,28 +109,22 @@ class YappiSource(Source):
             else:
                 yield self._callgrind_function(subject, profile.pid)
         for edge in profile.edges:
-            yield _call(
-                edge.caller,
-                edge.callee,
-                ncall=edge.calls,
-                tsub_s=None,
-                ttot_s=edge.us / 1e6,
-                pid=profile.pid,
-                position=edge.line,
-            )
+            costs = {"ncall": edge.calls, "tsub_s": None, "ttot_s": edge.us / 1e6}
+            yield _call(edge.caller, edge.callee, costs, profile.pid, edge.line)
 
     def _callgrind_function(self, subject: Subject, pid: int | None) -> Function:
         # total time, by two sums: its time in all callers' calls, and own time plus callees' time;
         # a sum is too small if a caller or a callee was not profiled
         below = (subject.own_us or 0) + subject.below_us
-        count = subject.calls or None
         # without an own cost and without callers, the total is unknown
-        known = subject.own_us is not None or count is not None
-        total = max(subject.above_us, below) / 1e6 if known else None
-        own = None if subject.own_us is None else subject.own_us / 1e6
-        return self._function(
-            subject, calls=count, own=own, total=total, pid=pid, position=subject.line
-        )
+        known = subject.own_us is not None or subject.calls
+        costs = {
+            "ncall": subject.calls or None,
+            "primitive_calls": None,
+            "tsub_s": None if subject.own_us is None else subject.own_us / 1e6,
+            "ttot_s": max(subject.above_us, below) / 1e6 if known else None,
+        }
+        return self._function(subject, costs, pid)
 
     def _pstat(self, path: Path, ctx: ReadContext) -> Iterator[Record]:
         memory, seconds = self.config.max_memory_bytes, self.config.max_seconds
@@ -140,55 +134,42 @@ class YappiSource(Source):
                 ctx.read(1)
                 if what == "bad":
                     ctx.reject(values[0], values[1], position=number, record_type="yappi.function")
-                elif what == "function":
-                    # pstats writes primitive calls first, Yappi all calls first
-                    *place, first, second, own, total = values
-                    yield self._function(
-                        _subject(*place),
-                        calls=max(first, second),
-                        primitive_calls=min(first, second),
-                        own=own,
-                        total=total,
-                    )
+                    continue
+                # pstats writes primitive calls first, Yappi all calls first
+                *places, first, second, own, total = values
+                costs = {"ncall": max(first, second), "tsub_s": own, "ttot_s": total}
+                if what == "function":
+                    costs["primitive_calls"] = min(first, second)
+                    yield self._function(Subject(*places[0]), costs)
                 else:
-                    caller, callee = _subject(*values[:3]), _subject(*values[3:6])
-                    calls, (own, total) = max(values[6:8]), values[8:]
-                    yield _call(caller, callee, ncall=calls, tsub_s=own, ttot_s=total, pid=None)
+                    yield _call(Subject(*places[0]), Subject(*places[1]), costs)
         except UnreadableError as error:
             _reject_whole(path, str(error), ctx)
 
     def _function(
-        self,
-        place: Subject,
-        *,
-        calls: int | None,
-        own: float | None,
-        total: float | None,
-        primitive_calls: int | None = None,
-        pid: int | None = None,
-        position: int | None = None,
+        self, place: Subject, costs: Mapping[str, Any], pid: int | None = None
     ) -> Function:
+        calls, total = costs["ncall"], costs["ttot_s"]
         return Function(
             name=place.name,
             module=place.module,
             lineno=place.lineno,
             kind=kind_of(place.module, place.lineno) if self.config.look_up_kinds else None,
-            ncall=calls,
-            primitive_calls=primitive_calls,
-            tsub_s=own,
-            ttot_s=total,
             tavg_s=total / calls if calls and total is not None else None,
             thread=None,
             pid=pid,
-            position=position,
+            position=place.line,
+            **costs,
         )
 
 
-def _subject(module: str, lineno: int, name: str) -> Subject:
-    return Subject(0, name, module, lineno)
-
-
-def _call(caller: Subject, callee: Subject, **costs: Any) -> Call:
+def _call(
+    caller: Subject,
+    callee: Subject,
+    costs: Mapping[str, Any],
+    pid: int | None = None,
+    position: int | None = None,
+) -> Call:
     return Call(
         caller=caller.name,
         caller_module=caller.module,
@@ -196,6 +177,8 @@ def _call(caller: Subject, callee: Subject, **costs: Any) -> Call:
         name=callee.name,
         module=callee.module,
         lineno=callee.lineno,
+        pid=pid,
+        position=position,
         **costs,
     )
 

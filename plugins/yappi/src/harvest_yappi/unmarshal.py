@@ -3,8 +3,8 @@
     python unmarshal.py FILE OUTPUT MEMORY_BYTES SECONDS
 
 The program limits its memory and CPU time, reads FILE and checks the type of each value. It writes
-one JSON array per line to OUTPUT: ``["function", module, line, name, a, b, own, total]``,
-``["call", caller's module, line, name, callee's module, line, name, a, b, own, total]`` or
+one JSON array per line to OUTPUT: ``["function", [name, module, line], a, b, own, total]``,
+``["call", caller's [name, module, line], callee's, a, b, own, total]`` or
 ``["bad", text, reason]``. a and b are the two numbers of calls. It imports nothing of harvest, to
 start fast. If FILE is not a pstat, it exits with status 3 and a line on stderr.
 """
@@ -53,25 +53,25 @@ def rows(stats: dict[Any, Any]) -> Iterator[list[Any]]:
         if numbers is None or not isinstance(value[4], dict):
             yield ["bad", short((key, value)), "not two counts, two times and the callers"]
             continue
-        yield ["function", *function, *numbers]
+        yield ["function", function, *numbers]
         for caller, edge in value[4].items():
             origin = place(caller)
             # before Python 2.5 a caller had only a count
             spent = costs(edge) if isinstance(edge, tuple) else costs((edge, edge, None, None))
             if origin is None or spent is None:
-                yield ["bad", short((caller, edge)), f"not a caller of {function[2]}"]
+                yield ["bad", short((caller, edge)), f"not a caller of {function[0]}"]
             else:
-                yield ["call", *origin, *function, *spent]
+                yield ["call", origin, function, *spent]
 
 
 def place(key: Any) -> list[Any] | None:
-    """Return file, line and name of a function's key; None if the key is invalid."""
+    """Return name, file and line of a function's key; None if the key is invalid."""
     if not (isinstance(key, tuple) and len(key) == 3):
         return None
     module, line, name = key
     if not (isinstance(module, str) and count(line) and isinstance(name, str)):
         return None
-    return [plain(module), line, plain(name)]
+    return [plain(name), plain(module), line]
 
 
 def costs(values: Any) -> list[Any] | None:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 
 import yaml
@@ -67,7 +68,10 @@ def _settings(partition: Partition, ctx: ReadContext, parse: Any) -> Iterator[Ru
     try:
         if len(data) > LARGEST:
             raise _Fault(f"larger than {LARGEST} bytes")
-        settings = list(_flatten(parse(data), "", [MOST], 0)) if data.strip() else []
+        found = _flatten(parse(data), "", 0) if data.strip() else ()
+        settings = list(islice(found, MOST + 1))
+        if len(settings) > MOST:
+            raise _Fault(f"more than {MOST} settings")
     except (_Fault, RecursionError) as fault:
         ctx.read(1)
         ctx.reject(data, f"is not a configuration: {fault}", record_type="run.config")
@@ -87,15 +91,14 @@ def _file_name(partition: Partition) -> str:
 
 def _parse_json(data: bytes) -> Any:
     try:
-        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=Pairs)
+        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_Pairs)
     except ValueError as error:
         raise _Fault(str(error)) from error
 
 
 def _parse_yaml(data: bytes) -> Any:
     try:
-        loader = pairs_loader(MOST)
-        documents = list(yaml.load_all(data, loader))  # nosec B506 - a SafeLoader
+        documents = list(yaml.load_all(data, _Loader))  # nosec B506 - a SafeLoader
     except (yaml.YAMLError, ValueError) as error:
         raise _Fault(" ".join(str(error).split())) from error
     except (AttributeError, IndexError, KeyError) as error:
@@ -104,26 +107,16 @@ def _parse_yaml(data: bytes) -> Any:
     return documents[0] if len(documents) == 1 else documents
 
 
-def _flatten(value: Any, key: str, left: list[int], depth: int) -> Iterator[tuple[str, str | None]]:
+def _flatten(value: Any, key: str, depth: int) -> Iterator[tuple[str, str | None]]:
     """Yield settings in the order of the file; dots join nested keys and numbers of list items."""
     if depth > DEEPEST:
         raise _Fault(f"nested deeper than {DEEPEST} levels")
-    children: Any = None
-    if isinstance(value, Pairs):
-        children = value
-    elif isinstance(value, dict):
-        children = value.items()
-    elif isinstance(value, (list, tuple, set)):
-        children = enumerate(value)
-    if children is not None and len(value):
-        for name, child in children:
-            word = _spelling(name)
-            yield from _flatten(child, f"{key}.{word}" if key else word, left, depth + 1)
+    if not isinstance(value, list | tuple) or not value:
+        yield key, _text(value)
         return
-    left[0] -= 1
-    if left[0] < 0:
-        raise _Fault(f"more than {MOST} settings")
-    yield key, _text(value)
+    for name, child in value if isinstance(value, _Pairs) else enumerate(value):
+        word = _spelling(name)
+        yield from _flatten(child, f"{key}.{word}" if key else word, depth + 1)
 
 
 def _text(value: Any) -> str | None:
@@ -132,7 +125,7 @@ def _text(value: Any) -> str | None:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, Pairs):
+    if isinstance(value, _Pairs):
         return "{}"
     return _spelling(value)
 
@@ -146,16 +139,18 @@ def _spelling(value: Any) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-class Pairs(list[tuple[Any, Any]]):
+class _Pairs(list[tuple[Any, Any]]):
     """The pairs of a mapping in the order of the file; other parsers keep one pair of a key."""
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
-    """A loader of plain values only: tags never call code."""
+    """A loader of plain values only: tags never call code.
 
-    most: int
-    left: int
-    """Maximum pairs from merge keys, and how many of them are left."""
+    left: how many pairs merge keys (``<<``) may still bring; they multiply, so that a few lines
+        can have billions.
+    """
+
+    left = MOST
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """Put merged pairs before a mapping's own pairs, which override them."""
@@ -180,12 +175,12 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
             self.flatten_mapping(source)
             self.left -= len(source.value)
             if self.left < 0:
-                raise _fault(f"merge keys bring more than {self.most} settings", source)
+                raise _fault(f"merge keys bring more than {MOST} settings", source)
             yield from source.value
 
-    def pairs(self, node: yaml.MappingNode) -> Iterator[Pairs]:
+    def pairs(self, node: yaml.MappingNode) -> Iterator[_Pairs]:
         """Construct a mapping; it is empty at first, so that it can contain itself."""
-        found = Pairs()
+        found = _Pairs()
         yield found
         if not isinstance(node, yaml.MappingNode):
             raise _fault("this is not a mapping", node)
@@ -197,21 +192,6 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
 
 for _kind in ("map", "set"):
     _Loader.add_constructor(f"{_TAG}{_kind}", _Loader.pairs)
-
-
-def pairs_loader(most: int) -> type[yaml.SafeLoader]:
-    """Create a safe loader of PyYAML that constructs mappings and sets as :class:`Pairs`.
-
-    most: maximum pairs from all merge keys (``<<``) together; they multiply, so that a few lines
-        can have billions.  Beyond it, and for a key that is not a scalar, the loader raises
-        ``yaml.YAMLError``.
-    """
-
-    class Loader(_Loader):
-        """A loader with its own limit."""
-
-    Loader.most = Loader.left = most
-    return Loader
 
 
 def _fault(text: str, node: yaml.Node) -> yaml.YAMLError:

@@ -1,34 +1,24 @@
 """Conversion of a CSV's texts to times, numbers and states; other texts are faults of their rows.
 
-Each function takes a :class:`Chunk` and the name of a column, converts the whole column, and
-converts single texts only where that failed.
+Whole columns are converted, and single texts only where that failed.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from harvest_dask.records.arrays import flags
+from harvest import Record, record_type
 from harvest_toolkit.spans import epoch_microseconds, spans
 
 from .csv_tables import Chunk
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-TIME: Final = "a time (epoch seconds, or ISO 8601 with an offset)"
-INTEGER: Final = "a whole number of 64 bits"
-NUMBER: Final = "a number"
 
 SPELLED_NULLS: Final = frozenset({"None", "nan", "NaN", "null", "<NA>"})
 """Spellings of a missing value by Python programs; null in columns that are not required."""
@@ -40,75 +30,44 @@ _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re
 _LONGEST: Final = 100
 
 
-def times(chunk: Chunk, name: str, *, required: bool = False) -> pa.Array:
-    """Convert a column of epoch seconds to timestamps, exact to the microsecond."""
-    texts = chunk.require(name) if required else chunk.texts(name)
-    values, good = epoch_microseconds(spans(texts))
-    null = flags(texts.is_null())
-    odd = np.flatnonzero(~good & ~null)
-    _mend(chunk, name, texts, values, null, odd, microseconds_of, TIME, required=required)
-    return pa.array(values, pa.timestamp("us", tz="UTC"), mask=null)
+def converted(chunk: Chunk, cls: type[Record], names: Mapping[str, str]) -> dict[str, pa.Array]:
+    """Convert columns of a CSV to columns of a record type; names: that of the CSV by the other."""
+    fields = map(record_type(cls).arrow_schema.field, names)
+    return {field.name: _column(chunk, names[field.name], field) for field in fields}
 
 
-def integers(chunk: Chunk, name: str) -> pa.Array:
-    """Convert a column of whole numbers, possibly printed as floats (``2533.0``), to int64."""
-    whole = pl.Series(chunk.texts(name)).str.strip_suffix(".0").cast(pl.Int64, strict=False)
-    return _numbers(chunk, name, whole, _integer, INTEGER)
-
-
-def floats(chunk: Chunk, name: str) -> pa.Array:
-    """Convert a column of numbers to float64; ``nan`` is null."""
-    numbers = pl.Series(chunk.texts(name)).cast(pl.Float64, strict=False).fill_nan(None)
-    return _numbers(chunk, name, numbers, _float, NUMBER)
-
-
-def _numbers(
-    chunk: Chunk,
-    name: str,
-    numbers: pl.Series,
-    convert: Callable[[str], float | None],
-    expected: str,
-) -> pa.Array:
-    """Complete the numbers of a column: texts without one are converted one by one."""
-    texts = chunk.texts(name)
-    null = flags(texts.is_null())
-    odd = np.flatnonzero(numbers.is_null().to_numpy() & ~null)
-    if not len(odd):
-        return numbers.to_arrow()
-    values = numbers.fill_null(0).to_numpy(writable=True)
-    _mend(chunk, name, texts, values, null, odd, convert, expected)
-    return pa.array(values, mask=null)
-
-
-def states(chunk: Chunk, name: str) -> pa.Array:
-    """Convert a column of states to lower case; an empty state is a fault."""
-    return pc.utf8_lower(chunk.require(name))
-
-
-def _mend(
-    chunk: Chunk,
-    name: str,
-    texts: pa.Array,
-    values: NDArray[Any],
-    null: NDArray[np.bool_],
-    odd: NDArray[np.int64],
-    convert: Callable[[str], float | None],
-    expected: str,
-    *,
-    required: bool = False,
-) -> None:
-    """Convert the odd texts one by one, in place; texts that cannot be converted are faults."""
-    for row in odd.tolist():
+def _column(chunk: Chunk, name: str, field: pa.Field) -> pa.Array:
+    """Convert a column as a whole, then the other texts one by one."""
+    texts = chunk.texts(name) if field.nullable else chunk.require(name)
+    if field.type == pa.string():
+        return texts
+    convert_all, convert, expected = _CONVERTERS[field.type]
+    values = convert_all(texts)
+    odd = (values.is_null() & pl.Series(texts).is_not_null()).arg_true().to_list()
+    found = [convert(texts[row].as_py()) for row in odd]
+    for row, value in zip(odd, found, strict=True):
         text = texts[row].as_py()
-        if text in SPELLED_NULLS and not required:
-            null[row] = True
-            continue
-        value = convert(text)
-        if value is None:
+        if value is None and not (field.nullable and text in SPELLED_NULLS):
             chunk.refuse(row, name, text, expected)
-            null[row] = True
-        else:
-            values[row] = value
+    if odd:
+        values.scatter(odd, pl.Series(found, dtype=values.dtype))
+    return values.to_arrow().cast(field.type)
+
+
+def _times(texts: pa.Array) -> pl.Series:
+    """Convert epoch seconds to microseconds, exactly."""
+    values, good = epoch_microseconds(spans(texts))
+    return pl.Series(pa.array(values, mask=~good))
+
+
+def _integers(texts: pa.Array) -> pl.Series:
+    """Convert whole numbers, possibly printed as floats (``2533.0``)."""
+    return pl.Series(texts).str.strip_suffix(".0").cast(pl.Int64, strict=False)
+
+
+def _floats(texts: pa.Array) -> pl.Series:
+    """Convert numbers; ``nan`` is null."""
+    return pl.Series(texts).cast(pl.Float64, strict=False).fill_nan(None)
 
 
 def _integer(text: str) -> int | None:
@@ -160,3 +119,14 @@ def microseconds_of(text: str) -> int | None:
         except (ValueError, OverflowError, TypeError):  # no time, one out of range, no offset
             return None
     return value if 0 <= value < _LAST else None
+
+
+_CONVERTERS: Final[dict[pa.DataType, tuple[Any, Any, str]]] = {
+    pa.timestamp("us", "UTC"): (
+        *(_times, microseconds_of),
+        "a time (epoch seconds, or ISO 8601 with an offset)",
+    ),
+    pa.int64(): (_integers, _integer, "a whole number of 64 bits"),
+    pa.float64(): (_floats, _float, "a number"),
+}
+"""By type: converters of a column and of a text, and the name of the expected text."""

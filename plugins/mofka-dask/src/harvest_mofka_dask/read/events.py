@@ -1,81 +1,67 @@
-"""Readers of state transitions of tasks, and of workers and clients that came or went."""
+"""Reader of state transitions of tasks, and of workers and clients that came or went."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest import Partition, ReadContext
+from harvest import Partition, ReadContext, Record
 from harvest_dask.records.key_columns import canonical_keys
 from harvest_dask.records.stimuli import stimulus_kinds
 from harvest_dask.records.types import ClientEvent, TaskTransition, WorkerEvent, WorkerTransition
 
-from .convert import floats, integers, states, times
-from .csv_tables import Chunk, chunks
+from .convert import converted
+from .csv_tables import chunks
+
+_TRANSITION: Final = {
+    **{name: name for name in ("time", "key")},
+    "start_state": "start",
+    "finish_state": "finish",
+}
+_EXECUTION: Final = ("prefix", "group", "stimulus_id", "worker", "thread", "begins", "ends")
+_KINDS: Final[Mapping[str, tuple[type[Record], Mapping[str, str]]]] = {
+    "scheduler_transition": (
+        TaskTransition,
+        {
+            **_TRANSITION,
+            **{name: name for name in _EXECUTION},
+            "stimulus": "stimulus_id",
+            "scheduler": "called_from",
+            "duration_s": "duration",
+            "size_bytes": "size",
+        },
+    ),
+    "worker_transition": (WorkerTransition, {**_TRANSITION, "worker": "called_from"}),
+    "worker": (WorkerEvent, {n: n for n in ("time", "worker", "action", "stimulus_id")}),
+    "client": (ClientEvent, {n: n for n in ("time", "client", "action")}),
+}
+"""Record type of each kind of CSV, and the CSV's name of each column.
+
+A worker that ends reports only a time, without its address."""
 
 
-def scheduler_transitions(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
-    """Read ``scheduler_transition.csv``."""
-    for chunk in chunks(partition, ctx, TaskTransition):
-        stimulus_id = chunk.texts("stimulus_id")
-        columns = {
-            "time": times(chunk, "time", required=True),
-            "key": canonical_keys(chunk.require("key")),
-            "prefix": chunk.texts("prefix"),
-            "group": chunk.texts("group"),
-            "start_state": states(chunk, "start"),
-            "finish_state": states(chunk, "finish"),
-            "stimulus": stimulus_kinds(stimulus_id),
-            "stimulus_id": stimulus_id,
-            "scheduler": chunk.texts("called_from"),
-            "worker": chunk.texts("worker"),
-            "thread": integers(chunk, "thread"),
-            "begins": times(chunk, "begins"),
-            "ends": times(chunk, "ends"),
-            "duration_s": floats(chunk, "duration"),
-            "size_bytes": integers(chunk, "size"),
-        }
-        yield TaskTransition, chunk.rows(TaskTransition, columns, ctx)
-
-
-def worker_transitions(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
-    """Read ``worker_transition.csv``."""
-    for chunk in chunks(partition, ctx, WorkerTransition):
-        columns = {
-            "time": times(chunk, "time", required=True),
-            "key": canonical_keys(chunk.require("key")),
-            "start_state": states(chunk, "start"),
-            "finish_state": states(chunk, "finish"),
-            "worker": chunk.texts("called_from"),
-        }
-        yield WorkerTransition, chunk.rows(WorkerTransition, columns, ctx)
-
-
-def workers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
-    """Read ``worker.csv``; a worker that ends reports only a time, without its address."""
-    for chunk in chunks(partition, ctx, WorkerEvent):
-        columns = {
-            "time": times(chunk, "time"),
-            "worker": chunk.texts("worker"),
-            "action": _actions(chunk),
-            "stimulus_id": chunk.texts("stimulus_id"),
-        }
-        yield WorkerEvent, chunk.rows(WorkerEvent, columns, ctx)
-
-
-def clients(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
-    """Read ``client.csv``."""
-    for chunk in chunks(partition, ctx, ClientEvent):
-        columns = {
-            "time": times(chunk, "time"),
-            "client": chunk.texts("client"),
-            "action": _actions(chunk),
-        }
-        yield ClientEvent, chunk.rows(ClientEvent, columns, ctx)
-
-
-def _actions(chunk: Chunk) -> pa.Array:
+def _action(words: pa.Array) -> pa.Array:
     """Convert actions to ``add`` or ``remove``; newer couplers write ``add_worker``."""
-    words = pc.utf8_lower(chunk.texts("action"))
-    return pc.replace_substring_regex(words, r"^(add|remove)_(worker|client)$", r"\1")
+    pattern = r"^(add|remove)_(worker|client)$"
+    return pc.replace_substring_regex(pc.utf8_lower(words), pattern, r"\1")
+
+
+_SPELLINGS: Final[Mapping[str, Callable[[pa.Array], pa.Array]]] = {
+    "key": canonical_keys,
+    "start_state": pc.utf8_lower,
+    "finish_state": pc.utf8_lower,
+    "stimulus": stimulus_kinds,
+    "action": _action,
+}
+
+
+def events(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
+    """Read a CSV of transitions, workers or clients."""
+    cls, names = _KINDS[partition.options["kind"]]
+    for chunk in chunks(partition, ctx, cls):
+        columns = converted(chunk, cls, names)
+        columns |= {
+            name: spelled(columns[name]) for name, spelled in _SPELLINGS.items() if name in columns
+        }
+        yield cls, chunk.rows(cls, columns, ctx)

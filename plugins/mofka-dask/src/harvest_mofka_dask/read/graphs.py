@@ -6,7 +6,7 @@ key to the set of keys that it needs; either may have megabytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from harvest_dask.records.key_columns import (
 from harvest_dask.records.literals import LiteralFault, dict_items, key_of_literal, set_items
 from harvest_dask.records.types import GraphTask
 
-from .convert import times
+from .convert import converted
 from .csv_tables import Chunk, chunks
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ def graph_tasks(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]
     """Read ``graph.csv``; ``position`` numbers the tasks of the file, ``graph`` its records."""
     position = 1
     for chunk in chunks(partition, ctx, GraphTask, count=False):
-        moments = times(chunk, "time")
+        columns = converted(chunk, GraphTask, {"time": "time", "client": "client"})
         tasks = _tasks(chunk)
         chunk.reject_faults(ctx, GraphTask)
         ctx.read(len(chunk.faults))
-        table = _table(chunk, tasks, moments)
+        table = _table(chunk, tasks, columns)
         ctx.read(table.num_rows)
         positions = np.arange(position, position + table.num_rows)
         position += table.num_rows
@@ -122,11 +122,10 @@ def _odd_graphs(
     return (pl.DataFrame(tasks, TASKS, orient="row"), pl.DataFrame(requests, ASKED, orient="row"))
 
 
-def _table(chunk: Chunk, tasks: pl.DataFrame, moments: pa.Array) -> pa.Table:
+def _table(chunk: Chunk, tasks: pl.DataFrame, columns: Mapping[str, pa.Array]) -> pa.Table:
     rows = pa.array(tasks["row"].to_numpy())
-    columns: dict[str, Any] = {
-        "time": moments.take(rows),
-        "client": chunk.texts("client").take(rows),
+    every: dict[str, Any] = {
+        **{name: column.take(rows) for name, column in columns.items()},
         "key": tasks["key"].to_arrow(),
         "dependencies": tasks["needs"].to_arrow(),
         "requested": tasks["requested"].to_arrow(),
@@ -134,5 +133,5 @@ def _table(chunk: Chunk, tasks: pl.DataFrame, moments: pa.Array) -> pa.Table:
     }
     extra = chunk.extra()
     if extra is not None:
-        columns["extra"] = extra.take(rows)
-    return pa.table(columns)
+        every["extra"] = extra.take(rows)
+    return pa.table(every)

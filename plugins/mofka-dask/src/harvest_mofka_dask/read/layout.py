@@ -12,7 +12,7 @@ from typing import Final
 
 import attrs
 
-from harvest.toolkit.files import folders_of, list_files, out_of_files, walk_files
+from harvest.toolkit.files import out_of_files
 from harvest_toolkit.csv_header import column_names, header_line
 from harvest_toolkit.headless import Fit, Order, fitting
 
@@ -236,36 +236,14 @@ def _by_content(path: Path) -> RunFile | None:
     return RunFile(path, order.order.name, order=order) if order else None
 
 
-def files_of(directory: Path) -> list[RunFile]:
-    """Return the files to read directly in a directory, sorted by name."""
-    return _known(list_files(directory))
-
-
-def _known(paths: list[Path]) -> list[RunFile]:
+def known_files(paths: Iterable[Path]) -> list[RunFile]:
+    """Return those of some files that are files of a run."""
     return [found for path in paths if (found := kind_of(path)) is not None]
 
 
-def is_run(files: list[RunFile]) -> bool:
-    """Return whether a directory with these files is a run."""
-    return any(file.kind in EVIDENCE for file in files)
-
-
-def walk(location: Path, depth: int = DEPTH) -> Iterator[tuple[Path, list[RunFile]]]:
-    """Yield the runs at and below a location: each directory with the files to read there.
-
-    Hidden directories and links to directories are skipped.
-    """
-    return _runs(walk_files(location, depth=depth, hidden=False))
-
-
-def runs_of(location: Path, paths: Iterable[Path]) -> Iterator[tuple[Path, list[RunFile]]]:
-    """Yield the runs below a location that directly contain some files, also deleted ones."""
-    folders = folders_of(location, paths, depth=DEPTH, hidden=False)
-    return _runs((folder, list_files(folder)) for folder in folders)
-
-
-def _runs(listed: Iterable[tuple[Path, list[Path]]]) -> Iterator[tuple[Path, list[RunFile]]]:
+def runs(listed: Iterable[tuple[Path, list[Path]]]) -> Iterator[tuple[Path, list[RunFile]]]:
+    """Select the runs among directories with their files; yield each with the files to read."""
     for folder, paths in listed:
-        files = _known(paths)
-        if is_run(files):
+        files = known_files(paths)
+        if any(file.kind in EVIDENCE for file in files):
             yield folder, files

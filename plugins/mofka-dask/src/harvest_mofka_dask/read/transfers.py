@@ -21,7 +21,7 @@ from harvest import Partition, ReadContext
 from harvest_dask.records.key_columns import key_sizes
 from harvest_dask.records.types import Transfer
 
-from .convert import floats, integers, times
+from .convert import converted
 from .csv_tables import Chunk, chunks
 
 if TYPE_CHECKING:
@@ -29,24 +29,52 @@ if TYPE_CHECKING:
 
 MERGED = "repeated transfer"
 
+_NAMES = {
+    "start_time": "start",
+    "end_time": "stop",
+    "duration_s": "duration",
+    "total_bytes": "total",
+    "compressed_bytes": "compressed",
+    "bandwidth": "bandwidth",
+    "middle": "middle",
+}
+"""The CSV's name of each column of a transfer."""
+
 
 def transfers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
     """Read ``worker_transfer.csv``: one row per transfer and side, with number of ``copies``."""
-    spool = _Spool(ctx.scratch / "transfers.arrow")
-    hashes: list[NDArray[np.uint64]] = []
-    for chunk in chunks(partition, ctx, Transfer):
-        spool.add(chunk.rows(Transfer, _columns(chunk), ctx))
-        hashes.append(_hashes(chunk)[chunk.good()])
+    spool = ctx.scratch / "transfers.arrow"
+    hashes = _write(spool, partition, ctx)
     if not hashes:
         return
-    first, copies = _first_of_each(np.concatenate(hashes))
-    ctx.folded(int((~first).sum()), MERGED)
+    copies = _copies(np.concatenate(hashes))
+    ctx.folded(int((copies == 0).sum()), MERGED)
     start = 0
-    for table in spool.tables():
-        here = slice(start, start + table.num_rows)
-        kept = table.filter(pa.array(first[here]))
-        yield Transfer, kept.append_column("copies", pa.array(copies[here][first[here]]))
-        start = here.stop
+    # not a memory map, whose pages would count as memory of this process
+    with pa.OSFile(str(spool)) as file:
+        reader = pa.ipc.open_file(file)
+        for number in range(reader.num_record_batches):
+            table = pa.Table.from_batches([reader.get_batch(number)])
+            here = copies[start : start + table.num_rows]
+            start += table.num_rows
+            every = table.append_column("copies", pa.array(here))
+            yield Transfer, every.filter(pa.array(here > 0))
+
+
+def _write(spool: Path, partition: Partition, ctx: ReadContext) -> list[NDArray[np.uint64]]:
+    """Write the good rows to a file of tables; return their hashes."""
+    writer: Any = None
+    hashes = []
+    for chunk in chunks(partition, ctx, Transfer):
+        table = chunk.rows(Transfer, _columns(chunk), ctx)
+        if writer is None:
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            writer = pa.ipc.new_file(str(spool), table.schema, options=options)
+        writer.write_table(table)
+        hashes.append(_hashes(chunk)[chunk.good()])
+    if writer is not None:
+        writer.close()
+    return hashes
 
 
 def _hashes(chunk: Chunk) -> NDArray[np.uint64]:
@@ -59,22 +87,19 @@ def _hashes(chunk: Chunk) -> NDArray[np.uint64]:
     )
 
 
-def _first_of_each(words: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Mark the first row of each hash, and count the rows with that hash."""
+def _copies(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Count the rows with each hash, at the first of them; 0 at the others."""
     order = np.lexsort((words[:, 1], words[:, 0]))  # stable: equal rows keep their order
     ordered = words[order]
     new = np.ones(len(order), bool)
     new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    leaders = order[new]
-    first = np.zeros(len(order), bool)
-    first[leaders] = True
-    counts = np.zeros(len(order), np.int64)
-    counts[leaders] = np.diff(np.flatnonzero(np.append(new, True)))
-    return first, counts
+    copies = np.zeros(len(order), np.int64)
+    copies[order[new]] = np.diff(np.flatnonzero(np.append(new, True)))
+    return copies
 
 
 def _columns(chunk: Chunk) -> dict[str, pa.Array]:
-    moments = times(chunk, "time")
+    moments = converted(chunk, Transfer, {"time": "time"})
     keys, faults = key_sizes(chunk.texts("keys"))
     for row, reason in faults.items():
         chunk.fault(row, reason)
@@ -86,40 +111,11 @@ def _columns(chunk: Chunk) -> dict[str, pa.Array]:
     # in all blocks, so that they have the same columns
     chunk.aside["who"] = pc.if_else(pc.or_(incoming, outgoing), nobody, who)
     return {
-        "time": moments,
-        "start_time": times(chunk, "start"),
-        "end_time": times(chunk, "stop"),
-        "duration_s": floats(chunk, "duration"),
+        **moments,
+        **converted(chunk, Transfer, _NAMES),
         "keys": keys,
-        "total_bytes": integers(chunk, "total"),
-        "compressed_bytes": integers(chunk, "compressed"),
-        "bandwidth": floats(chunk, "bandwidth"),
         "direction": direction,
         "requestor": pc.if_else(incoming, reporter, pc.if_else(outgoing, who, nobody)),
         "fulfiller": pc.if_else(incoming, who, pc.if_else(outgoing, reporter, nobody)),
         "worker": reporter,
-        "middle": times(chunk, "middle"),
     }
-
-
-class _Spool:
-    """A file of tables for a second pass."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        self.writer: Any = None
-
-    def add(self, table: pa.Table) -> None:
-        if self.writer is None:
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            self.writer = pa.ipc.new_file(str(self.path), table.schema, options=options)
-        self.writer.write_table(table)
-
-    def tables(self) -> Iterator[pa.Table]:
-        """Yield the tables, one per record batch."""
-        self.writer.close()
-        # not a memory map, whose pages would count as memory of this process
-        with pa.OSFile(str(self.path)) as file:
-            reader = pa.ipc.open_file(file)
-            for number in range(reader.num_record_batches):
-                yield pa.Table.from_batches([reader.get_batch(number)])

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TEXT: Final = pa.string()
+INTEGER: Final = pa.int64()
 FLOAT: Final = pa.float64()
 TIME: Final = pa.timestamp("us", "UTC")
 _PAIRS: Final = record_type(Transfer).arrow_schema.field("keys").type
@@ -38,10 +39,6 @@ _LAST_S: Final = 253_402_300_800
 
 _DO_NOT_FIT: Final = (pa.ArrowException, OverflowError)
 """Errors that Arrow raises for numbers that are too large."""
-
-
-_BAD: Final = object()
-"""Marks a value that cannot be converted."""
 
 
 class Batch:
@@ -80,10 +77,9 @@ class Batch:
         """Convert a column to texts, numbers or times; any other value is a fault of its row."""
         if kind == _PAIRS:
             return self._key_sizes(name)
-        convert, expected = _CONVERTERS[kind]
-        found, bad = convert(self.values(name))
+        found, bad = converted(self.values(name), kind)
         for row in bad:
-            self._refuse(name, row, expected)
+            self._refuse(name, row, _CONVERTERS[kind][2])
         if required and found.null_count:
             for row in np.flatnonzero(flags(found.is_null())).tolist():
                 self.faults.setdefault(row, f"column {name!r} is empty")
@@ -114,8 +110,8 @@ class Batch:
         pairs = list(itertools.chain.from_iterable(lists))
         lengths = np.fromiter(map(len, lists), np.int64, len(lists))
         owners = np.repeat(np.arange(len(lists)), lengths)
-        keys, odd = texts_of([key for key, _ in pairs])
-        sizes, wrong = _integers([size for _, size in pairs])
+        keys, odd = converted([key for key, _ in pairs], TEXT)
+        sizes, wrong = converted([size for _, size in pairs], INTEGER)
         nameless = np.flatnonzero(flags(keys.is_null())).tolist()
         foreign = np.flatnonzero(~np.array(fit, bool)).tolist()
         for row in {*foreign, *owners[[*odd, *wrong, *nameless]].tolist()}:
@@ -176,41 +172,27 @@ def _at_once(values: Sequence[Any], kind: pa.DataType, *types: type) -> pa.Array
         return None
 
 
-def _converted(
-    values: Sequence[Any], kind: pa.DataType, convert: Callable[[Any], Any], *types: type
-) -> tuple[pa.Array, list[int]]:
-    """Convert a column, as a whole if all values are of these types, else value by value.
+def converted(values: Sequence[Any], kind: pa.DataType) -> tuple[pa.Array, list[int]]:
+    """Convert a column, as a whole if all values are of the type's own, else value by value.
+
+    kind: TEXT, INTEGER, FLOAT (without NaN), or TIME from seconds since 1970.
 
     Returns the column and the rows that cannot be converted, which are null.
     """
-    whole = _at_once(values, kind, *types)
-    if whole is not None:
-        return whole, []
-    found = [None if value is None else convert(value) for value in values]
-    bad = [row for row, value in enumerate(found) if value is _BAD]
-    return pa.array([None if value is _BAD else value for value in found], kind), bad
-
-
-def texts_of(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
-    """Convert values to texts; return also the rows that are neither text nor number."""
-    return _converted(values, TEXT, _text, str)
-
-
-def _integers(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
-    return _converted(values, pa.int64(), _integer, int)
-
-
-def _floats(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
-    found, bad = _converted(values, FLOAT, _number, float, int)
-    nan = pc.fill_null(pc.is_nan(found), fill_value=False)
-    return pc.if_else(nan, pa.scalar(None, pa.float64()), found), bad
-
-
-def _times(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
-    """Convert epoch seconds to timestamps; return also the rows that cannot be converted."""
-    seconds, bad = _floats(values)
-    micros, outside = _microseconds(seconds)
-    return pa.array(micros, TIME, mask=flags(seconds.is_null())), sorted({*bad, *outside})
+    types, convert, _ = _CONVERTERS[kind]
+    stored = FLOAT if kind == TIME else kind
+    found, bad = _at_once(values, stored, *types), []
+    if found is None:
+        each = [None if value is None else convert(value) for value in values]
+        bad = [row for row, value in enumerate(values) if value is not None and each[row] is None]
+        found = pa.array(each, stored)
+    if stored == FLOAT:
+        nan = pc.fill_null(pc.is_nan(found), fill_value=False)
+        found = pc.if_else(nan, pa.scalar(None, FLOAT), found)
+    if kind != TIME:
+        return found, bad
+    micros, outside = _microseconds(found)
+    return pa.array(micros, TIME, mask=flags(found.is_null())), sorted({*bad, *outside})
 
 
 def _microseconds(seconds: pa.Array) -> tuple[NDArray[np.int64], list[int]]:
@@ -227,41 +209,44 @@ def _microseconds(seconds: pa.Array) -> tuple[NDArray[np.int64], list[int]]:
     return whole.astype(np.int64) * 1_000_000 + micros, np.flatnonzero(~inside).tolist()
 
 
-_CONVERTERS: Final[dict[pa.DataType, tuple[Any, str]]] = {
-    TEXT: (texts_of, "a text"),
-    pa.int64(): (_integers, "a whole number of 64 bits"),
-    FLOAT: (_floats, "a number"),
-    TIME: (_times, "a time in seconds since 1970"),
-}
-"""Converter of each column type, and the name of the expected value for messages."""
-
-
 def time_of(value: Any) -> int | None:
     """Convert a time in epoch seconds to microseconds; return None if it is not a time."""
-    found, bad = _times([value])
-    return None if bad else found.cast(pa.int64())[0].as_py()
+    found, bad = converted([value], TIME)
+    return None if bad else found.cast(INTEGER)[0].as_py()
 
 
-def _text(value: Any) -> Any:
+def _text(value: Any) -> str | None:
     if isinstance(value, str):
         return value
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else _BAD
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _integer(value: Any) -> Any:
+def _integer(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return _BAD
+        return None
     if isinstance(value, float):
         # above 2**53 a float no longer says which integer was meant
         if not value.is_integer() or abs(value) > 2**53:
-            return _BAD
+            return None
         value = int(value)
-    return value if -(2**63) <= value < 2**63 else _BAD
+    return value if -(2**63) <= value < 2**63 else None
 
 
-def _number(value: Any) -> Any:
+def _number(value: Any) -> float | None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if number else _BAD
+    try:
+        return float(value) if number else None
+    except OverflowError:  # a whole number above the largest float, which only YAML has
+        return None
+
+
+_CONVERTERS: Final[dict[pa.DataType, tuple[tuple[type, ...], Callable[[Any], Any], str]]] = {
+    TEXT: ((str,), _text, "a text"),
+    INTEGER: ((int,), _integer, "a whole number of 64 bits"),
+    FLOAT: ((float, int), _number, "a number"),
+    TIME: ((float, int), _number, "a time in seconds since 1970"),
+}
+"""Types of values that Arrow converts itself, the converter of others, and the expected value."""
 
 
 def _is_pairs(value: Any) -> bool:

@@ -8,7 +8,7 @@ reading continues at the next complete frame; the indices then show how many fra
 import struct
 import zlib
 from collections.abc import Iterator
-from typing import IO, Final, NamedTuple, TypeAlias
+from typing import IO, Final
 
 import attrs
 
@@ -25,123 +25,95 @@ _PATIENCE: Final = 1 << 26
 
 
 @attrs.frozen
-class Frame:
-    """A complete frame: its index in the file, from 1, and its payload."""
+class Piece:
+    """A complete frame, or bytes that are not one.
 
-    index: int
-    payload: bytes
-
-
-@attrs.frozen
-class Damage:
-    """Bytes that are not a frame, or frames that are missing or repeated.
-
-    index: index of the first frame concerned; raw: the first of the bytes.
-    """
-
-    index: int
-    raw: bytes
-    reason: str
-
-
-@attrs.frozen
-class Cut:
-    """The beginning of a frame that was still being written.
-
-    size: number of bytes so far; raw: the first of them.
+    index: number of the frame in the file, from 1; of damage, that of the first frame concerned.
+    size: bytes of the file that it takes; 0 where frames are missing.
+    raw: the payload of a frame; else the first of the bytes.
+    flaw: why it is not a frame to read; empty for a frame.
+    cut: whether it is the beginning of a frame that was still being written.
     """
 
     index: int
     size: int
     raw: bytes
+    flaw: str = ""
+    cut: bool = False
 
 
-Piece: TypeAlias = Frame | Damage | Cut
-
-
-class _Flaw(NamedTuple):
-    """The reason why a place has no frame; beyond: whether it would exceed the file's end."""
-
-    reason: str
-    beyond: bool = False
-
-
-def frames(stream: IO[bytes], size: int) -> Iterator[tuple[Piece, int]]:
-    """Yield the pieces of a file of ``size`` bytes in order, each with its number of bytes.
+def pieces(stream: IO[bytes], size: int) -> Iterator[Piece]:
+    """Yield the pieces of a file of ``size`` bytes in order.
 
     Bytes that are appended after ``size`` in the meantime are left to a later read.
     """
-    return _Walk(stream, size).pieces()
+    return _Walk(stream, size, _PATIENCE + 4 * size).pieces()
 
 
+@attrs.define
 class _Walk:
-    def __init__(self, stream: IO[bytes], size: int):
-        self.stream = stream
-        self.size = size
-        self.patience = _PATIENCE + 4 * size
-        self.expected = 1
+    stream: IO[bytes]
+    size: int
+    patience: int
+    expected: int = 1
 
-    def pieces(self) -> Iterator[tuple[Piece, int]]:
+    def pieces(self) -> Iterator[Piece]:
         offset = 0
         while offset < self.size:
-            found = self._frame_at(offset)
-            if isinstance(found, Frame):
-                taken = _HEAD.size + len(found.payload)
-                yield from self._in_turn(found, taken)
+            piece = self._piece(offset)
+            if piece.flaw:
+                piece = self._damage(offset, piece)
+            elif piece.index < self.expected:
+                flaw = f"frame {piece.index} once more; its rows were taken from the first"
+                piece = attrs.evolve(piece, raw=piece.raw[:_KEPT], flaw=flaw)
             else:
-                after = self._next_frame(offset + 1)
-                taken = (self.size if after is None else after) - offset
-                yield self._no_frame(offset, taken, found, last=after is None), taken
-            offset += taken
+                if piece.index > self.expected:
+                    yield Piece(self.expected, 0, b"", f"{self._lost(piece.index)} missing")
+                self.expected = piece.index + 1
+            yield piece
+            offset += piece.size
 
-    def _in_turn(self, frame: Frame, taken: int) -> Iterator[tuple[Piece, int]]:
-        if frame.index < self.expected:
-            reason = f"frame {frame.index} once more; its rows were taken from the first"
-            yield Damage(frame.index, frame.payload[:_KEPT], reason), taken
-            return
-        if frame.index > self.expected:
-            yield Damage(self.expected, b"", f"{self._lost(frame.index)} missing"), 0
-        self.expected = frame.index + 1
-        yield frame, taken
-
-    def _no_frame(self, offset: int, taken: int, flaw: _Flaw, *, last: bool) -> Piece:
-        index = self.expected
+    def _damage(self, offset: int, found: Piece) -> Piece:
+        """Return all bytes up to the next frame, as damage or as a frame that was cut off."""
+        after, index = self._next_frame(offset + 1), self.expected
+        end = self.size if after is None else after
         self.stream.seek(offset)
-        raw = self.stream.read(min(taken, _KEPT))
-        if last and flaw.beyond and self.patience > 0:
-            return Cut(index, taken, raw)
-        reason = (
-            f"bytes {offset} to {offset + taken - 1}, where frame {index} begins, are not a frame"
-        )
-        if not last:
-            following = self._frame_at(offset + taken)
-            assert isinstance(following, Frame)  # the search ends at one
-            if following.index > index:
-                reason += f"; {self._lost(following.index)} lost"
-                self.expected = following.index
-        return Damage(index, raw, f"{reason}: {flaw.reason}")
+        raw = self.stream.read(min(end - offset, _KEPT))
+        if after is None and found.cut and self.patience > 0:
+            return Piece(index, end - offset, raw, found.flaw, cut=True)
+        flaw = f"bytes {offset} to {end - 1}, where frame {index} begins, are not a frame"
+        if after is not None:
+            following = self._piece(after).index
+            if following > index:
+                flaw += f"; {self._lost(following)} lost"
+                self.expected = following
+        return Piece(index, end - offset, raw, f"{flaw}: {found.flaw}")
 
     def _lost(self, until: int) -> str:
         first = self.expected
         return f"frame {first} is" if until == first + 1 else f"frames {first} to {until - 1} are"
 
-    def _frame_at(self, offset: int) -> Frame | _Flaw:
+    def _piece(self, offset: int) -> Piece:
+        """Return the frame that begins here, or an empty piece with the reason why none does."""
         self.stream.seek(offset)
         left = self.size - offset
         head = self.stream.read(min(_HEAD.size, left))
         if not MAGIC.startswith(head[: len(MAGIC)]):
-            return _Flaw("they do not begin with a frame's magic number")
+            return self._none("they do not begin with a frame's magic number")
         if len(head) < _HEAD.size:
-            return _Flaw("the file ends within its head", beyond=True)
+            return self._none("the file ends within its head", cut=True)
         _, length, index, checksum = _HEAD.unpack(head)
         if length > LONGEST:
-            return _Flaw(f"its length of {length} bytes is above {LONGEST}")
+            return self._none(f"its length of {length} bytes is above {LONGEST}")
         if _HEAD.size + length > left:
-            return _Flaw("the file ends within it", beyond=index == self.expected)
+            return self._none("the file ends within it", cut=index == self.expected)
         payload = self.stream.read(length)
         if zlib.crc32(payload, zlib.crc32(head[4:12])) != checksum:
-            return _Flaw("its checksum does not fit")
-        return Frame(index, payload)
+            return self._none("its checksum does not fit")
+        return Piece(index, _HEAD.size + length, payload)
+
+    def _none(self, flaw: str, *, cut: bool = False) -> Piece:
+        return Piece(self.expected, 0, b"", flaw, cut)
 
     def _next_frame(self, start: int) -> int | None:
         """Return where the next complete frame begins; None if none is found within the limit.
@@ -154,7 +126,7 @@ class _Walk:
             self.patience -= len(block)
             at = block.find(MAGIC)
             while at >= 0 and self.patience > 0:
-                if isinstance(self._frame_at(start + at), Frame):
+                if not self._piece(start + at).flaw:
                     return start + at
                 self.patience -= self.stream.tell() - start - at
                 at = block.find(MAGIC, at + 1)

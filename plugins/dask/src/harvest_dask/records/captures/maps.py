@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -15,7 +14,7 @@ from harvest.toolkit.texts import printable
 from ..arrays import list_array, text_map
 from ..key_columns import ASKED, TASKS, with_requested
 from ..types import Environment, Event, GraphTask, LogEvent, RunConfig, RunSoftware
-from .batches import TEXT, TIME, as_text, texts_of, time_of
+from .batches import TEXT, TIME, as_text, converted, time_of
 from .process import ProcessFacts
 
 _MAP: Final = pa.map_(TEXT, TEXT)
@@ -25,25 +24,13 @@ class MapFault(Exception):
     """A frame's map does not fit its kind."""
 
 
-@attrs.define
-class File:
-    """Facts about the file of a frame.
-
-    graphs: number of graphs in the file so far.
-    """
-
-    name: str
-    facts: ProcessFacts
-    graphs: int = 0
-
-
 Made: TypeAlias = tuple[type[Record], dict[str, pa.Array]]
 Fields: TypeAlias = dict[str, Any]
 """The fields of a frame; a maker removes those that it puts into columns of a row."""
-Maker: TypeAlias = Callable[[Fields, File], Iterator[Made]]
+Maker: TypeAlias = Callable[[Fields, ProcessFacts], Iterator[Made]]
 
 
-def _software(fields: Fields, file: File) -> Iterator[Made]:
+def _software(fields: Fields, facts: ProcessFacts) -> Iterator[Made]:
     packages = dict(_mapping(fields, "packages"))
     python = fields.pop("python", None)
     if python is not None:
@@ -51,35 +38,35 @@ def _software(fields: Fields, file: File) -> Iterator[Made]:
     odd = {name: value for name, value in packages.items() if isinstance(value, dict | list)}
     if odd:  # kept as extra, since no version is one of these
         fields["packages"] = odd
-    yield RunSoftware, _named({**packages, **dict.fromkeys(odd)}, "version", file)
+    yield RunSoftware, _named({**packages, **dict.fromkeys(odd)}, "version", facts)
 
 
-def _environment(fields: Fields, file: File) -> Iterator[Made]:
-    yield Environment, _named(_mapping(fields, "values"), "value", file)
+def _environment(fields: Fields, facts: ProcessFacts) -> Iterator[Made]:
+    yield Environment, _named(_mapping(fields, "values"), "value", facts)
 
 
-def _config(fields: Fields, file: File) -> Iterator[Made]:
-    columns = _named(_mapping(fields, "values"), "value", file)
+def _config(fields: Fields, facts: ProcessFacts) -> Iterator[Made]:
+    columns = _named(_mapping(fields, "values"), "value", facts)
     columns["key"] = columns.pop("name")
-    yield RunConfig, {**columns, "file": pa.repeat(printable(file.name), len(columns["key"]))}
+    yield RunConfig, {**columns, "file": pa.repeat(printable(facts.file), len(columns["key"]))}
 
 
-def _named(values: Mapping[str, Any], column: str, file: File) -> dict[str, pa.Array]:
+def _named(values: Mapping[str, Any], column: str, facts: ProcessFacts) -> dict[str, pa.Array]:
     """Convert a mapping to rows of name and text, with the file's process."""
     return {
         "name": as_text(list(values)),
         column: as_text(list(values.values())),
-        "process": pa.repeat(pa.scalar(file.facts.text("process"), pa.string()), len(values)),
+        "process": pa.repeat(pa.scalar(facts.text("process"), pa.string()), len(values)),
     }
 
 
-def event(topic: str, fields: Fields, file: File, message: str | None = None) -> Made:
+def event(topic: str, fields: Fields, facts: ProcessFacts, message: str | None = None) -> Made:
     """Make an event with all remaining fields as text."""
     micros = time_of(fields.get("time"))
     if micros is not None:
         del fields["time"]
     rest = {name: as_text([fields.pop(name)]) for name in list(fields)}
-    role, address = (file.facts.text(fact) for fact in ("role", "address"))
+    role, address = (facts.text(fact) for fact in ("role", "address"))
     return Event, {
         **one_row(topic=topic, message=message, role=role, address=address),
         "time": pa.array([micros], TIME),
@@ -92,8 +79,7 @@ def one_row(**values: str | None) -> dict[str, pa.Array]:
     return {name: pa.array([value], pa.string()) for name, value in values.items()}
 
 
-def _blind(fields: Fields, file: File) -> Iterator[Made]:
-    facts = file.facts
+def _blind(fields: Fields, facts: ProcessFacts) -> Iterator[Made]:
     since, time = _time(fields, "since"), _time(fields)
     lost, reason = fields.pop("lost", None), fields.pop("reason", None)
     process, worker = fields.pop("process", None), fields.pop("worker", None)
@@ -111,16 +97,16 @@ def _blind(fields: Fields, file: File) -> Iterator[Made]:
     yield LogEvent, {**row, "time": time, "worker": as_text([worker]), "fields": text_map(named)}
 
 
-def _graph(fields: Fields, file: File) -> Iterator[Made]:
+def _graph(fields: Fields, facts: ProcessFacts) -> Iterator[Made]:
     keys = _texts(fields, "keys")
     needs = _needs(fields, len(keys))
     asked = _texts(fields, "requested")
     number = fields.pop("graph", None)
     if number is None:
-        number = file.graphs + 1
+        number = facts.graphs + 1
     if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 2**63:
         raise MapFault(f"'graph' is {number!r}, not a number from 1")
-    file.graphs = max(file.graphs, number)
+    facts.graphs = max(facts.graphs, number)
     tasks = with_requested(
         pl.DataFrame({"row": 0, "key": keys, "needs": needs}, TASKS),
         pl.DataFrame({"row": 0, "key": asked}, ASKED),
@@ -141,7 +127,7 @@ def _graph(fields: Fields, file: File) -> Iterator[Made]:
     yield GraphTask, columns
     if code is not None:
         yield event(
-            "graph_code", {"time": moment, "graph": number}, file, as_text([code])[0].as_py()
+            "graph_code", {"time": moment, "graph": number}, facts, as_text([code])[0].as_py()
         )
 
 
@@ -181,7 +167,7 @@ def _texts(fields: Fields, name: str) -> pl.Series:
 
 
 def _all_texts(values: tuple[Any, ...], name: str) -> pa.Array:
-    found, bad = texts_of(values)
+    found, bad = converted(values, TEXT)
     if bad or found.null_count:
         raise MapFault(f"{name!r} holds what is not a text")
     return found

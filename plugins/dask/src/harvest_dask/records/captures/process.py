@@ -43,11 +43,14 @@ _COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
 class ProcessFacts:
     """Facts about a process, collected frame by frame.
 
-    frames: number of frames read; cut_bytes: bytes of an incomplete frame at the end; last: the
-    latest time in the record; seen: kinds of frames that were read.
+    file: name of its file; frames: number of frames read; graphs: number of graphs so far;
+    cut_bytes: bytes of an incomplete frame at the end; last: the latest time in the record; seen:
+    kinds of frames that were read.
     """
 
+    file: str
     frames: int = 0
+    graphs: int = 0
     cut_bytes: int = 0
     last: pa.Scalar | None = None
     seen: set[str] = attrs.field(factory=set)
@@ -103,7 +106,8 @@ class ProcessFacts:
 def _one(batch: Batch, name: str, cls: type, kind: pa.DataType, convert: Any) -> pa.Array:
     """Convert a column of one value to a type that only this record has."""
     (value,) = batch.values(name)
-    if value is not None and not isinstance(value, cls):
+    inner = value.values() if isinstance(value, dict) else value
+    if value is not None and (not isinstance(value, cls) or (cls is not bool and None in inner)):
         batch.refuse_where(pa.array([True]), name, f"a {cls.__name__}")
         value = None
     return pa.array([None if value is None else convert(value)], kind)

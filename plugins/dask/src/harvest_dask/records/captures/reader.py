@@ -20,9 +20,9 @@ from harvest.toolkit.texts import excerpt, printable
 from ..arrays import text_map
 from ..types import LogEvent, Process, RunNode
 from .batches import TIME, Batch, as_text
-from .container import Cut, Damage, frames
+from .container import Piece, pieces
 from .dump import dump_format, frames_of, load
-from .maps import MAPS, File, Made, MapFault, event, one_row
+from .maps import MAPS, Made, MapFault, event, one_row
 from .process import VERSION, ProcessFacts
 from .tables import columns_of, record_class
 
@@ -50,20 +50,20 @@ def read_file(partition: Partition, ctx: ReadContext) -> Iterator[Any]:
         return
     with partition.path.open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
-        reader = _Reader(ctx, File(partition.path.name, ProcessFacts()))
-        for piece, taken in frames(stream, size):
-            ctx.advance(taken)
-            if isinstance(piece, Damage):
-                reader.refuse(piece.index, piece.raw, piece.reason)
-            elif isinstance(piece, Cut):
+        reader = _Reader(ctx, ProcessFacts(partition.path.name))
+        for piece in pieces(stream, size):
+            ctx.advance(piece.size)
+            if piece.cut:
                 reader.cut(piece)
+            elif piece.flaw:
+                reader.refuse(piece.index, piece.raw, piece.flaw)
             else:
-                yield from reader.frame(piece.index, piece.payload)
+                yield from reader.frame(piece.index, piece.raw)
         yield from reader.finish(size)
 
 
 def _read_dump(path: Path, ctx: ReadContext) -> Iterator[Any]:
-    reader = _Reader(ctx, File(path.name, ProcessFacts()))
+    reader = _Reader(ctx, ProcessFacts(path.name))
     try:
         dump = load(path)
     except MapFault as fault:
@@ -71,7 +71,7 @@ def _read_dump(path: Path, ctx: ReadContext) -> Iterator[Any]:
             reader.refuse(1, file.read(_KEPT), str(fault))
         return
     for number, (known, parts) in enumerate(frames_of(dump), 1):
-        reader.file.facts = reader.facts = ProcessFacts()
+        reader.facts = ProcessFacts(path.name)
         reader.facts.add("start", known)
         for kind, fields in parts:
             if fields.get("n") != 0:
@@ -87,22 +87,21 @@ def _read_dump(path: Path, ctx: ReadContext) -> Iterator[Any]:
 class _Reader:
     """Conversion of frames to tables; numbers the rows of each record type."""
 
-    def __init__(self, ctx: ReadContext, file: File):
+    def __init__(self, ctx: ReadContext, facts: ProcessFacts):
         self.ctx = ctx
-        self.file = file
-        self.facts = file.facts
+        self.facts = facts
         self.batches: dict[str, Batch] = {}
         self.gathered_rows = self.gathered_bytes = 0
         self.counts: Counter[str] = Counter()
         self.blind: list[int | None] = []
-        self.cut_off: Cut | None = None
+        self.cut_off: Piece | None = None
 
     def refuse(self, index: int, raw: bytes, reason: str) -> None:
         """Reject a frame."""
         self.ctx.read(1)
         self.ctx.reject(raw, reason, position=index)
 
-    def cut(self, cut: Cut) -> None:
+    def cut(self, cut: Piece) -> None:
         """Record an incomplete frame at the end; reject it if the record has ended before."""
         if "end" in self.facts.seen:
             self.refuse(cut.index, cut.raw, f"{cut.size} bytes behind the record's end")
@@ -144,7 +143,7 @@ class _Reader:
         yield from self.tables()
         if not self.facts.frames and self.cut_off is None:
             if not self.ctx.units:
-                self.ctx.note(f"{printable(self.file.name)} is empty")
+                self.ctx.note(f"{printable(self.facts.file)} is empty")
             return
         self.ctx.read(1)
         yield Process, self.facts.table(self.ctx)
@@ -170,7 +169,7 @@ class _Reader:
         if cut is not None:
             where = f"at byte {size}, while frame {cut.index} was being written"
         who = " ".join(filter(None, (facts.text("role"), facts.text("address")))) or printable(
-            self.file.name
+            self.facts.file
         )
         last = "an unknown time" if facts.last is None else facts.last.as_py().isoformat(" ")
         said = f"the record of {who} ends {where} (last time: {last}), without an end: the process "
@@ -196,7 +195,7 @@ class _Reader:
         if kind == "clock":
             self.facts.add(kind, fields)
         lost = fields.get("lost")
-        made = list(MAPS[kind](fields, self.file)) if kind in MAPS else []
+        made = list(MAPS[kind](fields, self.facts)) if kind in MAPS else []
         if kind == "blind":
             self.blind.append(lost if isinstance(lost, int) else None)
         for each in made:
@@ -204,7 +203,7 @@ class _Reader:
         if any(len(next(iter(columns.values()))) for _, columns in made):
             return
         if fields or kind not in MAPS:
-            yield from self._made(event(kind, fields, self.file))
+            yield from self._made(event(kind, fields, self.facts))
         else:
             self._empty()
 
