@@ -6,6 +6,7 @@ usual, only a few blocks of each spool are in memory at a time.
 """
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import attrs
@@ -57,46 +58,27 @@ class Spool:
 def merge(spools: Sequence[Spool]) -> Iterator[memoryview]:
     """Yield the lines of all spools, sorted by position, then record type, ready to be written."""
     ordered = sorted(spools, key=lambda spool: spool.record_type)
-    lanes = [_Lane(spool.frames(order)) for order, spool in enumerate(ordered) if spool.rows]
-    while lanes:
-        # no lane has further lines below this position
-        bounds = [lane.last for lane in lanes if not lane.ended]
-        bound = min(bounds) if bounds else None
-        ready = [lane.take_below(bound) for lane in lanes]
-        rows = pl.concat(ready).sort("position", "order", maintain_order=True)
-        if rows.height:
-            yield lines_of(rows.select(pl.col("line") + pl.lit("\n")).to_series())
-        for lane in lanes:
-            if not lane.ended and lane.last == bound:
-                lane.fill()
-        lanes = [lane for lane in lanes if not lane.ended or lane.held.height]
-
-
-class _Lane:
-    """The rows of a spool that are read but not yet merged."""
-
-    def __init__(self, frames: Iterator[pl.DataFrame]):
-        self._frames = frames
-        self.held = next(frames)
-        self.ended = False
-
-    @property
-    def last(self) -> int:
-        return int(self.held["position"][-1])
-
-    def take_below(self, bound: int | None) -> pl.DataFrame:
-        count = self.held.height
-        if bound is not None:
-            count = int(self.held["position"].search_sorted(bound, side="left"))
-        taken, self.held = self.held.head(count), self.held.slice(count)
-        return taken
-
-    def fill(self) -> None:
-        more = next(self._frames, None)
+    unread = {order: spool.frames(order) for order, spool in enumerate(ordered) if spool.rows}
+    reached = dict.fromkeys(unread, -(2**63))
+    held = pl.DataFrame(schema={"position": pl.Int64, "order": pl.Int32, "line": pl.String})
+    while unread:
+        # no spool has further lines below this position
+        order, bound = min(reached.items(), key=itemgetter(1))
+        below = pl.col("position") < bound
+        yield _sorted(held.filter(below))
+        held = held.filter(~below)
+        more = next(unread[order], None)
         if more is None:
-            self.ended = True
+            del unread[order], reached[order]
         else:
-            self.held = pl.concat([self.held, more])
+            held = pl.concat([held, more])
+            reached[order] = more["position"][-1]
+    yield _sorted(held)
+
+
+def _sorted(rows: pl.DataFrame) -> memoryview:
+    rows = rows.sort("position", "order", maintain_order=True)
+    return lines_of(rows.select(pl.col("line") + pl.lit("\n")).to_series())
 
 
 def _parse(block: bytes, order: int) -> pl.DataFrame:

@@ -6,16 +6,13 @@ for the job above, which may be an earlier run of the same id.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from datetime import datetime
-from functools import partial
-from typing import Any, Final, cast
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
 
 import attrs
-import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from harvest import ReadContext, Reject, SourceError
 
@@ -27,16 +24,8 @@ _MICROS: Final = pl.Datetime("us", "UTC")
 UNKNOWN_OWNER: Final = "step of a job that is left out, rejected or not in the input"
 
 
-@attrs.frozen(order=True)
-class Lost:
-    """A job whose row was rejected.
-
-    position: its place in the input. job_id: empty if it cannot be read.
-    """
-
-    position: int
-    job_id: str = ""
-
+Lost: TypeAlias = "tuple[int, str]"
+"""A job whose row was rejected: its place in the input, and its id, empty if it cannot be read."""
 
 _AT_BEGIN: Final = re.compile(rb'[\s"]*(\d+(?:_\d+|_\[[^\]]*\]|\+\d+)?)(?!\w)(\.\w)?')
 """The id of a job at the begin of a record, and the mark of a step behind it."""
@@ -70,9 +59,9 @@ class LostJobs:
             _, job = self._runs.pop()
         begin = _AT_BEGIN.match(reject.raw)
         if begin is not None and not begin[2]:
-            job = Lost(place, begin[1].decode())
+            job = place, begin[1].decode()
         elif reject.record_type == "slurm.job":
-            job = Lost(place)
+            job = place, ""
         self._runs.append((place, job))
 
     def take(self, names: Sequence[str]) -> list[Lost]:
@@ -83,9 +72,9 @@ class LostJobs:
         """
         found = [job for _, job in self._runs if job]
         if names[0] not in _IDS:
-            found = [Lost(last) for last, _ in self._runs]
+            found = [(last, "") for last, _ in self._runs]
         elif names[0] == "JobIDRaw" and "JobID" in names:  # another spelling than that of steps
-            found = [Lost(job.position) for job in found]
+            found = [(place, "") for place, _ in found]
         self._runs.clear()
         return sorted(found)
 
@@ -94,14 +83,23 @@ class LostJobs:
 class Condition:
     """One condition on jobs.
 
-    setting: the user's setting. column: the column of jobs that it checks.
-    keep: returns which rows of that column stay. reason: the reason to count the others under.
+    setting: the user's setting. keep: which jobs stay.
+    reason: the reason to count the others under.
     """
 
     setting: str
-    column: str
-    keep: Callable[[Any], Any]
+    keep: pl.Expr
     reason: str
+
+    @property
+    def column(self) -> str:
+        """The column of jobs that it checks."""
+        return self.keep.meta.root_names()[0]
+
+    @property
+    def complaint(self) -> pl.Expr:
+        """The reason where it leaves a job out, else null."""
+        return pl.when(~self.keep.fill_null(False)).then(pl.lit(self.reason))
 
 
 @attrs.frozen
@@ -122,57 +120,49 @@ class Slice:
             return here.fill_null(True) | (end >= self.stop)
         return here.fill_null(False)
 
-    def jobs(self, table: pl.DataFrame) -> pl.Series:
-        """Return the jobs in the slice, by their end; jobs without an end are in the last slice."""
-        bounds = pl.Series("stop", [right for _, right in self.window.bounds()], _MICROS)
+    def jobs(self) -> pl.Expr:
+        """Return which jobs are in the slice, by their end; those without one are in the last."""
         end, eligible = pl.col("end_time"), pl.col("eligible_time")
+        days = timedelta(days=self.window.days)
         # the end of the slice that the job ended in
-        after = bounds.search_sorted(table["end_time"], side="right")
-        table = table.with_columns(stop=bounds.append(pl.Series([None], dtype=_MICROS))[after])
+        stop = (end.dt.truncate(days) + days).clip(self.window.bounds()[0][1], self.window.until)
         never = (
             pl.col("state").is_in(["cancelled", "deadline"])
             & (end < self.window.until)
-            & (eligible.is_null() | (eligible >= pl.col("stop")))
+            & (eligible.is_null() | (eligible >= stop))
         ).fill_null(False)
-        mine = never if self.stray else ~never & self._inside(end)
-        return table.select(mine=mine).to_series()
+        return never if self.stray else ~never & self._inside(end)
 
-    def steps(self, table: pl.DataFrame) -> pl.Series:
-        """Return the steps in the slice, by their own end or that of the job if it is earlier.
+    def steps(self) -> pl.Expr:
+        """Return which steps are in the slice, by their own end or that of the job if earlier.
 
         sacct shows a step only while it runs, and neither step nor job after the job's end.
         """
-        own = pl.col("end_time")
         mine = self._inside(pl.min_horizontal("end_time", "job_end"))
-        return table.select(
-            mine=pl.when(own.is_null()).then("job_here").otherwise(mine).fill_null(False)
-        ).to_series()
+        ended = pl.col("end_time").is_not_null()
+        return pl.when(ended).then(mine).otherwise("job_here").fill_null(False)
 
 
 def conditions_of(config: SlurmConfig) -> list[Condition]:
     """Return the conditions of the settings."""
     code, _, signal = (config.exit_code or "0").partition(":")
-    states = [state.lower() for state in config.states]
-    other_exit = f"exit code is not {config.exit_code}"
-    has_started = f"the job has {'not ' if config.started else ''}started"
     name, qos, nodes = config.name_contains, config.qos_contains, config.req_nodes
-
-    def among(values: Sequence[str]) -> Callable[[Any], Any]:
-        return partial(pc.is_in, value_set=pa.array(values, pa.string()))
-
+    start, by_signal = pl.col("start_time"), pl.col("exit_signal")
+    other_exit = f"exit code is not {config.exit_code}"
     every = (
-        Condition("name_contains", "name", partial(pc.match_substring, pattern=name),
+        Condition("name_contains", pl.col("name").str.contains(name or "", literal=True),
                   f"name does not contain {name!r}"),
-        Condition("qos_contains", "qos", partial(pc.match_substring, pattern=qos),
+        Condition("qos_contains", pl.col("qos").str.contains(qos or "", literal=True),
                   f"QOS does not contain {qos!r}"),
-        Condition("req_nodes", "req_nodes", partial(pc.equal, nodes), f"ReqNodes is not {nodes}"),
-        Condition("exit_code", "exit_code", partial(pc.equal, int(code)), other_exit),
-        Condition("exit_code", "exit_signal",
-                  partial(pc.equal, int(signal)) if signal else pc.is_valid, other_exit),
-        Condition("started", "start_time", pc.is_valid if config.started else pc.is_null,
-                  has_started),
-        Condition("users", "user", among(config.users), "user is not in slurm.users"),
-        Condition("states", "state", among(states), "state is not in slurm.states"),
+        Condition("req_nodes", pl.col("req_nodes") == pl.lit(nodes), f"ReqNodes is not {nodes}"),
+        Condition("exit_code", pl.col("exit_code") == int(code), other_exit),
+        Condition("exit_code", by_signal == int(signal) if signal else by_signal.is_not_null(),
+                  other_exit),
+        Condition("started", start.is_not_null() if config.started else start.is_null(),
+                  f"the job has {'not ' if config.started else ''}started"),
+        Condition("users", pl.col("user").is_in(config.users), "user is not in slurm.users"),
+        Condition("states", pl.col("state").is_in([state.lower() for state in config.states]),
+                  "state is not in slurm.states"),
     )  # fmt: skip
     return [one for one in every if getattr(config, one.setting) not in (None, ())]
 
@@ -194,21 +184,19 @@ class Selection:
         self.place = place
         self.filtered: Counter[str] = Counter()
         self._kept_ids: set[str] = set()
-        self._last: pa.RecordBatch | None = None
-        self._lost = Lost(-1)
+        self._last: list[pl.DataFrame] = []
 
     @property
     def active(self) -> bool:
         """Whether rows can be left out."""
         return bool(self.conditions) or self.place is not None
 
-    def jobs(self, table: pa.Table) -> tuple[pa.Table, pa.RecordBatch]:
+    def jobs(self, table: pa.Table) -> tuple[pa.Table, pl.DataFrame]:
         """Decide on jobs, in the order of the input: the rows that stay, and a row for each job.
 
-        The latter has job_id, position, submit_time, end_time, the ``reason`` of the condition that
-        leaves the job out, whether it is ``here`` in the slice of time, and why it ``goes``.
+        The latter has the ``reason`` of the condition that leaves the job out, whether it is in
+        the slice of time (``job_here``), and false as ``lost``, which is true of rejected jobs.
         """
-        reasons = pa.nulls(table.num_rows, pa.string())
         for one in self.conditions:
             if one.column not in table.column_names:
                 raise SourceError(
@@ -216,94 +204,78 @@ class Selection:
                     where=self.where,
                     remedy="remove the setting, or add the field to sacct --format",
                 )
-            keep = pc.fill_null(one.keep(_array(table, one.column)), False)
-            undecided = pc.and_(pc.invert(keep), pc.is_null(reasons))
-            reasons = pc.if_else(undecided, one.reason, reasons)
-        here = pa.array(np.ones(table.num_rows, bool))
-        if self.place is not None:
-            looked_at = table.select(["state", "eligible_time", "end_time"])
-            here = self.place.jobs(_frame(looked_at)).to_arrow()
-        each = {name: _array(table, name) for name in _OF_JOB}
-        each |= {"reason": reasons, "here": here}
-        each["goes"] = goes = pc.coalesce(reasons, pc.if_else(here, _NONE, ELSEWHERE))
+        columns = [one.column for one in self.conditions]
+        columns += ["state", "eligible_time"] if self.place is not None else []
+        rows = _frame(table, {*_OF_JOB.values(), *columns})
+        rows = rows.select(
+            **_OF_JOB,
+            reason=pl.coalesce(*(one.complaint for one in self.conditions), _NONE),
+            job_here=pl.lit(True) if self.place is None else self.place.jobs(),
+            lost=pl.lit(False),
+        )
         if self.active:
-            self._count(goes)
-            table = table.filter(pc.is_null(goes))
-            self._kept_ids.update(_array(table, "job_id").to_pylist())
-        return table, pa.RecordBatch.from_pydict(each)
+            table = self._without(table, rows.select(_goes(pl.col("job_here"))))
+            self._kept_ids.update(table["job_id"].to_pylist())
+        return table, rows
 
-    def steps(self, table: pa.Table, jobs: pa.RecordBatch, lost: Sequence[Lost] = ()) -> pa.Table:
+    def steps(self, table: pa.Table, jobs: pl.DataFrame, lost: Sequence[Lost] = ()) -> pa.Table:
         """Return the steps that stay, with position and submit time of the job of each.
 
         table: the steps, in the order of the input. jobs: the decision on the jobs of the same
             block. lost: jobs that were rejected since the last block.
         """
-        if self._last is not None:
-            jobs = pa.concat_batches([self._last, jobs])
-        if jobs.num_rows:
-            self._last = jobs.slice(jobs.num_rows - 1)
-        ids, places = _array(table, "job_id"), _array(table, "position").to_numpy()
-        above = np.searchsorted(jobs["position"].to_numpy(), places) - 1
-        row = pa.array(above, mask=above < 0)
-        orphaned, doubtful = self._orphans(ids, places, jobs["position"].take(row), lost)
-        own = pc.fill_null(pc.equal(jobs["job_id"].take(row), ids), False)
-        own = pc.and_(own, pc.invert(orphaned))
-        mine = jobs.take(pc.if_else(own, row, pa.scalar(None, row.type)))
-        table = table.append_column("job_position", mine["position"])
-        table = table.append_column("job_submit_time", mine["submit_time"])
+        rejected = pl.DataFrame([(*job, True) for job in lost], _LOST, orient="row")
+        above = pl.concat([*self._last, jobs, rejected], how="diagonal").sort("job_position")
+        self._last = [above.tail(1)]
+        steps = _frame(table, ["job_id", "position", "end_time"]).join_asof(
+            above, left_on="position", right_on="job_position", coalesce=False
+        )
+        same, is_lost = pl.col("job") == pl.col("job_id"), pl.col("lost")
+        steps = steps.with_columns(
+            own=(same & ~is_lost).fill_null(False),
+            doubtful=(is_lost & (same | (pl.col("job") == ""))).fill_null(False),
+        )
+        for name in ("job_position", "job_submit_time"):
+            column = steps.select(pl.when("own").then(name)).to_series()
+            table = table.append_column(name, column.to_arrow())
         if not self.active:
             return table
-        why = mine["goes"]
-        if self.place is not None:
-            looked_at = pa.table(
-                [_array(table, "end_time"), mine["end_time"], mine["here"]],
-                ["end_time", "job_end", "job_here"],
-            )
-            here = self.place.steps(_frame(looked_at)).to_arrow()
-            why = pc.coalesce(mine["reason"], pc.if_else(here, _NONE, ELSEWHERE))
-        known = pc.is_in(ids, value_set=pa.array(sorted(self._kept_ids), pa.string()))
-        known = pc.and_(known, pc.invert(doubtful))
-        why = pc.if_else(own, why, pc.if_else(known, _NONE, UNKNOWN_OWNER))
-        self._count(why)
-        return table.filter(pc.is_null(why))
+        here = pl.lit(True) if self.place is None else self.place.steps()
+        known = pl.col("job_id").is_in(list(self._kept_ids)) & ~pl.col("doubtful")
+        stranger = pl.when(~known).then(pl.lit(UNKNOWN_OWNER))
+        return self._without(
+            table, steps.select(pl.when("own").then(_goes(here)).otherwise(stranger))
+        )
+
+    def _without(self, table: pa.Table, reasons: pl.DataFrame) -> pa.Table:
+        """Count rows by the reason for which they are left out; return the others."""
+        why = reasons.to_series()
+        self.filtered.update(dict(why.drop_nulls().value_counts().iter_rows()))
+        return table.filter(why.is_null().to_arrow())
 
     def account(self, ctx: ReadContext) -> None:
         """Report how many rows were left out, and why."""
         for reason, count in sorted(self.filtered.items()):
             ctx.filtered(count, reason)
 
-    def _orphans(self, ids: Any, places: Any, above: Any, lost: Sequence[Lost]) -> tuple[Any, Any]:
-        """Return the steps below a rejected row of a job, and those of them that may be its own.
 
-        above: position of the row of a job above each step.
-        """
-        rejected = [Lost(-1), self._lost, *lost]
-        self._lost = rejected[-1]
-        at = np.array([item.position for item in rejected])
-        names = pa.array([item.job_id for item in rejected])
-        last = np.searchsorted(at, places) - 1
-        nearest = names.take(pa.array(last))
-        orphaned = pc.greater(pa.array(at[last]), pc.fill_null(above, 0))
-        own = pc.or_(pc.equal(nearest, ids), pc.equal(nearest, ""))
-        return orphaned, pc.and_(orphaned, own)
-
-    def _count(self, reasons: Any) -> None:
-        for found in pc.value_counts(reasons.drop_null()).to_pylist():
-            self.filtered[found["values"]] += found["counts"]
+_OF_JOB: Final = {
+    "job": "job_id",
+    "job_position": "position",
+    "job_submit_time": "submit_time",
+    "job_end": "end_time",
+}
+_NONE: Final = pl.lit(None, pl.String)
+_LOST: Final = {"job_position": pl.Int64, "job": pl.String, "lost": pl.Boolean}
 
 
-_OF_JOB: Final = ("job_id", "position", "submit_time", "end_time")
-_NONE: Final = pa.scalar(None, pa.string())
-_TIME: Final = pa.timestamp("us", tz="UTC")
+def _goes(here: pl.Expr) -> pl.Expr:
+    """Return why a row is left out, null if it stays; here: whether it is in the slice of time."""
+    return pl.coalesce("reason", pl.when(~here).then(pl.lit(ELSEWHERE)))
 
 
-def _array(table: pa.Table, name: str) -> Any:
-    """Return a column in one piece; times that the dump lacks are null."""
-    if name not in table.column_names:
-        return pa.nulls(table.num_rows, _TIME)
-    column = table[name]
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-
-
-def _frame(table: pa.Table) -> pl.DataFrame:
-    return cast("pl.DataFrame", pl.from_arrow(table))
+def _frame(table: pa.Table, names: Iterable[str]) -> pl.DataFrame:
+    """Return columns as a frame; times that the dump lacks are null."""
+    there = set(names).intersection(table.column_names)
+    lacking = {name: pl.lit(None, _MICROS) for name in names if name not in there}
+    return pl.DataFrame(table.select(sorted(there))).with_columns(**lacking)
