@@ -2,8 +2,8 @@
 
 Objects are compared by inode and generation. Each pass takes a share of the inodes, so that only
 this share of two scans is in memory. A pass leaves only sums: a row for each pair of groups (owner,
-directory and so on) in which objects were before and are after. All changes by owner or by
-directory are sums over these few rows.
+directory and so on) in which objects were before and are after, and for each combination of other
+changes. All changes by owner or by directory are sums over these few rows.
 """
 
 from collections.abc import Sequence
