@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from harvest import Collected, collect
 from harvest_gpfs.config import GpfsConfig
-from harvest_gpfs.parse.columnar import SLACK, parse_block
+from harvest_gpfs.parse.columnar import SLACK, parse_block, table_of
 from harvest_gpfs.parse.find import find_layout
 from harvest_gpfs.parse.layout import Layout
-from harvest_gpfs.parse.reading import TableMaker, merged
+from harvest_gpfs.parse.reading import merged
 from harvest_gpfs.parse.reference import Damaged, parse
 from harvest_gpfs.source import GpfsSource
 
@@ -223,19 +223,18 @@ def by_reference(layout: Layout, lines: list[bytes]) -> Read:
             rows.append((number, parse(layout, one)))
         except Damaged as error:
             rejects.append((number, str(error)))
-    return TableMaker(layout).rows(rows), rejects, len(lines)
+    return table_of(layout, rows), rejects, len(lines)
 
 
 def by_columns(layout: Layout, lines: list[bytes]) -> Read:
     """Lines read by the columnar parser, and its odd ones by the reference."""
     text = b"".join(one + b"\n" for one in lines)
     buffer = np.empty(len(text) + SLACK, np.uint8)
-    parsed, maker = parse_block(layout, text, buffer), TableMaker(layout)
+    table, odd, _ = parse_block(layout, text, buffer, 1)
     rows, rejects = [], []
-    for number, start, stop in parsed.odd:
+    for number, start, stop in odd:
         try:
-            rows.append((number + 1, parse(layout, text[start:stop])))
+            rows.append((number, parse(layout, text[start:stop])))
         except Damaged as error:
-            rejects.append((number + 1, str(error)))
-    table = merged([maker.table(parsed, 1), *([maker.rows(rows)] if rows else [])])
-    return table, rejects, len(parsed.odd)
+            rejects.append((number, str(error)))
+    return merged([table, *([table_of(layout, rows)] if rows else [])]), rejects, len(odd)

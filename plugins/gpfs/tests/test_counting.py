@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest_gpfs.parse.counting import Before, Counter, after
+from harvest import file_partition
+from harvest_gpfs.parse.counting import Before, after
+from harvest_gpfs.source import GpfsSource
 
 SKIPPED = b"\t12 'skipped' files and/or errors."
 
@@ -43,7 +46,8 @@ def test_each_place_of_a_list_has_the_lines_before_it(tmp_path: Path) -> None:
     ends = [0]
     for part in parts:
         ends.append(ends[-1] + len(part) + 1)
-    counter = Counter(path)
+    source, whole = GpfsSource(str(path)), file_partition(path, id=path.name)
 
     for number in (30_000, 0, 1, 2, 3, 60_002, 45_000):
-        assert counter.before(ends[number]) == Before(number, int(number >= 2))
+        found = source.prepare(attrs.evolve(whole, start=ends[number]))
+        assert found.options["before"] == [number, int(number >= 2), 0]

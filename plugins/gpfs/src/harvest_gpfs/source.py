@@ -14,7 +14,7 @@ from harvest_toolkit.lines import line_starts
 from harvest_toolkit.streams import compression, open_stream
 
 from .config import GpfsConfig
-from .parse.counting import Before, Counter
+from .parse.counting import Before, count_range
 from .parse.find import HEAD_BYTES, find_escaping, find_layout, likeness
 from .parse.layout import LONGEST_LINE, Escaping, list_layout
 from .parse.reading import Reading
@@ -36,7 +36,8 @@ class GpfsSource(Source):
 
     config: GpfsConfig
 
-    _counter: Counter | None = None
+    # the lines before a place of a list: ranges are prepared in order, so each is counted once
+    _counted: tuple[Path | None, int, Before] = (None, 0, Before())
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
@@ -84,9 +85,11 @@ class GpfsSource(Source):
         """Count the lines before the partition, so that its rows have the list's line numbers."""
         before = Before()
         if partition.start:
-            if self._counter is None or self._counter.path != partition.path:
-                self._counter = Counter(partition.path)
-            before = self._counter.before(partition.start)
+            path, place, before = self._counted
+            if path != partition.path or place > partition.start:
+                place, before = 0, Before()
+            before = count_range(partition.path, place, partition.start, before)
+            self._counted = (partition.path, partition.start, before)
         return attrs.evolve(
             partition, options={**partition.options, "before": list(attrs.astuple(before))}
         )

@@ -8,9 +8,9 @@ The steps of a run's life follow from the place (see ``run_map_kinds``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
@@ -18,7 +18,7 @@ from harvest.model import LAYERS, LEVELS
 from harvest.toolkit.amounts import count_in_words
 from harvest_report import Column, Notes, Report, Table, Tile
 
-from .run_map_kinds import STEPS, Kind, bringers_of, kinds_of
+from .run_map_kinds import STEPS, bringers_of, kinds_of
 from .run_map_plot import map_plot
 
 if TYPE_CHECKING:
@@ -28,88 +28,87 @@ if TYPE_CHECKING:
 def run_map(dataset: Dataset) -> Report:
     """Build the report ``run.map`` of a dataset."""
     bringers, broken = bringers_of(dataset)
-    kinds = kinds_of(dataset, bringers)
-    held = [kind for kind in kinds if kind.rows]
-    missing = [kind for kind in kinds if not kind.rows]
     accounts = dataset.accounts()
-    read = set(accounts["source"].unique())
+    kinds = kinds_of(dataset, bringers, set(accounts["source"]))
+    held, missing = kinds.filter(_HELD), kinds.filter(~_HELD)
+    covered = set(held["steps"].explode().drop_nulls())
     return Report(
         "The metadata map",
-        intro=_intro(held, missing),
-        tiles=_tiles(accounts, held),
+        intro=_intro(covered, missing),
+        tiles=_tiles(accounts, held, covered),
         sections=[
             map_plot(_cells(kinds), STEPS),
-            _places(kinds),
+            _places(kinds, missing),
             _steps(kinds),
             _held_types(held),
-            _missing(missing, read),
+            _missing(missing),
             _sources(accounts),
             _notes(kinds, broken),
         ],
     )
 
 
-def _cells(kinds: Sequence[Kind]) -> dict[tuple[str, str | int], tuple[int, int, int]]:
+_HELD: Final = pl.col("records") > 0
+
+
+def _cells(kinds: pl.DataFrame) -> dict[tuple[str, str | int], tuple[int, int, int]]:
     """Return (level, layer or step) -> rows, record types in the dataset, record types known."""
     cells: dict[tuple[str, str | int], tuple[int, int, int]] = {}
-    for kind in kinds:
-        if kind.known is None:
-            continue
-        for column in (kind.known.layer, *kind.steps):
-            rows, held, known = cells.get((kind.known.level, column), (0, 0, 0))
-            counted = (rows + kind.rows, held + bool(kind.rows), known + 1)
-            cells[kind.known.level, column] = counted
+    placed = kinds.drop_nulls("place").select("level", "layer", "steps", "records")
+    for level, layer, steps, records in placed.iter_rows():
+        for column in (layer, *steps):
+            rows, held, known = cells.get((level, column), (0, 0, 0))
+            cells[level, column] = (rows + records, held + bool(records), known + 1)
     return cells
 
 
-def _tiles(accounts: pl.DataFrame, held: Sequence[Kind]) -> list[Tile]:
-    places = {kind.place for kind in held if kind.known}
+def _tiles(accounts: pl.DataFrame, held: pl.DataFrame, covered: Collection[int]) -> list[Tile]:
+    places = held["place"].drop_nulls().n_unique()
     origins = accounts.filter(pl.col("written") > 0)["origin"].n_unique()
-    covered = {step for kind in held for step in kind.steps}
     return [
-        Tile("records", f"{sum(kind.rows for kind in held):,}", f"of {len(held):,} record types"),
+        Tile("records", f"{held['records'].sum():,}", f"of {held.height:,} record types"),
         Tile("inputs with records", f"{origins:,}"),
-        Tile("places of the map", f"{len(places)}", f"of {len(LAYERS) * len(LEVELS)}"),
-        Tile("steps of the run's life", f"{len(covered & STEPS.keys())}", f"of {len(STEPS)}"),
+        Tile("places of the map", f"{places}", f"of {len(LAYERS) * len(LEVELS)}"),
+        Tile("steps of the run's life", f"{len(covered)}", f"of {len(STEPS)}"),
     ]
 
 
-def _intro(held: Sequence[Kind], missing: Sequence[Kind]) -> list[str]:
-    covered = {step for kind in held for step in kind.steps}
+def _intro(covered: Collection[int], missing: pl.DataFrame) -> list[str]:
     absent = [f"{number} ({name})" for number, name in STEPS.items() if number not in covered]
     said = []
     if absent:
         said.append(f"Nothing was harvested for {_plural(len(absent), 'step')} {_list(absent)}.")
-    if missing:
-        sources = ", ".join(sorted({source for kind in missing for source in kind.bringers}))
+    if not missing.is_empty():
+        sources = ", ".join(missing["bringers"].explode().drop_nulls().unique().sort())
         said.append(
-            f"Installed sources declare {count_in_words(len(missing), 'type')} that the dataset "
+            f"Installed sources declare {count_in_words(missing.height, 'type')} that the dataset "
             f"lacks (sources: {sources}). The table of missing types says what to do about each."
         )
     return said
 
 
-def _places(kinds: Sequence[Kind]) -> Table:
-    rows = []
-    for place in sorted({kind.place for kind in kinds}):
-        here = [kind for kind in kinds if kind.place == place]
-        held = [kind for kind in here if kind.rows]
-        gone = [kind for kind in here if not kind.rows]
-        rows.append(
-            {
-                "layer": here[0].layer,
-                "level": here[0].level,
-                "steps": _span(here[0].steps),
-                "records": sum(kind.rows for kind in held),
-                "harvested": ", ".join(f"{kind.name} ({kind.rows:,})" for kind in held) or None,
-                "sources": ", ".join(sorted({s for kind in held for s in kind.used})) or None,
-                "missing": _names_by_source(gone) or None,
-            }
+def _places(kinds: pl.DataFrame, missing: pl.DataFrame) -> Table:
+    counts = [f"{name} ({rows:,})" for name, rows in kinds.select("record_type", "records").rows()]
+    by_source = missing.group_by("place", _BRINGERS, maintain_order=True).agg(
+        types=pl.col("record_type").str.join(", ")
+    )
+    lacking = by_source.group_by("place").agg(
+        missing=pl.format("{}: {}", "source", "types").str.join("; ")
+    )
+    rows = (
+        kinds.with_columns(counts=pl.Series(counts, dtype=pl.String))
+        .group_by("place", "layer", "level", maintain_order=True)
+        .agg(
+            steps=pl.col("steps").first(),
+            records=pl.col("records").sum(),
+            harvested=_joined(pl.col("counts").filter(_HELD)),
+            sources=_SOURCES,
         )
-    return _table(
+        .join(lacking, on="place", how="left", maintain_order="left")
+    )
+    return Table(
         "places",
-        "Layers and levels",
-        rows,
+        rows.with_columns(steps=pl.Series([*map(_span, rows["steps"])], dtype=pl.String)),
         (
             *("layer", "level"),
             Column("steps", doc="of the run's life that the place covers"),
@@ -118,40 +117,39 @@ def _places(kinds: Sequence[Kind]) -> Table:
             Column("sources", "from", doc="sources that brought them"),
             Column("missing", doc="record types without records, by the source that brings them"),
         ),
+        title="Layers and levels",
         group="layer",
     )
 
 
-def _names_by_source(gone: Sequence[Kind]) -> str:
-    """List types by source: ``darshan: darshan.h5d, darshan.h5f; slurm: slurm.job``."""
-    by_source: dict[str, list[str]] = {}
-    for kind in gone:
-        by_source.setdefault(" or ".join(kind.bringers), []).append(kind.name)
-    return "; ".join(f"{source}: {', '.join(names)}" for source, names in by_source.items())
+def _joined(texts: pl.Expr) -> pl.Expr:
+    """Join texts of a group with commas; null for none."""
+    return pl.when(texts.len() > 0).then(texts.str.join(", "))
 
 
-def _steps(kinds: Sequence[Kind]) -> Table:
-    rows = []
-    for number, name in STEPS.items():
-        here = [kind for kind in kinds if number in kind.steps]
-        held = [kind for kind in here if kind.rows]
-        times = [t for kind in held for t in (kind.first, kind.last) if t is not None]
-        rows.append(
-            {
-                "step": number,
-                "name": name,
-                "types": len(held),
-                "known": len(here),
-                "records": sum(kind.rows for kind in held),
-                "sources": ", ".join(sorted({s for kind in held for s in kind.used})) or None,
-                "first_time": min(times, default=None),
-                "last_time": max(times, default=None),
-            }
+_BRINGERS: Final = pl.col("bringers").list.join(" or ").alias("source")
+_SOURCES: Final = _joined(pl.col("sources").explode().drop_nulls().unique().sort())
+
+
+def _steps(kinds: pl.DataFrame) -> Table:
+    found = (
+        kinds.explode("steps")
+        .group_by(step="steps")
+        .agg(
+            types=_HELD.sum(),
+            known=pl.len(),
+            records=pl.col("records").sum(),
+            sources=_SOURCES,
+            first_time=pl.col("first_time").min(),
+            last_time=pl.col("last_time").max(),
         )
-    return _table(
+    )
+    every = pl.DataFrame({"step": list(STEPS), "name": list(STEPS.values())})
+    return Table(
         "steps",
-        "Steps of the run's life",
-        rows,
+        every.join(found, on="step", how="left", maintain_order="left").with_columns(
+            pl.col("types", "known", "records").fill_null(0).cast(pl.Int64)
+        ),
         (
             "step",
             Column("name", ""),
@@ -162,30 +160,15 @@ def _steps(kinds: Sequence[Kind]) -> Table:
             Column("first_time", "first time"),
             Column("last_time", "last time"),
         ),
+        title="Steps of the run's life",
         note="Client, scheduler and workers cover steps 3 and 4: their records count in both.",
     )
 
 
-def _place(kind: Kind) -> dict[str, str | None]:
-    return {"record_type": kind.name, "layer": kind.layer, "level": kind.level}
-
-
-def _held_types(held: Sequence[Kind]) -> Table:
-    rows = [
-        {
-            **_place(kind),
-            "records": kind.rows,
-            "sources": ", ".join(kind.used) or None,
-            "origins": kind.origins,
-            "first_time": kind.first,
-            "last_time": kind.last,
-        }
-        for kind in held
-    ]
-    return _table(
+def _held_types(held: pl.DataFrame) -> Table:
+    return Table(
         "harvested",
-        "What was harvested",
-        rows,
+        held.with_columns(pl.col("sources").list.join(", ")),
         (
             Column("record_type", "record type"),
             *("layer", "level", "records"),
@@ -194,32 +177,17 @@ def _held_types(held: Sequence[Kind]) -> Table:
             Column("first_time", "first time"),
             Column("last_time", "last time", doc="times are UTC; – where the type has none"),
         ),
+        title="What was harvested",
         group="layer",
     )
 
 
-def _missing(missing: Sequence[Kind], read: set[str]) -> Table:
-    rows = []
-    for kind in missing:
-        tried = [source for source in kind.bringers if source in read]
-        if tried:
-            todo = f"none in what {' and '.join(tried)} read"
-        else:
-            todo = " or ".join(f"--source {source}:LOCATION" for source in kind.bringers)
-        rows.append(
-            {
-                **_place(kind),
-                "source": " or ".join(kind.bringers),
-                "todo": todo,
-                "what": kind.known.doc.partition("\n")[0].replace("``", "") if kind.known else None,
-            }
-        )
+def _missing(missing: pl.DataFrame) -> Table:
     # types of sources not yet used come first: the user can add such a source
-    rows.sort(key=lambda row: not str(row["todo"]).startswith("--"))
-    return _table(
+    tried = ~pl.col("todo").str.starts_with("--")
+    return Table(
         "missing",
-        "What is missing, and what would bring it",
-        rows,
+        missing.sort(tried, maintain_order=True).with_columns(_BRINGERS),
         (
             Column("record_type", "record type"),
             *("layer", "level"),
@@ -232,27 +200,28 @@ def _missing(missing: Sequence[Kind], read: set[str]) -> Table:
             ),
             Column("what", "what it is"),
         ),
+        title="What is missing, and what would bring it",
         group="source",
     )
 
 
 def _sources(accounts: pl.DataFrame) -> Table:
-    rows = [
-        {
-            "source": source,
-            "place": _common(mine["origin"]),
-            "partitions": mine.height,
-            "records": mine["written"].sum(),
-            "rejected": mine["rejected"].sum(),
-            "failed": mine["failed"].sum(),
-            "plugin": ", ".join(mine["plugin"].unique().sort()),
-        }
-        for (source,), mine in sorted(accounts.partition_by("source", as_dict=True).items())
-    ]
-    return _table(
+    # a prefix of both the smallest and the largest text is a prefix of all others
+    ended = pl.col("origin") + "/"
+    rows = accounts.group_by("source").agg(
+        pl.len().cast(pl.Int64).alias("partitions"),
+        pl.col("written").sum().alias("records"),
+        pl.col("rejected", "failed").sum().cast(pl.Int64),
+        pl.col("plugin").unique().sort().str.join(", "),
+        first=ended.min(),
+        last=ended.max(),
+        origins=pl.col("origin").n_unique(),
+    )
+    ends = rows.select("first", "last", "origins").rows()
+    places = pl.Series([_common(*each) for each in ends], dtype=pl.String)
+    return Table(
         "sources",
-        "Where it was harvested from",
-        rows,
+        rows.with_columns(place=places).sort("source"),
         (
             *("source", "partitions", "records"),
             Column("rejected", doc="units of input that could not be read: harvest rejects"),
@@ -260,12 +229,26 @@ def _sources(accounts: pl.DataFrame) -> Table:
             Column("place", "read from", format="path", doc=_COMMON),
             "plugin",
         ),
+        title="Where it was harvested from",
     )
 
 
-def _notes(kinds: Sequence[Kind], broken: Sequence[str]) -> Notes:
-    stray = [kind.name for kind in kinds if kind.known is None]
-    bare = [level for level in LEVELS if not any(kind.level == level for kind in kinds)]
+_COMMON: Final = "the directory that holds all of its inputs"
+
+
+def _common(first: str, last: str, origins: int) -> str:
+    """Return the deepest directory that contains all origins, or a single origin itself.
+
+    first, last: the smallest and the largest origin, with a slash at the end of each.
+    """
+    pairs = zip(first.split("/")[:-1], last.split("/")[:-1], strict=False)
+    shared = [a for a, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+    return "/".join(shared) or f"{origins:,} places"
+
+
+def _notes(kinds: pl.DataFrame, broken: Sequence[str]) -> Notes:
+    stray = kinds.filter(pl.col("place").is_null())["record_type"].to_list()
+    bare = [level for level in LEVELS if level not in set(kinds["level"])]
     items = [
         "A record type states its layer and level itself. Its steps follow from these: level job "
         "covers step 1, config 2, client, scheduler and worker 3 and 4; process, thread "
@@ -284,43 +267,8 @@ def _notes(kinds: Sequence[Kind], broken: Sequence[str]) -> Notes:
     return Notes("notes", items, title="How to read the map")
 
 
-_COMMON = "the directory that holds all of its inputs"
-_TIMES = ("first_time", "last_time")
-_NUMBERS = (
-    *("failed", "known", "origins", "partitions"),
-    *("records", "rejected", "step", "types"),
-)
-
-
-def _table(
-    name: str,
-    title: str,
-    rows: Sequence[Mapping[str, Any]],
-    columns: Sequence[Column | str],
-    **more: Any,
-) -> Table:
-    """Make a table; the names of columns decide between numbers, times and texts."""
-    declared = tuple(Column(each) if isinstance(each, str) else each for each in columns)
-    kinds: dict[str, Any] = dict.fromkeys((column.name for column in declared), pl.String)
-    kinds |= dict.fromkeys(kinds.keys() & set(_NUMBERS), pl.Int64)
-    kinds |= dict.fromkeys(kinds.keys() & set(_TIMES), pl.Datetime("us", "UTC"))
-    return Table(name, pl.DataFrame(list(rows), schema=kinds), declared, title=title, **more)
-
-
-def _common(origins: pl.Series) -> str:
-    """Return the deepest directory that contains all origins, or a single origin itself."""
-    # a prefix of both the smallest and the largest string is a prefix of all others
-    ends = origins + "/"
-    first, last = (str(end).removesuffix("/") for end in (ends.min(), ends.max()))
-    if first == last:
-        return first
-    pairs = zip(first.split("/"), last.split("/"), strict=False)
-    shared = [a for a, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
-    return "/".join(shared) or f"{origins.n_unique():,} places"
-
-
-def _span(steps: Sequence[int]) -> str | None:
-    if not steps:
+def _span(steps: Sequence[int] | None) -> str | None:
+    if steps is None:
         return None
     return str(steps[0]) if len(steps) == 1 else f"{steps[0]}–{steps[-1]}"
 

@@ -13,16 +13,16 @@ Client, scheduler and workers report set-up and execution together. Their types 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import attrs
+import polars as pl
 
 from harvest import PluginError, record_type
 from harvest.model import LAYERS, LEVELS
 
 if TYPE_CHECKING:
-    from harvest import Dataset, RecordType
+    from harvest import Dataset
 
 STEPS: Final[Mapping[int, str]] = {
     1: "job start",
@@ -43,46 +43,6 @@ def steps_of(layer: str, level: str) -> tuple[int, ...]:
     if level in ("client", "scheduler", "worker"):
         return (3, 4)
     return (5,) if layer == "system" else (4,)
-
-
-@attrs.frozen
-class Kind:
-    """A record type in the map, with its number of rows, number of origins, first and last time.
-
-    known: its declaration; None if no installed plugin declares it.
-    bringers: installed sources that declare it; used: sources whose partitions hold its rows.
-    """
-
-    name: str
-    known: RecordType | None
-    bringers: tuple[str, ...]
-    rows: int = 0
-    origins: int = 0
-    used: tuple[str, ...] = ()
-    first: Any = None
-    last: Any = None
-
-    @property
-    def layer(self) -> str | None:
-        """Layer in the map; None if the type is not declared."""
-        return self.known.layer if self.known else None
-
-    @property
-    def level(self) -> str | None:
-        """Level in the map; None if the type is not declared."""
-        return self.known.level if self.known else None
-
-    @property
-    def steps(self) -> tuple[int, ...]:
-        """Steps of a run's life that the type covers."""
-        return steps_of(self.known.layer, self.known.level) if self.known else ()
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """Sort key: positions of layer and level; types that are not declared come last."""
-        if self.known is None:
-            return (len(LAYERS), len(LEVELS))
-        return (LAYERS.index(self.known.layer), LEVELS.index(self.known.level))
 
 
 def bringers_of(dataset: Dataset) -> tuple[dict[str, list[str]], list[str]]:
@@ -110,15 +70,49 @@ def bringers_of(dataset: Dataset) -> tuple[dict[str, list[str]], list[str]]:
     return found, broken
 
 
-def kinds_of(dataset: Dataset, bringers: Mapping[str, Sequence[str]]) -> list[Kind]:
-    """Return all record types that plugins declare or the dataset holds, sorted by place."""
+_KINDS: Final = {
+    **dict.fromkeys(("record_type", "layer", "level", "what", "todo"), pl.String()),
+    **dict.fromkeys(("place", "records", "origins"), pl.Int64()),
+    "steps": pl.List(pl.Int64),
+    **dict.fromkeys(("bringers", "sources"), pl.List(pl.String)),
+    **dict.fromkeys(("first_time", "last_time"), pl.Datetime("us", "UTC")),
+}
+
+
+def kinds_of(
+    dataset: Dataset, bringers: Mapping[str, Sequence[str]], read: Collection[str]
+) -> pl.DataFrame:
+    """Return all record types that plugins declare or the dataset holds, sorted by place and name.
+
+    bringers: sources that declare each type; read: sources that the dataset was read from.
+    The columns:
+    layer, level, place, steps, what: place in the map, the steps it covers, and description; null,
+        and last, if no installed plugin declares the type.
+    bringers: installed sources that declare it; todo: how to have its records.
+    records, origins, first_time, last_time: of its rows; sources: whose partitions hold them.
+    """
     known = dataset.plugins.record_types()
     held = {each.record_type: each for each in dataset.holdings()}
-    kinds = []
-    for name in {*known, *held}:
-        kind = Kind(name, known.get(name), tuple(bringers.get(name, ())))
+    rows = []
+    for name in sorted({*known, *held}):
+        brought = list(bringers.get(name, ()))
+        row: dict[str, Any] = {"record_type": name, "bringers": brought}
+        row["todo"] = _todo(brought, read)
+        if (kind := known.get(name)) is not None:
+            row |= {"layer": kind.layer, "level": kind.level}
+            row["place"] = LAYERS.index(kind.layer) * len(LEVELS) + LEVELS.index(kind.level)
+            row["steps"] = steps_of(kind.layer, kind.level)
+            row["what"] = kind.doc.partition("\n")[0].replace("``", "")
         if (mine := held.get(name)) is not None:
-            kind = attrs.evolve(kind, rows=mine.rows, origins=mine.origins, used=mine.sources,
-                                first=mine.first, last=mine.last)  # fmt: skip
-        kinds.append(kind)
-    return sorted(kinds, key=lambda kind: (kind.place, kind.name))
+            row |= {"records": mine.rows, "origins": mine.origins, "sources": mine.sources}
+            row |= {"first_time": mine.first, "last_time": mine.last}
+        rows.append(row)
+    found = pl.DataFrame(rows, schema=_KINDS).with_columns(pl.col("records").fill_null(0))
+    return found.sort("place", nulls_last=True, maintain_order=True)
+
+
+def _todo(bringers: Sequence[str], read: Collection[str]) -> str:
+    """Describe how to have records of a type, which installed sources bring."""
+    if tried := [source for source in bringers if source in read]:
+        return f"none in what {' and '.join(tried)} read"
+    return " or ".join(f"--source {source}:LOCATION" for source in bringers)

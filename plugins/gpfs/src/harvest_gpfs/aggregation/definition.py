@@ -12,7 +12,7 @@ process needs to hold all inodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 import attrs
@@ -66,12 +66,10 @@ class Aggregation(Step):
     def surplus(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Compute a partial result that subtracts rows which ``partial`` counted too often."""
         taken = tuple(part for part in self.parts if not part.of_path)
-        off = self._grouped(rows, taken).with_columns(-pl.col(part.name) for part in taken)
-        nothing = [part.nothing() for part in self.parts if part.of_path]
-        return off.with_columns(nothing).select(*self._keys, *(part.name for part in self.parts))
+        return self._grouped(rows, taken).with_columns(-pl.col(part.name) for part in taken)
 
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-        together = pl.concat(partials)
+        together = pl.concat(partials, how="diagonal")
         return together.group_by(self._keys).agg(part.combined() for part in self.parts)
 
     def merged(self, finer: Aggregation, partial: pl.DataFrame) -> pl.DataFrame | None:
@@ -103,7 +101,7 @@ class Aggregation(Step):
         Sums of values have 128 bits.
         """
         if not self.by and partial.is_empty():
-            partial = pl.select(_ONE, *(part.nothing() for part in self.parts))
+            partial = partial.select(_ONE, *(part.combined() for part in self.parts))
         if DIRECTORY in self.by:
             partial = self.combine([level.lazy() for level in self._levels(partial)]).collect()
         merging = [g.label(self.setting).alias(g.name) for g in self.groupings if g.merges]
@@ -115,7 +113,7 @@ class Aggregation(Step):
             name = grouping.name
             label = pl.col(name) if grouping.merges else grouping.label(self.setting)
             keys += [label.alias(name), *([_depth().alias("depth")] if name == DIRECTORY else [])]
-        return partial.select(*keys, *(m.value().alias(m.name) for m in self.measured))
+        return partial.select(*keys, *(m.value.alias(m.name) for m in self.measured))
 
     @property
     def _keys(self) -> list[str]:
@@ -162,31 +160,24 @@ Larger values count as unknown, as do impossible ones: negative or not finite.
 How = Literal["sum", "min", "max"]
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Part:
     """A column of partial results.
 
     value: expression for each row, None for 1; how: reduction of the values in a group.
     of_path: whether every row counts, including further paths of an inode.
-    dtype: type of the column.
     """
 
     name: str
-    value: Callable[[], pl.Expr] | None = None
+    value: pl.Expr | None = None
     how: How = "sum"
     of_path: bool = False
-    dtype: pl.DataType = attrs.field(factory=pl.Int64)
-
-    def nothing(self) -> pl.Expr:
-        """Return the neutral value of the reduction."""
-        return pl.lit(0 if self.how == "sum" else None, self.dtype).alias(self.name)
 
     def aggregate(self) -> pl.Expr:
         """Reduce the rows of a group."""
         if self.value is None:
             return pl.len().cast(pl.Int64).alias(self.name)
-        value = self.value()
-        return self.combined(value.cast(pl.Int64) if self.how == "sum" else value)
+        return self.combined(self.value.cast(pl.Int64) if self.how == "sum" else self.value)
 
     def combined(self, values: pl.Expr | None = None) -> pl.Expr:
         """Reduce partial results of the same group, or the given values."""
@@ -195,101 +186,90 @@ class Part:
         return reduced.alias(self.name)
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Metric:
-    """A column of a result, computed from parts, which are computed from record columns.
-
-    ``measures`` has its description.
-    """
+    """A column of a result, computed from parts; ``measures`` has its description."""
 
     name: str
-    columns: tuple[str, ...]
     parts: tuple[Part, ...]
-    value: Callable[[], pl.Expr]
+    value: pl.Expr
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of the record type that are needed."""
+        values = [part.value for part in self.parts if part.value is not None]
+        return [column for value in values for column in value.meta.root_names()]
 
 
-_PATHS = Part("paths", of_path=True)
-_INODES = Part("inodes")
+_PATHS: Final = Part("paths", of_path=True)
+_INODES: Final = Part("inodes")
+_KIND, _SIZE, _ALLOCATED = pl.col("kind"), known_size("size_bytes"), known_size("allocated_bytes")
+_HEAT: Final = pl.when(
+    pl.col("heat").is_finite() & pl.col("heat").is_between(0, _MOST_HEAT, closed="left")
+).then(pl.col("heat"))
+_WARM_BYTES: Final = (
+    pl.when(_HEAT > 0).then(_SIZE).when(_HEAT.is_not_null() & _SIZE.is_not_null()).then(0)
+)
 
 
-def _plain(name: str, columns: tuple[str, ...], part: Part) -> Metric:
-    return Metric(name, columns, (part,), lambda: pl.col(part.name))
+def _plain(part: Part) -> Metric:
+    return Metric(part.name, (part,), pl.col(part.name))
+
+
+def _count(name: str, test: pl.Expr, of: pl.Expr) -> Metric:
+    """Define a count of objects that pass a test: null if no object in the group has a value."""
+    known = _known(of)
+    return Metric(name, (Part(name, test), known, _INODES), _if_known(known, pl.col(name)))
+
+
+def _sum(name: str, value: pl.Expr) -> Metric:
+    """Define a sum of integers: null if no object in the group has a value."""
+    high, low = Part(f"{name}/high", value // _HALF), Part(f"{name}/low", value % _HALF)
+    known = Part(f"{name}/known", value.is_not_null())
+    whole = pl.col(high.name).cast(pl.Int128) * _HALF + pl.col(low.name)
+    return Metric(name, (high, low, known, _INODES), _if_known(known, whole))
+
+
+def _known(of: pl.Expr) -> Part:
+    """Count the objects with a value that is computed from one column."""
+    return Part(f"{of.meta.root_names()[0]}/known", of.is_not_null())
+
+
+def _if_known(known: Part, value: pl.Expr) -> pl.Expr:
+    return pl.when((pl.col(known.name) > 0) | (pl.col("inodes") == 0)).then(value)
+
+
+def _unknown(name: str, of: pl.Expr) -> Metric:
+    known = _known(of)
+    return Metric(name, (known, _INODES), pl.col("inodes") - pl.col(known.name))
 
 
 def _kind(name: str, kind: str) -> Metric:
-    return _count(name, lambda: pl.col("kind").eq_missing(pl.lit(kind)), "kind")
-
-
-def _count(name: str, value: Callable[[], pl.Expr], of: str) -> Metric:
-    """Define a count of objects by a column: null if no object in the group has a value there."""
-    known = _known(of, _heat if of == "heat" else lambda: pl.col(of))
-    parts = (Part(name, value), known, _INODES)
-    return Metric(name, (of,), parts, lambda: _if_known(of, pl.col(name)))
-
-
-def _sum(name: str, columns: tuple[str, ...], value: Callable[[], pl.Expr]) -> Metric:
-    """Define a sum of integers: null if no object in the group has a value."""
-    parts = (
-        Part(f"{name}/high", lambda: value() // _HALF),
-        Part(f"{name}/low", lambda: value() % _HALF),
-        _known(name, value),
-        _INODES,
-    )
-    whole = pl.col(f"{name}/high").cast(pl.Int128) * _HALF + pl.col(f"{name}/low")
-    return Metric(name, columns, parts, lambda: _if_known(name, whole))
-
-
-def _known(name: str, value: Callable[[], pl.Expr]) -> Part:
-    return Part(f"{name}/known", lambda: value().is_not_null())
-
-
-def _if_known(name: str, value: pl.Expr) -> pl.Expr:
-    return pl.when((pl.col(f"{name}/known") > 0) | (pl.col("inodes") == 0)).then(value)
-
-
-def _unknown(name: str, of: str) -> Metric:
-    parts = (_known(of, lambda: known_size(of) if of.endswith("_bytes") else pl.col(of)), _INODES)
-    return Metric(name, (of,), parts, lambda: pl.col("inodes") - pl.col(f"{of}/known"))
-
-
-def _edge(name: str, column: str, how: How) -> Metric:
-    dtype = pl.Float64() if column == "heat" else pl.Datetime("us", "UTC")
-    value = _heat if column == "heat" else lambda: pl.col(column)
-    return _plain(name, (column,), Part(name, value, how, True, dtype))
-
-
-def _heat() -> pl.Expr:
-    heat = pl.col("heat")
-    return pl.when(heat.is_finite() & heat.is_between(0, _MOST_HEAT, closed="left")).then(heat)
-
-
-def _warm_bytes() -> pl.Expr:
-    size = known_size("size_bytes")
-    return pl.when(_heat() > 0).then(size).when(_heat().is_not_null() & size.is_not_null()).then(0)
+    return _count(name, _KIND.eq_missing(pl.lit(kind)), _KIND)
 
 
 _ALL: Final = (
-    _plain("paths", ("inode",), _PATHS),
-    _plain("inodes", ("inode",), _INODES),
+    _plain(_PATHS),
+    _plain(_INODES),
     _kind("files", "file"),
     _kind("directories", "directory"),
     _kind("symlinks", "symlink"),
     _kind("others", "other"),
-    _unknown("unknown_kind", "kind"),
-    Metric("hard_links", ("inode",), (_PATHS, _INODES), lambda: pl.col("paths") - pl.col("inodes")),
-    _sum("size_bytes", ("size_bytes",), lambda: known_size("size_bytes")),
-    _sum("allocated_bytes", ("allocated_bytes",), lambda: known_size("allocated_bytes")),
-    _unknown("unknown_size", "size_bytes"),
-    _unknown("unknown_allocated", "allocated_bytes"),
-    _plain("with_heat", ("heat",), _known("heat", _heat)),
-    _count("warm", lambda: _heat() > 0, "heat"),
-    _sum("warm_bytes", ("heat", "size_bytes"), _warm_bytes),
-    _sum("heat_units", ("heat",), lambda: (_heat() * HEAT_UNIT).cast(pl.Int64)),
-    _edge("hottest", "heat", "max"),
-    _edge("oldest_access_time", "access_time", "min"),
-    _edge("newest_access_time", "access_time", "max"),
-    _edge("oldest_modify_time", "modify_time", "min"),
-    _edge("newest_modify_time", "modify_time", "max"),
+    _unknown("unknown_kind", _KIND),
+    Metric("hard_links", (_PATHS, _INODES), pl.col("paths") - pl.col("inodes")),
+    _sum("size_bytes", _SIZE),
+    _sum("allocated_bytes", _ALLOCATED),
+    _unknown("unknown_size", _SIZE),
+    _unknown("unknown_allocated", _ALLOCATED),
+    Metric("with_heat", (_known(_HEAT),), pl.col("heat/known")),
+    _count("warm", _HEAT > 0, _HEAT),
+    _sum("warm_bytes", _WARM_BYTES),
+    _sum("heat_units", (_HEAT * HEAT_UNIT).cast(pl.Int64)),
+    _plain(Part("hottest", _HEAT, "max", of_path=True)),
+    _plain(Part("oldest_access_time", pl.col("access_time"), "min", of_path=True)),
+    _plain(Part("newest_access_time", pl.col("access_time"), "max", of_path=True)),
+    _plain(Part("oldest_modify_time", pl.col("modify_time"), "min", of_path=True)),
+    _plain(Part("newest_modify_time", pl.col("modify_time"), "max", of_path=True)),
 )
 
 METRICS: Final = {metric.name: metric for metric in _ALL}

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 import harvest
 from harvest import DatasetError, UsageError
-from harvest.model.frames import plain_columns, polars_schema, scan_parquet
+from harvest.model.frames import no_rows, plain_columns, polars_schema, scan_parquet
 
 from ..records import GpfsFile
 
@@ -142,7 +142,7 @@ def scan(files: Sequence[ParquetFile | Piece]) -> pl.LazyFrame:
     Columns that a file lacks are null; columns that the record type lacks are dropped.
     """
     if not files:
-        return no_rows()
+        return no_rows(_KIND)
     alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for file in files:
         alike.setdefault(file.hive, []).append(file.path)
@@ -167,11 +167,6 @@ def _constant(name: str, text: str, path: str) -> pl.Expr:
 
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 """Directory name for rows without a value."""
-
-
-def no_rows() -> pl.LazyFrame:
-    """Return an empty frame with the columns of the record type."""
-    return pl.LazyFrame(schema=COLUMNS)
 
 
 def pieces(files: Sequence[ParquetFile], rows: int) -> list[Piece]:

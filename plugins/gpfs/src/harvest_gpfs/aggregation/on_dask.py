@@ -14,7 +14,7 @@ from distributed.scheduler import NoValidWorkerError
 
 from harvest import HarvestError
 
-from .files import ParquetFile, Piece, no_rows, pieces
+from .files import ParquetFile, Piece, pieces
 from .files import scan as read_rows
 from .scans import Scan, Step
 
@@ -46,7 +46,7 @@ class ClusterRows:
         Raises HarvestError if workers are lost, for example when they run out of memory.
         """
         if not self.units:
-            return step.finish(step.partial(no_rows())).collect()
+            return step.finish(step.partial(read_rows([]))).collect()
         submit = self.client.submit
         # send the step to each worker once, not with every task
         shared = self.client.scatter(step, broadcast=True, hash=False)

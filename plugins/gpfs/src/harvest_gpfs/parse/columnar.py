@@ -4,16 +4,19 @@ It follows the steps of a layout with one position per line. A line that does no
 exactly is odd; the reference parser finds its error.
 """
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, Final
 
-import attrs
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from harvest import record_type
+
+from ..records import GpfsFile
 from .layout import LONGEST_LINE, Layout, Step, Type
-from .reference import Damaged, text_value
+from .reference import Damaged, Row, text_value
 from .vectors import DIGITS, Bytes, Flags, Ints, flags, readable, replaced, spans, unescaped
 
 _KINDS: Final = (None, "file", "directory", "symlink", "other")
@@ -34,29 +37,15 @@ _SPECIAL: Final = "[^ -\\[\\]-~]|%"
 """Pattern of bytes in text that are not printable ASCII, or may start an escape."""
 
 
-@attrs.frozen
-class Parsed:
-    """The result of parsing a block.
-
-    lines: for each row, the number of its line in the block, from 0.
-    columns: values by column of ``gpfs.file``: text as Arrow arrays, numbers and times as 64-bit
-        integers, decimal numbers as doubles with NaN for missing ones.
-    extra: texts of ``extra`` by name.
-    odd: lines without a row, in order: number, start and end of each.
-    count: number of all lines.
-    """
-
-    lines: Ints
-    columns: dict[str, Any]
-    extra: dict[str, pa.Array]
-    odd: list[tuple[int, int, int]]
-    count: int
-
-
-def parse_block(layout: Layout, block: bytes, buffer: Any) -> Parsed:
+def parse_block(
+    layout: Layout, block: bytes, buffer: Any, first: int
+) -> tuple[pa.Table, list[tuple[int, int, int]], int]:
     """Parse a block of whole lines.
 
     buffer: array of uint8 to work in, at least ``SLACK`` longer than the block.
+    first: number of the block's first line.
+    Returns the rows of lines that match the layout; number, start and end of each other line, in
+    order; and the number of all lines.
     """
     data = buffer[: len(block) + SLACK]
     data[: len(block)] = np.frombuffer(block, np.uint8)
@@ -65,12 +54,54 @@ def parse_block(layout: Layout, block: bytes, buffer: Any) -> Parsed:
     begins = np.zeros_like(ends)
     begins[1:] = ends[:-1] + 1
     whole = np.flatnonzero(ends - begins <= LONGEST_LINE)
-    rows, columns, extra = _Lines(layout, data, begins[whole], ends[whole]).parsed()
+    rows, columns = _Lines(layout, data, begins[whole], ends[whole]).parsed()
+    columns["position"] = whole[rows] + first
+    schema = schema_of(layout)
+    arrays = [_array(columns[field.name], field.type) for field in schema]
     odd = np.ones(len(ends), bool)
     odd[whole[rows]] = False
-    strange = np.flatnonzero(odd).tolist()
-    places = zip(strange, begins[odd].tolist(), ends[odd].tolist(), strict=True)
-    return Parsed(whole[rows], columns, extra, list(places), len(ends))
+    numbers = (np.flatnonzero(odd) + first).tolist()
+    places = zip(numbers, begins[odd].tolist(), ends[odd].tolist(), strict=True)
+    return pa.table(arrays, schema=schema), list(places), len(ends)
+
+
+def table_of(layout: Layout, rows: Iterable[tuple[int, Row]]) -> pa.Table:
+    """Build a table like those of ``parse_block`` from line numbers and rows."""
+    listed = [
+        {**row, "position": line, "extra": list((row["extra"] or {}).items())} for line, row in rows
+    ]
+    return pa.Table.from_pylist(listed, schema=schema_of(layout))
+
+
+_SCHEMA: Final = record_type(GpfsFile).arrow_schema
+
+
+def schema_of(layout: Layout) -> pa.Schema:
+    """Return the columns of tables from lines of a layout; all have the same order."""
+    columns = {step.column for step in layout.steps} | {"path_raw", "kind", "position", "path"}
+    if any(step.column is None and step.kept for step in layout.steps):
+        columns.add("extra")
+    return pa.schema([field for field in _SCHEMA if field.name in columns])
+
+
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    """Convert values to an Arrow array: NaN becomes null; integers share their memory."""
+    if isinstance(values, pa.Array):
+        return values
+    if kind == pa.float64():
+        return pa.array(values, kind, from_pandas=True)
+    data = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(kind, len(values), [None, data])
+
+
+def _maps(columns: dict[str, pa.Array], count: int) -> pa.Array:
+    """Build a map for each row: the names, and the row's text for each."""
+    width = len(columns)
+    order = np.arange(width * count).reshape(width, count).T.ravel()
+    items = pa.concat_arrays(list(columns.values())).take(pa.array(order))
+    keys = pa.array(list(columns), pa.string()).take(pa.array(np.tile(np.arange(width), count)))
+    offsets = pa.array(np.arange(count + 1) * width, pa.int32())
+    return pa.MapArray.from_arrays(offsets, keys, items)
 
 
 class _Lines:
@@ -93,7 +124,12 @@ class _Lines:
         self.relative: tuple[Ints, Ints] | None = None
         self.path: tuple[Ints, Ints] | None = None
 
-    def parsed(self) -> tuple[Ints, dict[str, Any], dict[str, pa.Array]]:
+    def parsed(self) -> tuple[Ints, dict[str, Any]]:
+        """Return the indices of valid lines, and their columns.
+
+        Text columns are Arrow arrays. Numbers and times are 64-bit integers, decimal numbers
+        doubles with NaN for missing ones.
+        """
         literals = self.layout.literals
         for step, (before, after) in zip(self.layout.steps, pairwise(literals), strict=True):
             self._value(step, before, after)
@@ -249,13 +285,8 @@ class _Lines:
     def _alike(self, start: Ints, end: Ints, first: Ints, last: Ints) -> Flags:
         return flags(pc.equal(spans(self.data, start, end), spans(self.data, first, last)))
 
-    def _columns(
-        self, path: tuple[Ints, Ints], *, rooted: bool
-    ) -> tuple[Ints, dict[str, Any], dict[str, pa.Array]]:
-        """Return the indices of valid lines, their columns, and the texts of ``extra``.
-
-        rooted: whether paths must start with a slash.
-        """
+    def _columns(self, path: tuple[Ints, Ints], *, rooted: bool) -> tuple[Ints, dict[str, Any]]:
+        """Decode the texts; ``rooted``: whether paths must start with a slash."""
         rows = np.flatnonzero(self.good)
         # the first text of a column fills it; other texts of the column must be equal
         first_of = {step.column: (first, last) for step, first, last in reversed(self.texts)}
@@ -290,9 +321,11 @@ class _Lines:
             columns = {name: values.take(chosen) for name, values in columns.items()}
             extra = {name: values.take(chosen) for name, values in extra.items()}
         columns["path"], columns["path_raw"] = readable(names)
+        if extra:
+            columns["extra"] = _maps(extra, len(rows))
         if len(rows) < len(self.place):
             self.numbers = {name: values[rows] for name, values in self.numbers.items()}
-        return rows, columns | self.numbers, extra
+        return rows, columns | self.numbers
 
     def _decoded(self, step: Step, raw: pa.Array, fine: Flags) -> tuple[pa.Array, Any]:
         """Decode texts, and return the file kinds that they state; clear ``fine`` for invalid ones.

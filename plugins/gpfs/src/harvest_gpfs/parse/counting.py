@@ -55,27 +55,12 @@ def trailer_rows(line: bytes) -> int | None:
     return int(found[1]) if found else None
 
 
-class Counter:
-    """Counter of the lines before each range of one list.
-
-    If ranges are requested in order, each line is counted once.
-    """
-
-    def __init__(self, path: Path):
-        self.path = path
-        self._place = 0
-        self._before = Before()
-
-    def before(self, place: int) -> Before:
-        """Count the lines before a position, which must be the start of a line."""
-        if place < self._place:
-            self._place, self._before = 0, Before()
-        found = self._before
-        with open_stream(self.path, self._place, place) as stream:
-            for chunk in blocks(stream, block_bytes=_CHUNK):
-                found = after(found, chunk)
-        self._place, self._before = place, found
-        return found
+def count_range(path: Path, start: int, stop: int, before: Before) -> Before:
+    """Add the lines of a byte range, which starts and stops at line starts, to the counts."""
+    with open_stream(path, start, stop) as stream:
+        for chunk in blocks(stream, block_bytes=_CHUNK):
+            before = after(before, chunk)
+    return before
 
 
 def after(before: Before, chunk: bytes) -> Before:

@@ -5,18 +5,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest import ReadContext, record_type
+from harvest import ReadContext
 from harvest_toolkit.lines import LongLine, blocks
 from harvest_toolkit.streams import Stream
 
-from ..records import GpfsFile
-from .columnar import SLACK, Parsed, parse_block
+from .columnar import SLACK, parse_block, table_of
 from .counting import Before, is_remark, trailer_rows
 from .layout import LONGEST_LINE, Layout
 from .reference import Damaged, Row, parse
@@ -25,6 +24,7 @@ _ROWS_TOGETHER: Final = 8_192
 """Number of rows from the reference parser that are collected into one table."""
 
 _BLOCK_BYTES: Final = 4 << 20
+_TIME: Final = pa.timestamp("us", "UTC")
 _NOTED_MESSAGES: Final = 5
 _TROUBLE: Final = re.compile(rb"^\[([EWX])[]:]")
 _TOTAL: Final = re.compile(rb"^\[I[^]]*\] A total of (\d{1,18}) files have been ")
@@ -51,7 +51,6 @@ class Reading:
     def __init__(self, layout: Layout, ctx: ReadContext, before: Before, *, to_end: bool):
         self._layout = layout
         self._ctx = ctx
-        self._maker = TableMaker(layout)
         # reused for all blocks: filling new memory costs more than copying
         self._buffer = np.empty(0, np.uint8)
         self._lines = before.lines
@@ -101,22 +100,26 @@ class Reading:
     def _table(self, block: bytes) -> pa.Table:
         if len(self._buffer) < len(block) + SLACK:
             self._buffer = np.empty(len(block) + SLACK, np.uint8)
-        parsed, first = parse_block(self._layout, block, self._buffer), self._lines + 1
-        tables = [self._maker.table(parsed, first)]
+        table, odd, count = parse_block(self._layout, block, self._buffer, self._lines + 1)
+        tables = [table]
         rows = (
-            (first + line, row)
-            for line, start, stop in parsed.odd
-            if (row := self._odd(block[start:stop], first + line)) is not None
+            (number, row)
+            for number, start, stop in odd
+            if (row := self._odd(block[start:stop], number)) is not None
         )
         while some := list(islice(rows, _ROWS_TOGETHER)):
-            tables.append(self._maker.rows(some))
-        self._lines += parsed.count
-        self._ctx.read(parsed.count)
-        table = merged(tables) if len(tables) > 1 else tables[0]
+            tables.append(table_of(self._layout, some))
+        self._lines += count
+        self._ctx.read(count)
+        if len(tables) > 1:
+            table = merged(tables)
         if self._doubtful and pc.any(pc.match_substring(table.column("path"), "%")).as_py():
             self._doubtful = False
             self._ctx.note(_DOUBT[False])
-        return self._maker.finished(table)
+        if self._layout.scan_time is None:
+            return table
+        moment = pa.scalar(self._layout.scan_time.astimezone(UTC), _TIME)
+        return table.append_column("scan_time", pa.repeat(moment, table.num_rows))
 
     def _odd(self, raw: bytes, number: int) -> Row | None:
         """Parse a line that the columnar parser left; None if it has no row."""
@@ -182,65 +185,8 @@ class Reading:
         self._ctx.reject(raw, reason, position=number, record_type="gpfs.file")
 
 
-_SCHEMA: Final = record_type(GpfsFile).arrow_schema
-
-
-class TableMaker:
-    """Builder of tables from the lines of one list; all have the same columns in the same order."""
-
-    def __init__(self, layout: Layout):
-        self._layout = layout
-        columns = {step.column for step in layout.steps} | {"path_raw", "kind", "position", "path"}
-        if any(step.column is None and step.kept for step in layout.steps):
-            columns.add("extra")
-        self._schema = pa.schema([field for field in _SCHEMA if field.name in columns])
-
-    def table(self, parsed: Parsed, first_line: int) -> pa.Table:
-        """Build the table of a block; ``first_line``: number of its first line in the list."""
-        made = {**parsed.columns, "position": parsed.lines + first_line}
-        if parsed.extra:
-            made["extra"] = _maps(parsed.extra, len(parsed.lines))
-        arrays = [_array(made[field.name], field.type) for field in self._schema]
-        return pa.table(arrays, schema=self._schema)
-
-    def rows(self, rows: Sequence[tuple[int, Row]]) -> pa.Table:
-        listed = [
-            {**row, "position": line, "extra": list((row["extra"] or {}).items())}
-            for line, row in rows
-        ]
-        return pa.Table.from_pylist(listed, schema=self._schema)
-
-    def finished(self, table: pa.Table) -> pa.Table:
-        """Add the columns that have the same value in all rows of the list."""
-        if self._layout.scan_time is None:
-            return table
-        moment = self._layout.scan_time.astimezone(UTC)
-        scan_time = pa.repeat(pa.scalar(moment, _SCHEMA.field("scan_time").type), table.num_rows)
-        return table.append_column("scan_time", scan_time)
-
-
 def merged(tables: Sequence[pa.Table]) -> pa.Table:
     """Concatenate tables, and sort the rows by line."""
     whole = pa.concat_tables(tables)
     order = np.argsort(whole.column("position").to_numpy(), kind="stable")
     return whole.take(pa.array(order))
-
-
-def _array(values: Any, kind: pa.DataType) -> pa.Array:
-    """Convert values to an Arrow array: NaN becomes null; integers share their memory."""
-    if isinstance(values, pa.Array):
-        return values
-    if kind == pa.float64():
-        return pa.array(values, kind, from_pandas=True)
-    data = pa.py_buffer(np.ascontiguousarray(values))
-    return pa.Array.from_buffers(kind, len(values), [None, data])
-
-
-def _maps(columns: dict[str, pa.Array], count: int) -> pa.Array:
-    """Build a map for each row: the names, and the row's text for each."""
-    width = len(columns)
-    order = np.arange(width * count).reshape(width, count).T.ravel()
-    items = pa.concat_arrays(list(columns.values())).take(pa.array(order))
-    keys = pa.array(list(columns), pa.string()).take(pa.array(np.tile(np.arange(width), count)))
-    offsets = pa.array(np.arange(count + 1) * width, pa.int32())
-    return pa.MapArray.from_arrays(offsets, keys, items)

@@ -36,14 +36,17 @@ _CENTURY: Final = 36_525.0
 class History:
     """Sums of groups by scan, from ``gpfs.growth``.
 
-    names: keys of groups; rows: sums of scans with a time and bytes, oldest first, or of a single
-        list without a time.
-    measure: kind of bytes: allocated or size.
+    names: keys of groups; measure: kind of bytes: allocated or size.
+    times: time of each scan with a time and bytes, oldest first; None for a single list without it.
+    sums: lists of scans, bytes and objects, a row for each group, first those of the last scan.
+    rows: row of each group in ``sums``.
     """
 
     names: tuple[str, ...]
-    rows: pl.DataFrame
     measure: str
+    times: dict[str, datetime | None]
+    sums: pl.DataFrame
+    rows: dict[tuple[Any, ...], int]
 
     @classmethod
     def of(
@@ -60,27 +63,30 @@ class History:
         timed = timed.with_columns(bytes=pl.col(f"{measure}_bytes"))
         # ignore scans without bytes or groups
         known = [pl.col(name).is_not_null().any().over("scan") for name in ("bytes", *names)]
-        return cls(names, timed.filter(known).sort("scan_time", maintain_order=True), measure)
+        timed = timed.filter(known).sort("scan_time", descending=True, maintain_order=True)
+        times = dict(reversed(timed.select("scan", "scan_time").rows()))
+        # without names, all rows are of one group
+        grouped = timed.group_by(names or pl.lit(0), maintain_order=True)
+        sums = grouped.agg(pl.col("scan", "bytes", "inodes"))
+        keys = sums.drop("scan", "bytes", "inodes").rows()
+        rows_of = {key[: len(names)]: number for number, key in enumerate(keys)}
+        return cls(names, measure, times, sums.select("scan", "bytes", "inodes"), rows_of)
 
     def groups(self) -> list[tuple[Any, ...]]:
         """Return the groups of the last scan, the largest first."""
-        if not self.names or self.rows.is_empty():
-            return [] if self.rows.is_empty() else [()]
-        last = self.rows.filter(pl.col("scan") == pl.lit(self._scans[-1]))
-        last = last.sort("bytes", descending=True, nulls_last=True, maintain_order=True)
-        return last.select(self.names).rows()
+        last = next(reversed(self.times), None)
+        firsts = self.sums.select(pl.all().list.first()).rows()
+        found = zip(self.rows, firsts, strict=True)
+        sizes = {group: size for group, (scan, size, _) in found if scan == last}
+        return sorted(sizes, key=lambda group: (sizes[group] is None, -(sizes[group] or 0)))
 
     def of_group(self, group: tuple[Any, ...]) -> list[tuple[datetime | None, Any, Any]]:
         """Return time, bytes and objects of a group in each scan: 0 if the scan lacks the group."""
-        mine = [pl.col(n).eq_missing(pl.lit(v)) for n, v in zip(self.names, group, strict=True)]
-        found = self.rows.filter(mine) if mine else self.rows
-        held = {scan: rest for scan, *rest in found.select("scan", "bytes", "inodes").iter_rows()}
-        times = dict(self.rows.select("scan", "scan_time").iter_rows())
-        return [(times[scan], *held.get(scan, (0, 0))) for scan in self._scans]
-
-    @property
-    def _scans(self) -> list[str]:
-        return self.rows["scan"].unique(maintain_order=True).to_list()
+        held = {}
+        if (row := self.rows.get(group)) is not None:
+            scans, *sums = self.sums.row(row)
+            held = dict(zip(scans, zip(*sums, strict=True), strict=True))
+        return [(time, *held.get(scan, (0, 0))) for scan, time in self.times.items()]
 
     def trend(self, group: tuple[Any, ...], limit: int | None) -> dict[str, Any]:
         """Compute the columns ``TREND``, ``used_bytes``, ``used_inodes``, ``outlook``."""
@@ -262,7 +268,7 @@ def _used(history: History, quota: Quota, whose: Any) -> dict[str, Any]:
     nothing, kind, soft = {"measure": history.measure}, quota.kind, quota.soft_bytes
     if whose is None:
         return nothing | {"outlook": f"unknown: the number of the {kind} is not given"}
-    if history.rows.is_empty():
+    if not history.times:
         return nothing | {"outlook": f"unknown: no scan records {kind}s and their bytes"}
     group = (whose, quota.fileset) if quota.fileset else (whose,)
     said = history.trend(group, quota.hard_bytes or soft)

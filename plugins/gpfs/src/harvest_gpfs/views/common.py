@@ -14,7 +14,8 @@ from harvest_toolkit.frames import sum_or_none
 from harvest_toolkit.kept import kept
 
 from ..aggregation.definition import Aggregation, int64_of
-from ..aggregation.files import COLUMNS, no_rows
+from ..aggregation.files import COLUMNS
+from ..aggregation.files import scan as read_rows
 from ..aggregation.groupings import GROUPINGS, Setting, read_names
 from ..aggregation.listing import Listing
 from ..aggregation.on_polars import PolarsRows
@@ -120,7 +121,7 @@ def exclusive(by: Sequence[str], *divided_by: str) -> tuple[str, ...]:
 def aggregated_schema(by: Sequence[str], names: Sequence[str] = ()) -> dict[str, pl.DataType]:
     """Return the columns of an aggregation's result."""
     task = Aggregation(tuple(by), tuple(names), Setting(now=datetime(2000, 1, 1, tzinfo=UTC)))
-    return int64_of(task.result(task.partial(no_rows()).collect()).schema)
+    return int64_of(task.result(task.partial(read_rows([])).collect()).schema)
 
 
 def part_sum(values: str | pl.Expr, flag: pl.Expr) -> pl.Expr:

@@ -2,8 +2,8 @@
 
 Objects are compared by inode and generation. Each pass takes a share of the inodes, so that only
 this share of two scans is in memory. A pass leaves only sums: a row for each pair of groups (owner,
-directory and so on) in which objects were before and are after. All changes by owner or by
-directory are sums over these few rows.
+directory and so on) in which objects were before and are after, and for each combination of other
+changes. All changes by owner or by directory are sums over these few rows.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,10 @@ from ..aggregation.on_polars import PolarsRows, available_memory
 
 _KEY: Final = ("inode", "generation")
 _TIMES: Final = {"modified": "modify_time", "accessed": "access_time"}
-_CHANGES: Final = ["created", "deleted", "modified", "accessed", "renamed", "moved_in", "moved_out"]
+_SEEN: Final = ("modified", "accessed", "renamed")
+"""Changes of an object that is in both scans."""
+
+_CHANGES: Final = ("created", "deleted", *_SEEN, "moved_in", "moved_out")
 SUMS: Final = (
     *(name for change in _CHANGES for name in (change, f"{change}_bytes")),
     *("old_inodes", "old_bytes", "new_inodes", "new_bytes", "grown_bytes", "unmeasured"),
@@ -28,23 +31,8 @@ Sums of bytes include only objects whose size is known in each scan that has the
 adds up. Other objects are ``unmeasured``.
 """
 
-_SEEN: Final = ("modified", "accessed", "renamed")
-_SEEN_SUMS: Final = tuple(
-    f"{name}{part}" for name in _SEEN for part in ("", "_bytes", " measured", " unknown")
-)
-_FLOWS: Final = ("objects", "measured", "old_bytes", "new_bytes", *_SEEN_SUMS)
-_MEASURED: Final = {
-    **{f"{name}_bytes": name for name in _CHANGES},
-    "old_bytes": "old_inodes",
-    "new_bytes": "new_inodes",
-    "grown_bytes": "stayed",
-}
-"""Sums of bytes, and the count of objects that belongs to each."""
-
-_AIDS: Final = (
-    *("stayed", *(f"{name} measured" for name in _MEASURED.values())),
-    *(f"{name} unknown" for name in _SEEN),
-)
+_FLOWS: Final = ("objects", "measured", "old_bytes", "new_bytes")
+"""Sums over the objects of a flow; bytes are of measured objects."""
 
 LEAST_PAIRED_ROWS = 4_000_000
 """Minimum number of rows of both scans that are compared together."""
@@ -55,10 +43,11 @@ _BYTES_PER_ROW = 900
 def flows(
     old: PolarsRows, new: PolarsRows, rows: int, keys: Sequence[str], setting: Setting
 ) -> pl.DataFrame:
-    """Sum objects by their groups before (``uid``) and after (``uid_new``).
+    """Sum objects by their groups before (``uid``) and after (``uid_new``), and by their changes.
 
     rows: number of rows in both scans; keys: names of groupings.
     Columns ``was`` and ``is``: whether the objects are in the earlier and in the later scan.
+    Other changes are null if a list lacks the values that would decide.
     """
     known = _known(old) & _known(new)
     identity = _KEY if "generation" in known else _KEY[:1]
@@ -87,32 +76,45 @@ def summed(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataF
     A sum that does not fit an int64 is null.
     """
     found = _labelled(found, by, setting)
-    keys = list(by) or [_TOGETHER]
-    if not by:
-        found = found.with_columns(pl.lit(0).alias(n) for n in (_TOGETHER, f"{_TOGETHER}_new"))
-    columns = (*SUMS, *_AIDS)
-    both = pl.concat([_old_side(found, keys), _new_side(found, keys)], how="diagonal")
-    total = both.group_by(keys).agg(pl.col(name).sum() for name in columns)
-    if not by and total.is_empty():
-        total = pl.DataFrame({name: [0] for name in (_TOGETHER, *columns)})
-    total = _only_known(total).sort(keys, nulls_last=True)
+    elsewhere = (pl.col(name).ne_missing(pl.col(f"{name}_new")) for name in by)
+    moved = pl.any_horizontal(pl.lit(value=False), *elsewhere) & pl.col("was") & pl.col("is")
+    values = ("was", "is", *_SEEN, *_FLOWS, moved.alias("moved"))
+    earlier = found.filter("was").select(*by, *values, later=pl.lit(value=False))
+    groups_now = (pl.col(f"{name}_new").alias(name) for name in by)
+    later = found.filter("is").select(*groups_now, *values, later=pl.lit(value=True))
+    both, sums = pl.concat([earlier, later]), _sums()
+    total = both.group_by(by).agg(sums).sort(by, nulls_last=True) if by else both.select(sums)
     return total.select(*by, *(pl.col(name).cast(pl.Int64, strict=False) for name in SUMS))
 
 
-def _only_known(total: pl.DataFrame) -> pl.DataFrame:
-    """Set sums to null instead of 0 if their objects have no known values."""
-    bytes_known = {
-        size: (pl.col(count) == 0) | (pl.col(f"{count} measured") > 0)
-        for size, count in _MEASURED.items()
+def _sums() -> list[pl.Expr]:
+    """Sum the flows of a group as it was and, where ``later``, as it is."""
+    old, new = pl.col("old_bytes"), pl.col("new_bytes")
+    now, before = pl.col("later"), ~pl.col("later")
+    parts = {
+        "created": (now & ~pl.col("was"), new),
+        "deleted": (before & ~pl.col("is"), old),
+        **{name: (now & pl.col(name), new) for name in _SEEN},
+        # moved objects count with their earlier size; their growth is counted separately
+        "moved_in": (now & pl.col("moved"), old),
+        "moved_out": (before & pl.col("moved"), old),
+        "old": (before, old),
+        "new": (now, new),
+        "grown": (now & pl.col("was"), new - old),
     }
-    counts_known = {name: (pl.col(name) > 0) | (pl.col(f"{name} unknown") == 0) for name in _SEEN}
-    for name, known in counts_known.items():
-        bytes_known[f"{name}_bytes"] &= known
-    every = {**bytes_known, **counts_known}
-    return total.with_columns(pl.when(known).then(n).alias(n) for n, known in every.items())
-
-
-_TOGETHER = "all objects"
+    gone_or_here = now | ~pl.col("is")
+    unmeasured = (pl.col("objects") - pl.col("measured")).filter(gone_or_here).sum()
+    sums = [unmeasured.alias("unmeasured")]
+    for name, (test, size) in parts.items():
+        count, measured = (pl.col(n).filter(test).sum() for n in ("objects", "measured"))
+        # null instead of 0 if the objects have no known values
+        known = (count > 0) | (test.null_count() == 0)
+        bytes_known = known & ((count == 0) | (measured > 0))
+        sums += [
+            pl.when(known).then(count).alias(name if name in _CHANGES else f"{name}_inodes"),
+            pl.when(bytes_known).then(size.filter(test).sum()).alias(f"{name}_bytes"),
+        ]
+    return sums
 
 
 def _labelled(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataFrame:
@@ -123,56 +125,6 @@ def _labelled(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.Da
             named = found.select(pl.col(column).alias(name)).select(label.alias(column))
             found = found.with_columns(named.to_series())
     return found
-
-
-def _moved(keys: Sequence[str]) -> pl.Expr:
-    elsewhere = [pl.col(name).ne_missing(pl.col(f"{name}_new")) for name in keys]
-    return pl.col("was") & pl.col("is") & pl.any_horizontal(elsewhere)
-
-
-_EVERY: Final = pl.lit(value=True)
-
-
-def _sums(size: str, test: pl.Expr, value: pl.Expr) -> list[pl.Expr]:
-    """Sum bytes of the objects that pass a test; count these objects, and the measured ones.
-
-    size: name of the sum; value: expression to sum.
-    """
-    count = _MEASURED[size]
-    return [
-        value.filter(test).sum().alias(size),
-        pl.col("objects").filter(test).sum().alias(count),
-        pl.col("measured").filter(test).sum().alias(f"{count} measured"),
-    ]
-
-
-def _unmeasured(test: pl.Expr) -> pl.Expr:
-    return (pl.col("objects") - pl.col("measured")).filter(test).sum().alias("unmeasured")
-
-
-def _old_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    gone, size = ~pl.col("is"), pl.col("old_bytes")
-    grouped = found.filter("was").group_by(keys)
-    return grouped.agg(
-        *_sums("deleted_bytes", gone, size),
-        *_sums("moved_out_bytes", _moved(keys), size),
-        *_sums("old_bytes", _EVERY, size),
-        _unmeasured(gone),
-    )
-
-
-def _new_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    stayed, size, was_size = pl.col("was"), pl.col("new_bytes"), pl.col("old_bytes")
-    grouped = found.filter("is").group_by(pl.col(f"{name}_new").alias(name) for name in keys)
-    return grouped.agg(
-        *_sums("created_bytes", ~stayed, size),
-        *(pl.col(name).sum() for name in _SEEN_SUMS),
-        # moved objects count with their earlier size; their growth is counted separately
-        *_sums("moved_in_bytes", _moved(keys), was_size),
-        *_sums("new_bytes", _EVERY, size),
-        *_sums("grown_bytes", stayed, size - was_size),
-        _unmeasured(_EVERY),
-    )
 
 
 def _known(rows: PolarsRows) -> frozenset[str]:
@@ -205,7 +157,7 @@ def _share(
 
 
 def _flow_keys(keys: Sequence[str]) -> list[str]:
-    return ["was", "is", *keys, *(f"{name}_new" for name in keys)]
+    return ["was", "is", *_SEEN, *keys, *(f"{name}_new" for name in keys)]
 
 
 def _flows(
@@ -236,21 +188,15 @@ def _flows(
         "accessed": stayed & _differs("accessed", known),
         "renamed": stayed & pl.col("renamed").fill_null(value=False),
     }
-    sums = pairs.group_by(_flow_keys(keys)).agg(
-        pl.len().cast(pl.Int128).alias("objects"),
-        measured.sum().cast(pl.Int128).alias("measured"),
-        size.sum().alias("old_bytes"),
-        size_new.sum().alias("new_bytes"),
-        *(
-            value.sum().cast(pl.Int128).alias(f"{name}{part}")
-            for name, test in seen.items()
-            for part, value in (
-                ("", test),
-                ("_bytes", pl.when(test).then(size_new)),
-                (" measured", test & measured),
-                (" unknown", test.is_null()),
-            )
-        ),
+    sums = (
+        pairs.with_columns(**seen)
+        .group_by(_flow_keys(keys))
+        .agg(
+            pl.len().cast(pl.Int128).alias("objects"),
+            measured.sum().cast(pl.Int128).alias("measured"),
+            size.sum().alias("old_bytes"),
+            size_new.sum().alias("new_bytes"),
+        )
     )
     return sums.collect(engine="streaming")
 
