@@ -60,6 +60,7 @@ MODULES = (
     "harvest_dask_runs.trace",
     "harvest_report",
     "harvest_report.csv",
+    "harvest_report.over_time",
     "harvest_report.table_files",
     "harvest_report.records",
     "harvest_report.values",

@@ -5,12 +5,14 @@ import math
 import re
 from datetime import datetime, timedelta
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest_report import COLOURS, Plot, bytes_axis, legend, name_bars, seconds_axis
 from harvest_report.draw import drawn
+from harvest_report.over_time import Window
 from harvest_report.ticks import dates_in_words
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
@@ -237,3 +239,12 @@ def _waits(figure):
     axes = figure.subplots()
     axes.barh([0, 1], [3.0, 1.0])
     name_bars(axes, ["ada", "bob"])
+
+
+@pytest.mark.parametrize("span_us", [1000, 250 * 365 * 86400 * 10**6])
+def test_a_piece_of_time_is_divided_among_the_columns_that_it_touches(span_us):
+    window, step = Window(7, span_us, 1500), span_us / 1500
+    pieces = pl.LazyFrame({"start": [7, 7 + span_us // 2], "end": [7 + span_us] * 2})
+    found = window.in_columns(pieces).sort("start", "column").collect()
+    assert found["column"].to_list() == [*range(1500), *range(750, 1500)]
+    assert found["inside"].to_list() == pytest.approx([step] * 2250)

@@ -8,8 +8,6 @@ import typer
 import harvest
 from harvest.toolkit.amounts import count_in_words
 
-from .record_names import CATEGORIES
-
 __all__ = ["app", "trace"]
 
 app = typer.Typer(help="Write a Dask run, of any recorder, as a trace.", no_args_is_help=True)
@@ -40,6 +38,6 @@ def trace(
     from .trace import write_trace
 
     counts = write_trace(harvest.open(dataset), output, run=run)
-    shown = ("task", "transfer", "io")
-    parts = [count_in_words(counts[category], *CATEGORIES[category]) for category in shown]
+    shown = {"task": "execution", "transfer": "transfer", "io": "I/O segment"}
+    parts = [count_in_words(counts[category], word) for category, word in shown.items()]
     typer.echo(f"{', '.join(parts)} written to {output}")

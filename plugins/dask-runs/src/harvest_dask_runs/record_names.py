@@ -21,13 +21,3 @@ COUNTED: Final = ("darshan.posix", "darshan.mpiio", "darshan.stdio")
 """Darshan's counters per file."""
 KILLED: Final = "KilledWorker"
 """Exception of a task that Dask gave up because the workers that ran it died."""
-
-CATEGORIES: Final = {
-    "task": ("execution", "executions"),
-    "transfer": ("transfer", "transfers"),
-    "transfer.untold": ("other side of a transfer", "other sides of transfers"),
-    "io": ("I/O segment", "I/O segments"),
-    "path": ("execution on the critical path", "executions on the critical path"),
-    "path.wait": ("wait between them", "waits between them"),
-}
-"""Categories of a trace's slices, with the words for one and for several."""

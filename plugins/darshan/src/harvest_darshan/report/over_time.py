@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 from harvest_report import Notes, Plot, bytes_axis, seconds_axis
+from harvest_report.over_time import Window, shades
 from harvest_toolkit.frames import LONGEST_S, known_sum, possible, safe_sum
 
 from ..views.layers import OPS, SEGMENTS, traced_once
-from .processes import Window, label_lines, named, part_of_logs, shades, window
+from .processes import label_lines, named, part_of_logs, window
 
 COLUMNS: Final = 200
 LINES: Final = 300

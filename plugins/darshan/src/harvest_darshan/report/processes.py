@@ -3,55 +3,14 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-import attrs
 import polars as pl
 
 from harvest.toolkit.layout import shorten
+from harvest_report.over_time import Window
 
 from ..views.grouping import program_of
 
 LABELLED: Final = 32
-
-
-@attrs.frozen
-class Window:
-    """The time that a plot covers, from the start of a job to its end, divided into columns."""
-
-    start_us: int
-    span_us: int
-    columns: int
-
-    @property
-    def seconds(self) -> float:
-        """Its length in seconds."""
-        return self.span_us / 1e6
-
-    @property
-    def width_us(self) -> float:
-        """Length of a column in microseconds."""
-        return self.span_us / self.columns
-
-    def in_columns(self, pieces: pl.LazyFrame) -> pl.LazyFrame:
-        """Return a row per piece of time and column that it touches, with its time ``inside``.
-
-        pieces: have ``start`` and ``end`` in microseconds since the epoch; in the result, since
-            the start of the window.
-        """
-        # a piece does not touch the column that begins at its end
-        last = pl.max_horizontal("start", pl.col("end") - 1)
-        columns = [
-            # in whole numbers: a quotient of floats may fall just below a border
-            (at * self.columns).floordiv(self.span_us).clip(0, self.columns - 1)
-            for at in (pl.col("start"), last)
-        ]
-        begin = pl.max_horizontal("start", pl.col("column") * self.width_us)
-        end = pl.min_horizontal("end", (pl.col("column") + 1) * self.width_us)
-        return (
-            pieces.with_columns(pl.col("start", "end") - self.start_us)
-            .with_columns(column=pl.int_ranges(columns[0], columns[1] + 1))
-            .explode("column")
-            .with_columns(inside=(end - begin).clip(lower_bound=0))
-        )
 
 
 def window(logs: pl.DataFrame, last_us: int | None, columns: int) -> Window:
@@ -98,13 +57,3 @@ def label_lines(axes: Any, labels: Sequence[str]) -> None:
     axes.tick_params(axis="y", length=0, labelsize=7)
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.grid(visible=False)
-
-
-def shades(colour: str) -> Any:
-    """Return a colour map from transparent to a colour, for light and dark pages."""
-    from matplotlib.colors import LinearSegmentedColormap, to_rgb  # optional: the extra "report"
-
-    red, green, blue = to_rgb(colour)
-    return LinearSegmentedColormap.from_list(
-        "harvest", [(red, green, blue, 0.0), (red, green, blue, 1.0)]
-    )

@@ -3,18 +3,17 @@
 from functools import partial
 from typing import Any, Final
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from harvest import DatasetReader
 from harvest.model.frames import seconds
 from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest_report import MOST_MARKS, Column, Marks, Notes, Plot, legend, seconds_axis
+from harvest_report.over_time import Window
 from harvest_toolkit.frames import safe_sum
 
 from ..views.layers import SEGMENTS, traced_once
-from .processes import Window, label_lines, named, part_of_logs, window
+from .processes import label_lines, named, part_of_logs, window
 
 ONE: Final = ("origin", "rank", "thread")
 COLUMNS: Final = 600
@@ -56,7 +55,6 @@ def _plot(name: str, title: str, trace: pl.LazyFrame, logs: pl.DataFrame) -> Plo
     several = pl.when(pl.col("threads") > 1).then(pl.format("{} thread {}", "label", "number"))
     shown = named(kept, logs).with_columns(label=several.otherwise("label")).with_row_index("line")
     cells = _cells(trace, shown.select(*ONE, "line"), extent)
-    picture = _picture(cells, shown.height, extent)
     labels = shown["label"].to_list()
     operations = int(totals["operations"].sum())
     limited = (
@@ -67,7 +65,7 @@ def _plot(name: str, title: str, trace: pl.LazyFrame, logs: pl.DataFrame) -> Plo
     )
     return Plot(
         name,
-        partial(_draw, picture=picture, labels=labels, extent=extent),
+        partial(_draw, cells=cells, labels=labels, extent=extent),
         title,
         f"{count_in_words(operations, 'operation')} on {count_in_words(totals.height, 'line')}, "
         "one for each process or recorded thread. A cell has the colour of its longest kind of "
@@ -136,44 +134,22 @@ def _lines(trace: pl.LazyFrame) -> pl.LazyFrame:
 
 def _cells(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> pl.DataFrame:
     shown = trace.join(lines.lazy(), on=ONE, nulls_equal=True)
+    numbers = dict(zip(COLOURS, range(len(COLOURS)), strict=True))
+    kind = pl.col("op").replace_strict(numbers, default=None, return_dtype=pl.Int64)
     return (
-        extent.in_columns(shown.select("line", "op", "start", "end"))
-        .group_by("line", "op", "column")
-        .agg(covered=pl.col("inside").sum() / extent.width_us)
+        extent.in_columns(shown.select("line", "start", "end", kind=kind).drop_nulls("kind"))
+        .group_by("line", "kind", "column")
+        .agg(pl.col("inside").sum())
         .collect(engine="streaming")
     )
 
 
-def _picture(cells: pl.DataFrame, lines: int, extent: Window) -> NDArray[np.float64]:
-    """Return red, green, blue and opacity of each cell."""
-    from matplotlib.colors import to_rgb  # optional: the extra "report"
-
-    picture = np.zeros((lines, extent.columns, 4))
-    longest = (
-        cells.sort("covered", "op", descending=[True, False])
-        .group_by("line", "column", maintain_order=True)
-        .agg(pl.col("op").first(), pl.col("covered").sum())
-    )
-    for op, colour in COLOURS.items():
-        mine = longest.filter(pl.col("op") == op)
-        place = (mine["line"].to_numpy(), mine["column"].to_numpy())
-        picture[(*place, slice(0, 3))] = to_rgb(colour)
-        # short operations stay visible
-        picture[(*place, 3)] = 0.3 + 0.7 * mine["covered"].clip(0, 1).to_numpy()
-    return picture
-
-
-def _draw(figure: Any, picture: NDArray[np.float64], labels: list[str], extent: Window) -> None:
+def _draw(figure: Any, cells: pl.DataFrame, labels: list[str], extent: Window) -> None:
     from matplotlib.patches import Patch  # optional: the extra "report"
 
     axes = figure.subplots()
-    axes.imshow(
-        picture,
-        extent=(0, extent.seconds, len(labels) - 0.5, -0.5),
-        aspect="auto",
-        interpolation="nearest",
-        rasterized=True,
-    )
+    # short operations stay visible
+    extent.draw_longest(axes, cells, list(COLOURS.values()), lines=len(labels), faint=0.3)
     label_lines(axes, labels)
     seconds_axis(axes.xaxis, extent.seconds, "since the job began")
     handles = [Patch(color=colour, label=op) for op, colour in COLOURS.items()]

@@ -9,6 +9,7 @@ import polars as pl
 
 from harvest.toolkit.layout import shorten
 from harvest_report import Plot, legend, name_bars, seconds_axis
+from harvest_report.over_time import Window
 
 from ..report.figures import mean_at_once
 from ..trace.tracks import micros_of
@@ -124,7 +125,8 @@ def _layers(
     )
     first = micros_of(side.known["first_start"])
     groups = [*named, *([None] if others else [])]
-    return mean_at_once(placed, "prefix", groups, CELLS, first, first + round(longest * 1e6))
+    window = Window(first, max(round(longest * 1e6), 1), CELLS)
+    return mean_at_once(placed, "prefix", groups, window)
 
 
 def workers_plot(found: Comparison) -> Plot | None:

@@ -8,6 +8,7 @@ import polars as pl
 from harvest.model.frames import seconds
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
 from harvest_report import Column, Plot, Section, Table, legend, seconds_axis
+from harvest_report.over_time import Window
 from harvest_toolkit.frames import fraction
 
 from ..critical.path import COLUMN_OF_PART, COMPUTING, PARTS, UNRECORDED
@@ -67,7 +68,7 @@ def _picture(path: pl.DataFrame, start: int) -> Plot:
     first, last = placed["start"][0], max(placed["end"][-1], placed["start"][0] + 1)
     edges = np.linspace(first / 1e6, last / 1e6, OCCUPANCY_COLUMNS + 1)
     present = [part for part in PARTS if part in set(path["part"])]
-    grid = mean_at_once(placed, "part", present, OCCUPANCY_COLUMNS, first, last)
+    grid = mean_at_once(placed, "part", present, Window(first, last - first, OCCUPANCY_COLUMNS))
 
     def draw(figure: Any) -> None:
         from matplotlib.patches import Patch, StepPatch  # optional: the extra "report"

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from harvest.toolkit.layout import shorten
+from harvest_report.over_time import Window
 
 INK: Final = "#1f2430"
 """The colour of text in reports' plots, which a page replaces on dark ground."""
@@ -21,57 +22,21 @@ OTHER: Final = "C5"
 LABELLED: Final = 36
 
 
-def time_per_cell(
-    frame: pl.DataFrame, by: Sequence[str], columns: int, first: int, last: int
-) -> pl.DataFrame:
-    """Sum the microseconds of each group in each of ``columns`` equal parts of a span.
-
-    frame: has the columns of ``by``, and ``start`` and ``end`` in microseconds.
-    first, last: the ends of the span, in microseconds.
-    Gives the columns of ``by``, ``column`` and ``covered``.
-    """
-    width = max(last - first, 1) / columns
-    shifted = frame.with_columns(pl.col("start", "end") - first)
-    place = ((pl.col("start", "end") / width).floor().cast(pl.Int64)).clip(0, columns - 1)
-    cells = shifted.with_columns(place.name.suffix("_column")).with_columns(
-        column=pl.int_ranges("start_column", pl.col("end_column") + 1)
-    )
-    begin = pl.max_horizontal("start", pl.col("column") * width)
-    end = pl.min_horizontal("end", (pl.col("column") + 1) * width)
-    return (
-        cells.select(*by, "start", "end", "column")
-        .explode("column")
-        .group_by(*by, "column")
-        .agg(covered=(end - begin).clip(lower_bound=0).sum())
-    )
-
-
 def mean_at_once(
-    frame: pl.DataFrame, by: str, groups: Sequence[str | None], columns: int, first: int, last: int
+    frame: pl.DataFrame, by: str, groups: Sequence[str | None], window: Window
 ) -> npt.NDArray[np.float64]:
     """Count how many rows of each group (rows) run in each part of the time (columns), on average.
 
-    The other parameters are those of ``time_per_cell``.
+    frame: has the column ``by``, and ``start`` and ``end`` in microseconds.
     """
     places = {name: number for number, name in enumerate(groups)}
-    grid = np.zeros((max(len(groups), 1), columns))
-    for group, column, micros in time_per_cell(frame, [by], columns, first, last).iter_rows():
+    grid = np.zeros((max(len(groups), 1), window.columns))
+    cells = window.in_columns(frame.lazy().select(by, "start", "end"))
+    sums = cells.group_by(by, "column").agg(pl.col("inside").sum()).collect()
+    for group, column, micros in sums.iter_rows():
         if group in places:
             grid[places[group], column] = micros
-    return grid / (max(last - first, 1) / columns)
-
-
-def shades(most: float = 1.0, colour: str = "#0072b2") -> Any:
-    """Return a colour map from transparent to a colour, for light and dark pages.
-
-    most: maximum opacity; below 1 for text on it.
-    """
-    from matplotlib.colors import LinearSegmentedColormap, to_rgb  # optional: the extra "report"
-
-    red, green, blue = to_rgb(colour)
-    return LinearSegmentedColormap.from_list(
-        "harvest", [(red, green, blue, 0.0), (red, green, blue, most)]
-    )
+    return grid / window.width_us
 
 
 def name_workers(axes: Any, workers: Sequence[str], places: Sequence[float]) -> None:

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-import attrs
 import polars as pl
 
 from harvest import DatasetReader
@@ -22,71 +21,51 @@ OPS: Final = ("read", "write")
 TRACED: Final = {"op": pl.String, "operations": pl.Int64, "bytes": pl.Int64, "seconds": pl.Float64}
 
 
-@attrs.frozen
-class RunIo:
-    """The I/O of a run.
-
-    segments: the trace, each operation once; None if the dataset has none of this run.
-    traced: sums of the trace by op: op, operations, bytes, seconds.
-    tied: rows of ``dask.task_io``, each operation once: traced, and counted.
-    processes: rows of ``io.processes``; None if Darshan's logs of this run are missing.
-    sums: bytes of all processes by kind and op (``counted_read``), null if none is known.
-    untraced: counted but untraced I/O, by log, file, module and op.
-    """
-
-    segments: pl.LazyFrame | None
-    traced: pl.DataFrame
-    tied: pl.DataFrame
-    processes: pl.DataFrame | None
-    sums: dict[str, int | None]
-    untraced: pl.DataFrame
-
-
-def run_io(data: DatasetReader, run: str, judged: JudgedRuns) -> RunIo:
-    """Collect the I/O of a run."""
-    counted = judged.processes
-    mine = None if counted is None else counted.filter(pl.col("run") == run)
-    mine = None if mine is None or mine.is_empty() else mine
-    rest = untraced(data)
-    logs = pl.DataFrame(schema={"log": pl.String}) if mine is None else mine.select("log")
-    rest = rest.join(logs, left_on="origin", right_on="log", how="semi")
-    segments = segments_of(data, run)
-    traced = pl.DataFrame(schema=TRACED)
-    if segments is not None:
-        segments = once(segments, "origin")
-        traced = (
-            segments.group_by("op")
-            .agg(
-                operations=pl.len().cast(pl.Int64),
-                bytes=known_sum(MOVED),
-                seconds=exact_sum(pl.col("end_s") - pl.col("start_s")),
-            )
-            .collect(engine="streaming")
-        )
-    names = [f"{kind}_{op}" for kind in ("counted", "traced", "stdio") for op in OPS]
-    known = {name: known_sum(f"{name}_bytes") for name in names}
-    sums = {} if mine is None else mine.select(**known).row(0, named=True)
-    return RunIo(segments if traced.height else None, traced, judged.io, mine, sums, rest)
-
-
-def io_sections(io: RunIo, tasks: pl.DataFrame, start: int) -> list[Section]:
+def io_sections(
+    data: DatasetReader, run: str, judged: JudgedRuns, tasks: pl.DataFrame, start: int
+) -> list[Section]:
     """Build the sections: I/O by what is known, by process, over time, and by kind of task.
 
     tasks: executions; start: of the run, in microseconds of the epoch.
     """
-    rows = by_kind(io.tied, io.traced, io.untraced, tasks)
+    every, tied = judged.processes, judged.io
+    logs = pl.DataFrame() if every is None else every.filter(pl.col("run") == run)
+    mine = logs["log"].to_list() if logs.height else []
+    rest = untraced(data).filter(pl.col("origin").is_in(mine))
+    segments = segments_of(data, run)
+    segments = None if segments is None else once(segments, "origin")
+    traced = _traced(segments)
+    segments = segments if traced.height else None
+    rows = by_kind(tied, traced, rest, tasks)
     sections: list[Section] = []
-    if io.processes is not None:
-        sections += [known_table(rows), _by_process(io)]
-    if io.segments is None:
-        sections.append(_no_trace_notes(counted=io.processes is not None))
+    if mine:
+        sections += [known_table(rows), _by_process(logs, rest, tied)]
+    if segments is None:
+        sections.append(_no_trace_notes(counted=bool(mine)))
     else:
-        counted = {op: size for op in OPS if (size := io.sums.get(f"counted_{op}")) is not None}
-        over_time = io_plot(io.segments, start, counted)
+        over_time = io_plot(segments, start, _sizes(logs, "counted") if mine else {})
         sections += [over_time] if over_time is not None else []
-    if io.segments is not None or io.tied.height:
-        sections.append(kinds_table(rows, _why(io, tasks)))
+    if traced.height or tied.height:
+        sections.append(kinds_table(rows, _why(tied, segments, tasks)))
     return sections
+
+
+def _traced(segments: pl.LazyFrame | None) -> pl.DataFrame:
+    """Sum up the trace by op; no rows without one."""
+    if segments is None:
+        return pl.DataFrame(schema=TRACED)
+    sums = segments.group_by("op").agg(
+        operations=pl.len().cast(pl.Int64),
+        bytes=known_sum(MOVED),
+        seconds=exact_sum(pl.col("end_s") - pl.col("start_s")),
+    )
+    return sums.collect(engine="streaming")
+
+
+def _sizes(logs: pl.DataFrame, kind: str) -> dict[str, int]:
+    """Sum up the bytes of all processes by op, without an op of which none is known."""
+    sums = {op: logs.select(known_sum(f"{kind}_{op}_bytes")).item() for op in OPS}
+    return {op: size for op, size in sums.items() if size is not None}
 
 
 def _no_trace_notes(*, counted: bool) -> Notes:
@@ -100,18 +79,18 @@ def _no_trace_notes(*, counted: bool) -> Notes:
     return Notes("io", [f"{found} {how}"], title="I/O over time")
 
 
-def _by_process(io: RunIo) -> Table:
-    assert io.processes is not None
+def _by_process(logs: pl.DataFrame, rest: pl.DataFrame, tied: pl.DataFrame) -> Table:
+    """Build the table of processes, by their logs; rest: their untraced I/O."""
     kinds = ("counted", "traced", "untraced", "stdio")
     per_op = pl.concat(
-        io.processes.select(
+        logs.select(
             *("log", "pid", "exe", "partial_modules"),
             op=pl.lit(op),
             **{kind: pl.col(f"{kind}_{op}_bytes") for kind in kinds},
         )
         for op in OPS
     )
-    spent = io.untraced.group_by("op", log="origin").agg(
+    spent = rest.group_by("op", log="origin").agg(
         untraced_s=(safe_sum("nanoseconds") / 1e9).round(9)
     )
     active = (
@@ -119,7 +98,7 @@ def _by_process(io: RunIo) -> Table:
         .join(spent, on=["log", "op"], how="left")
         .with_columns(pl.col("untraced_s").fill_null(0))
     )
-    owners = io.tied.group_by("log").agg(worker=pl.col("worker").unique().sort().str.join(", "))
+    owners = tied.group_by("log").agg(worker=pl.col("worker").unique().sort().str.join(", "))
     rows = active.join(owners, on="log", how="left").with_columns(
         worker=pl.col("worker").str.replace_all(r"\w+://", ""),
         program=pl.col("exe").str.extract(r"^(?:\S*/)?(\S+)"),
@@ -148,20 +127,18 @@ def _by_process(io: RunIo) -> Table:
         ),
         title="I/O of processes",
         group="op",
-        note=" ".join(_notes_on_processes(io, active, programs, known=known)),
+        note=" ".join(_notes_on_processes(logs, active, programs, known=known)),
     )  # fmt: skip
 
 
 def _notes_on_processes(
-    io: RunIo, active: pl.DataFrame, programs: list[str], *, known: bool
+    logs: pl.DataFrame, active: pl.DataFrame, programs: list[str], *, known: bool
 ) -> list[str]:
     """Write the notes below the table of processes; active: those with I/O."""
-    assert io.processes is not None
-    idle = io.processes.height - active["log"].n_unique()
-    cut = io.processes.explode("partial_modules").drop_nulls("partial_modules")
-    unknown = "an unknown number of bytes"
-    sizes = {op: io.sums[f"stdio_{op}"] for op in OPS}
-    buffered = {op: unknown if n is None else bytes_in_words(n) for op, n in sizes.items()}
+    idle = logs.height - active["log"].n_unique()
+    cut = logs.explode("partial_modules").drop_nulls("partial_modules")
+    known_sizes = {op: bytes_in_words(size) for op, size in _sizes(logs, "stdio").items()}
+    buffered = dict.fromkeys(OPS, "an unknown number of bytes") | known_sizes
     return [
         "Counted: bytes moved, by the counters of POSIX, of MPI-IO (files that POSIX does not "
         "count) and of STDIO.",
@@ -184,9 +161,9 @@ def _cut_modules(cut: pl.DataFrame) -> str:
     return ", ".join(f"{module} of process {pid or 'unknown'}" for module, pid in pairs)
 
 
-def _why(io: RunIo, tasks: pl.DataFrame) -> str:
+def _why(tied: pl.DataFrame, segments: pl.LazyFrame | None, tasks: pl.DataFrame) -> str:
     """Explain why no operation is matched to a task; empty if one is."""
-    if io.tied["key"].is_not_null().any() or io.segments is None:
+    if tied["key"].is_not_null().any() or segments is None:
         return ""
     none = "No operation belongs to a known task: "
     if not tasks["by_scheduler"].any():
@@ -194,17 +171,18 @@ def _why(io: RunIo, tasks: pl.DataFrame) -> str:
             f"{none}only the scheduler records which thread ran a task, and "
             "scheduler_transition.csv is missing. "
         )
-    threads = io.segments.select(pl.col("thread").is_not_null().any()).collect().item()
-    if not threads:
+    if not segments.select(pl.col("thread").is_not_null().any()).collect().item():
         return f"{none}Darshan's logs do not name the threads (stock Darshan records none). "
     return f"{none}none is on a thread that the scheduler names for a task. "
 
 
-def io_by_task(io: RunIo) -> pl.DataFrame | None:
-    """Sum up read_bytes and write_bytes by key and worker; None if no I/O has a known task."""
-    known = io.tied.drop_nulls("key")
-    if known.is_empty():
-        return None
-    return known.group_by("key", "worker").agg(
-        sum_or_none(pl.col("bytes").filter(pl.col("op") == op)).alias(f"{op}_bytes") for op in OPS
+def io_by_task(tied: pl.DataFrame) -> pl.DataFrame:
+    """Sum up read_bytes and write_bytes by key and worker; tied: rows of ``dask.task_io``."""
+    return (
+        tied.drop_nulls("key")
+        .group_by("key", "worker")
+        .agg(
+            sum_or_none(pl.col("bytes").filter(pl.col("op") == op)).alias(f"{op}_bytes")
+            for op in OPS
+        )
     )

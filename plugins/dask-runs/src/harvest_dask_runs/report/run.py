@@ -20,7 +20,7 @@ from ..views.indicators import judged_runs
 from ..views.summary import summary_frame
 from ..views.tasks import states_entered
 from .causes import time_sections, time_sentence
-from .io import RunIo, io_by_task, io_sections, run_io
+from .io import io_by_task, io_sections
 from .stream import occupancy, stream
 from .transfers import matrix, pairs_table
 
@@ -45,7 +45,6 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     since_start = microseconds_since(start, pl.col("start", "end"))
     tasks = place_tasks(judged.executions, summary["last_time"]).with_columns(since_start)
     (numbers,) = judged.rows.to_dicts()
-    io = run_io(data, name, judged)
     return Report(
         f"Dask run {name.rpartition('/')[2]}",
         intro=[*_intro(summary, workers), *filter(None, [time_sentence(numbers)])],
@@ -60,8 +59,8 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
             _workers(workers, tasks, summary),
             LazySection("states", lambda: _states(frames)),
             LazySection("transfers", lambda: _transfers(frames["dask.transfer"], top)),
-            LazySection("io", lambda: io_sections(io, tasks, start)),
-            LazySection("slowest", lambda: _slowest(io, tasks, top)),
+            LazySection("io", lambda: io_sections(data, name, judged, tasks, start)),
+            LazySection("slowest", lambda: _slowest(judged.io, tasks, top)),
             _notes(),
         ],
     )
@@ -269,7 +268,8 @@ def _transfers(transfers: pl.LazyFrame, top: int) -> list[Section]:
     return [*sized, pairs_table(pairs, top)]
 
 
-def _slowest(io: RunIo, tasks: pl.DataFrame, top: int) -> Section:
+def _slowest(io: pl.DataFrame, tasks: pl.DataFrame, top: int) -> Section:
+    """io: rows of ``dask.task_io``."""
     if tasks["seconds"].is_null().all():
         return Notes("slowest", ["No execution was seen to end."], title="Slowest tasks")
     slowest = tasks.sort("seconds", "key", descending=[True, False], nulls_last=True).head(top)
@@ -281,7 +281,7 @@ def _slowest(io: RunIo, tasks: pl.DataFrame, top: int) -> Section:
         Column("size_bytes", "result", "bytes"),
     ]
     moved = io_by_task(io)
-    if moved is not None:
+    if moved.height:
         slowest = slowest.join(moved, on=["key", "worker"], how="left", maintain_order="left")
         columns += [
             Column("read_bytes", "read", "bytes",

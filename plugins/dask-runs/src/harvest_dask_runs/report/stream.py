@@ -9,8 +9,9 @@ import polars as pl
 
 from harvest.toolkit.amounts import count_in_words
 from harvest_report import MOST_MARKS, Column, Marks, Notes, Plot, legend, seconds_axis
+from harvest_report.over_time import Window, shades
 
-from .figures import COLOURS, INK, OTHER, mean_at_once, name_workers, shades, short, time_per_cell
+from .figures import COLOURS, INK, OTHER, mean_at_once, name_workers, short
 
 DRAWN_AS_SHAPES = 2_500
 IMAGE_COLUMNS = 1_500
@@ -48,7 +49,7 @@ def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
         if placed.height <= DRAWN_AS_SHAPES:
             _bars(axes, placed, colours)
         else:
-            _image(axes, placed, colours, lines.height, first, last)
+            _image(axes, placed, colours, lines.height, Window(first, last - first, IMAGE_COLUMNS))
         axes.set_ylim(lines.height - 0.4, -0.6)
         margin = (last - first) / 100  # or a bar at an end would be cut in two
         axes.set_xlim((first - margin) / 1e6, (last + margin) / 1e6)
@@ -72,18 +73,13 @@ def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
 
 def _marks(placed: pl.DataFrame, colours: dict[str | None, str], lines: pl.DataFrame) -> Marks:
     """Make a mark for each execution with its task, time, worker and thread."""
-    kinds = pl.DataFrame(
-        {
-            "prefix": list(colours),
-            "colour": list(colours.values()),
-            "kind": [
-                _caption(name) if colour != OTHER else "other" for name, colour in colours.items()
-            ],
-        },
-        schema={"prefix": pl.String, "colour": pl.String, "kind": pl.String},
-    )
-    rows = placed.join(kinds, on="prefix", how="left", nulls_equal=True).select(
-        *("key", "prefix", "seconds", "worker", "thread", "size_bytes", "colour", "kind"),
+    kinds = {
+        name: "other" if colour == OTHER else _caption(name) for name, colour in colours.items()
+    }
+    rows = placed.select(
+        *("key", "prefix", "seconds", "worker", "thread", "size_bytes"),
+        colour=pl.col("prefix").replace_strict(colours, return_dtype=pl.String),
+        kind=pl.col("prefix").replace_strict(kinds, return_dtype=pl.String),
         left=pl.col("start") / 1e6,
         right=pl.col("end") / 1e6,
         bottom=pl.col("line") + 0.41,
@@ -125,7 +121,8 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
     threads: int | None = workers["nthreads"].max()  # type: ignore[assignment]
     most = max(threads or 1, most_at_once(tasks))
     first, last = _range(tasks)
-    grid = mean_at_once(tasks, "worker", names, OCCUPANCY_COLUMNS, first, last)
+    window = Window(first, last - first, OCCUPANCY_COLUMNS)
+    grid = mean_at_once(tasks, "worker", names, window)
     edges = np.linspace(first / 1e6, last / 1e6, OCCUPANCY_COLUMNS + 1)
     observed = f"the {silent.count(False)} workers observed" if any(silent) else "all workers"
 
@@ -219,45 +216,24 @@ def _bars(axes: Any, placed: pl.DataFrame, colours: dict[str | None, str]) -> No
 
 
 def _image(
-    axes: Any,
-    placed: pl.DataFrame,
-    colours: dict[str | None, str],
-    lines: int,
-    first: int,
-    last: int,
+    axes: Any, placed: pl.DataFrame, colours: dict[str | None, str], lines: int, window: Window
 ) -> None:
     """Draw cells in the colour of the kind that ran longest there; busy cells are more opaque."""
-    from matplotlib.colors import to_rgb  # optional: the extra "report"
-
-    number = {name: i for i, name in enumerate(colours)}
-    kinds = pl.DataFrame(
-        {"prefix": list(number), "kind": list(number.values())},
-        schema={"prefix": pl.String, "kind": pl.Int64},
-    )
-    numbered = placed.join(kinds, on="prefix", how="left", nulls_equal=True).select(
-        *("line", "kind", "start", "end"), pale=pl.col("seconds").is_null()
+    numbers = {name: number for number, name in enumerate(colours)}
+    pieces = placed.lazy().select(
+        *("line", "start", "end"),
+        kind=pl.col("prefix").replace_strict(numbers, return_dtype=pl.Int64),
+        weight=pl.when(pl.col("seconds").is_null()).then(PALE).otherwise(1.0),
     )
     cells = (
-        time_per_cell(numbered, ["line", "kind", "pale"], IMAGE_COLUMNS, first, last)
-        .with_columns(covered=pl.col("covered") * pl.when("pale").then(PALE).otherwise(1.0))
-        .sort("covered", "kind", descending=[True, False])
-        .group_by("line", "column", maintain_order=True)
-        .agg(pl.col("kind").first(), pl.col("covered").sum())
+        window.in_columns(pieces)
+        .group_by("line", "kind", "weight", "column")
+        .agg(pl.col("inside").sum() * pl.col("weight").first())
+        .collect()
     )
-    share = (cells["covered"] / (max(last - first, 1) / IMAGE_COLUMNS)).clip(0, 1).to_numpy()
-    picture = np.zeros((lines, IMAGE_COLUMNS, 4))
-    palette = np.array([to_rgb(colour) for colour in colours.values()])
-    place = (cells["line"].to_numpy(), cells["column"].to_numpy())
-    picture[(*place, slice(0, 3))] = palette[cells["kind"].to_numpy()]
     # short executions are faint but visible
-    picture[(*place, 3)] = 0.25 + 0.75 * share
-    axes.imshow(
-        picture,
-        extent=(first / 1e6, last / 1e6, lines - 0.5, -0.5),
-        aspect="auto",
-        interpolation="nearest",
-        rasterized=True,
-    )
+    left = window.start_us / 1e6
+    window.draw_longest(axes, cells, list(colours.values()), lines=lines, faint=0.25, left=left)
 
 
 def _blocks(axes: Any, lines: pl.DataFrame) -> None:

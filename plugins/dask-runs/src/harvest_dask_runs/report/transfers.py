@@ -7,9 +7,10 @@ import polars as pl
 
 from harvest.toolkit.amounts import bytes_in_words
 from harvest_report import Column, Plot, Table
+from harvest_report.over_time import shades
 
 from ..frames import CLIENT
-from .figures import INK, shades, short
+from .figures import INK, short
 
 NUMBERED = 12
 """Maximum workers of a matrix with numbers in its cells."""
@@ -83,7 +84,7 @@ def _cells(
     wide = len(sizes) > 1 and sizes.max() / sizes.min() > 50
     norm = LogNorm(sizes.min() / 3, sizes.max()) if wide else None
     limits = {} if wide else {"vmin": 0, "vmax": sizes.max() if len(sizes) else 1}
-    colours = shades(0.6 if numbered else 1.0)
+    colours = shades(most=0.6 if numbered else 1.0)
     image = axes.pcolormesh(grid, cmap=colours, norm=norm, rasterized=True, **limits)
     if numbered:
         for (y, x), size in np.ndenumerate(grid):

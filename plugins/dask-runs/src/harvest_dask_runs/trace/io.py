@@ -6,7 +6,7 @@ workers are found as for the view ``dask.task_io``.
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 import polars as pl
@@ -49,41 +49,30 @@ def log_pieces(segments: pl.LazyFrame) -> Iterator[tuple[str, int, pl.DataFrame]
         pieces[origin] += 1
 
 
-class IoPlacer:
-    """Makes the events of logs, given where the tasks of a run are.
+def io_events(
+    segments: pl.LazyFrame,
+    tasks: pl.DataFrame,
+    tracks: Tracks,
+    known: Correlation,
+    programs: Mapping[str, str],
+) -> Iterator[pl.DataFrame]:
+    """Yield batches of events: a slice for each segment with times; the others are ``left_out``.
 
-    tasks: from ``place_tasks``; start: of the run, in microseconds of the epoch.
-    known: the task of each operation, and the worker of each thread.
+    tasks: from ``place_tasks``; known: the task of each operation, and the worker of each thread.
     programs: by origin of a log, the command line of its process.
-    left_out: segments without times, which no picture can show.
     """
-
-    def __init__(
-        self,
-        tasks: pl.DataFrame,
-        tracks: Tracks,
-        start: int,
-        known: Correlation,
-        programs: Mapping[str, str],
-    ):
-        self.tasks, self.tracks, self.start = tasks, tracks, start
-        self.known, self.programs = known, programs
-        self.left_out = 0
-        self._labelled: set[int] = set()
-        self._lines = set(tasks.select("worker", "thread").unique().iter_rows())
-
-    def events(self, origin: str, piece: int, segments: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Yield batches of events, with a slice for each segment that has times, of one piece."""
-        timed = segments.drop_nulls("start_time").with_columns(
+    lines = set(tasks.select("worker", "thread").unique().iter_rows())
+    for origin, piece, log in log_pieces(segments):
+        timed = log.drop_nulls("start_time").with_columns(
             start=pl.col("start_time"), end=pl.max_horizontal("start_time", "end_time")
         )
-        self.left_out += segments.height - timed.height
+        tracks.left_out["segments without time"] += log.height - timed.height
         if timed.is_empty():
-            return
-        placed = place_segments(self._with_owners(timed, origin), self.tasks)
-        yield from self.tracks.slices(
-            self._with_numbers(placed, origin, piece),
-            self.start,
+            continue
+        placed = place_segments(_with_owners(timed, known, origin), tasks)
+        program = program_name(programs.get(origin))
+        yield from tracks.slices(
+            with_numbers(placed, TRACK, _numbers(tracks, lines, origin, piece, program)),
             pid="number",
             name="op",
             cat=pl.lit("io"),
@@ -96,51 +85,53 @@ class IoPlacer:
             ),
         )
 
-    def _with_owners(self, log: pl.DataFrame, origin: str) -> pl.DataFrame:
-        """Add the columns worker, of the process, and key, of the task."""
-        tied = self.known.tied.filter(pl.col("origin") == origin)
-        workers = tied.group_by("rank").agg(pl.col("worker").mode().sort().first())
-        lanes = tied.select("rank", "thread", "lane", "spare")
-        found = self.known.with_tasks(
-            log.lazy().join(lanes.lazy(), on=["rank", "thread"], how="left")
-        ).collect()
-        return (
-            found.with_columns(key=self.known.tasks["key"].gather(found["task"]))
-            .join(workers, on="rank", how="left")
-            .drop("lane")
-        )
 
-    def _with_numbers(self, placed: pl.DataFrame, origin: str, piece: int) -> pl.DataFrame:
-        """Add the numbers of process and thread for each track of a log."""
-        places = itertools.count(THREADS_PLACE)
+def _with_owners(log: pl.DataFrame, known: Correlation, origin: str) -> pl.DataFrame:
+    """Add the columns worker, of the process, and key, of the task."""
+    tied = known.tied.filter(pl.col("origin") == origin)
+    workers = tied.group_by("rank").agg(pl.col("worker").mode().sort().first())
+    lanes = tied.lazy().select("rank", "thread", "lane", "spare")
+    found = known.with_tasks(log.lazy().join(lanes, on=["rank", "thread"], how="left")).collect()
+    return (
+        found.with_columns(key=known.tasks["key"].gather(found["task"]))
+        .join(workers, on="rank", how="left")
+        .drop("lane")
+    )
 
-        def number(
-            hostname: str | None,
-            pid_there: int | None,
-            rank: int,
-            thread: int | None,
-            worker: str | None,
-            lane: int,
-        ) -> tuple[int, int]:
-            place = next(places)
-            named = f"{hostname or 'host not recorded'}, process {pid_there or 'not recorded'}"
-            if worker is None:
-                process = ("log", origin, hostname, pid_there, rank)
-                pid = self.tracks.process(process, named, OTHERS_PLACE)
-                label = program_name(self.programs.get(origin))
-            else:
-                pid, label = worker_pid(self.tracks, worker), named
-            if label and pid not in self._labelled:
-                self._labelled.add(pid)
-                self.tracks.label(pid, label)
-            if (worker, thread) in self._lines and lane == 0 and piece == 0:
-                return pid, self.tracks.thread(pid, ("thread", thread, 0), f"thread {thread}", 0)
-            name = "I/O, thread not recorded" if thread is None else f"thread {thread}, I/O"
-            name += "" if lane == 0 else f" · {lane + 1}"
-            key = ("io", origin, piece, rank, thread, lane)
-            return pid, self.tracks.thread(pid, key, name, place)
 
-        return with_numbers(placed, TRACK, number)
+def _numbers(
+    tracks: Tracks, lines: Set[tuple[Any, ...]], origin: str, piece: int, program: str
+) -> Callable[..., tuple[int, int]]:
+    """Return the function that numbers process and thread of each track of a log's piece.
+
+    lines: worker and thread of each line of tasks.
+    """
+    places = itertools.count(THREADS_PLACE)
+
+    def number(
+        hostname: str | None,
+        pid_there: int | None,
+        rank: int,
+        thread: int | None,
+        worker: str | None,
+        lane: int,
+    ) -> tuple[int, int]:
+        place = next(places)
+        named = f"{hostname or 'host not recorded'}, process {pid_there or 'not recorded'}"
+        if worker is None:
+            process = ("log", origin, hostname, pid_there, rank)
+            pid = tracks.process(process, named, OTHERS_PLACE)
+        else:
+            pid = worker_pid(tracks, worker)
+        tracks.label(pid, program if worker is None else named)
+        if (worker, thread) in lines and lane == 0 and piece == 0:
+            return pid, tracks.thread(pid, ("thread", thread, 0), f"thread {thread}", 0)
+        name = "I/O, thread not recorded" if thread is None else f"thread {thread}, I/O"
+        name += "" if lane == 0 else f" · {lane + 1}"
+        key = ("io", origin, piece, rank, thread, lane)
+        return pid, tracks.thread(pid, key, name, place)
+
+    return number
 
 
 def program_name(command: str | None) -> str:

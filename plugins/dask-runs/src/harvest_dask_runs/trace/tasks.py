@@ -51,11 +51,8 @@ def worker_pid(tracks: Tracks, worker: str | None) -> int:
     return tracks.process(("worker", worker), f"worker {worker}", WORKER_PLACE)
 
 
-def task_events(placed: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.DataFrame]:
-    """Yield batches of events, with one slice for each execution.
-
-    placed: from ``place_tasks``; start: of the run, in microseconds of the epoch.
-    """
+def task_events(placed: pl.DataFrame, tracks: Tracks) -> Iterator[pl.DataFrame]:
+    """Yield batches of events, with one slice for each execution; placed: from ``place_tasks``."""
     order: dict[tuple[str | None, int | None], int] = {}
 
     def number(worker: str | None, thread: int | None, lane: int) -> tuple[int, int]:
@@ -68,7 +65,6 @@ def task_events(placed: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl
 
     yield from tracks.slices(
         with_numbers(placed, ["worker", "thread", "lane"], number),
-        start,
         pid="number",
         name=pl.coalesce("prefix", "key"),
         cat=pl.lit("task"),
@@ -79,17 +75,17 @@ def task_events(placed: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl
                 (pl.col("by_scheduler") & pl.col("by_worker"), "scheduler and worker"),
                 (pl.col("by_scheduler"), "scheduler"),
             ).fill_null("worker"),
-            begins_us=microseconds_since(start, pl.col("begins")),
-            ends_us=microseconds_since(start, pl.col("ends")),
+            begins_us=microseconds_since(tracks.start, pl.col("begins")),
+            ends_us=microseconds_since(tracks.start, pl.col("ends")),
             size_bytes=pl.col("size_bytes"),
         ),
     )
 
 
-def path_events(path: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.DataFrame]:
+def path_events(path: pl.DataFrame, tracks: Tracks) -> Iterator[pl.DataFrame]:
     """Yield batches of events: a slice for each execution of the path, and each wait before it.
 
-    path: of one run, as of ``critical_path``; start: of the run, in microseconds of the epoch.
+    path: of one run, as of ``critical_path``.
     """
     if path.is_empty():
         return
@@ -98,7 +94,6 @@ def path_events(path: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.D
     executed = pl.col("part") == COMPUTING
     yield from tracks.slices(
         path.with_columns(tid=pl.lit(tid, pl.Int64)),
-        start,
         pid=pl.lit(pid, pl.Int64),
         name=pl.when(executed).then(pl.coalesce("prefix", "key")).otherwise("part"),
         cat=pl.when(executed).then(pl.lit("path")).otherwise(pl.lit("path.wait")),
@@ -157,7 +152,7 @@ def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
     return with_lanes(slices, ["place", "direction"])
 
 
-def transfer_events(slices: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.DataFrame]:
+def transfer_events(slices: pl.DataFrame, tracks: Tracks) -> Iterator[pl.DataFrame]:
     """Yield batches of events: the slices, and a flow for each movement that has two."""
 
     def number(place: str | None, direction: str, lane: int) -> tuple[int, int]:
@@ -174,7 +169,6 @@ def transfer_events(slices: pl.DataFrame, tracks: Tracks, start: int) -> Iterato
     outgoing = pl.col("direction") == "outgoing"
     yield from tracks.slices(
         numbered,
-        start,
         pid="number",
         name=pl.when(outgoing).then(pl.lit("send to ")).otherwise(pl.lit("receive from ")) + peer,
         cat=pl.when("recorded").then(pl.lit("transfer")).otherwise(pl.lit("transfer.untold")),
@@ -185,7 +179,8 @@ def transfer_events(slices: pl.DataFrame, tracks: Tracks, start: int) -> Iterato
             copies=pl.col("copies"),
         ),
     )
-    for batch in _flows(numbered.rename({"number": "pid"}), start).iter_slices(BATCH_ROWS):
+    flows = _flows(numbered.rename({"number": "pid"}), tracks.start)
+    for batch in flows.iter_slices(BATCH_ROWS):
         yield event_rows(batch, tracks.run)
 
 

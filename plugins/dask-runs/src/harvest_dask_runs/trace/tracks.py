@@ -10,6 +10,7 @@ row by row.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -32,15 +33,22 @@ FIRST_TID: Final = 1_000_001
 
 
 class Tracks:
-    """The numbers of processes and their threads in a trace, and the events that name them."""
+    """The numbers of processes and their threads in a trace, and the events that name them.
+
+    run: its directory; start: microseconds of the epoch at which its first event is.
+    left_out: by what they are, rows that no event shows.
+    """
 
     def __init__(self, run: str, before: Tracks | None = None):
         """before: the tracks of another run in the same trace, whose numbers go on here."""
         self.run = run
+        self.start = 0
+        self.left_out: Counter[str] = Counter()
         self._next_pid: Iterator[int] = before._next_pid if before else itertools.count(1)
         self._next_tid: Iterator[int] = before._next_tid if before else itertools.count(FIRST_TID)
         self._pids: dict[tuple[Any, ...], int] = {}
         self._tids: dict[tuple[Any, ...], int] = {}
+        self._labelled: set[int] = set()
         self._news: list[dict[str, Any]] = []
 
     def process(self, key: tuple[Any, ...], name: str, place: int) -> int:
@@ -53,8 +61,10 @@ class Tracks:
         return pid
 
     def label(self, pid: int, text: str) -> None:
-        """Show more about a process."""
-        self._tell("process_labels", pid, None, {"labels": text})
+        """Show more about a process, once."""
+        if text and pid not in self._labelled:
+            self._labelled.add(pid)
+            self._tell("process_labels", pid, None, {"labels": text})
 
     def thread(self, pid: int, key: tuple[Any, ...], name: str, place: int) -> int:
         """Return the number of a thread of a process, which is named when first met."""
@@ -65,19 +75,16 @@ class Tracks:
             self._tell("thread_sort_index", pid, tid, {"sort_index": place})
         return tid
 
-    def slices(
-        self, rows: pl.DataFrame, start: int, **columns: str | pl.Expr
-    ) -> Iterator[pl.DataFrame]:
+    def slices(self, rows: pl.DataFrame, **columns: str | pl.Expr) -> Iterator[pl.DataFrame]:
         """Yield the events that name tracks first met since the last call, then a slice a row.
 
         rows: with the columns start, end and tid.
-        start: of the run, in microseconds of the epoch.
         columns: further columns of a slice: pid, name, cat, args.
         """
         names, self._news = self._news, []
         schema = {name: EVENT[name] for name in ("name", "ph", "pid", "tid", "args")}
         yield event_rows(pl.DataFrame(names, schema=schema), self.run)
-        ts = microseconds_since(start, pl.col("start"))
+        ts = microseconds_since(self.start, pl.col("start"))
         dur = (pl.col("end") - pl.col("start")).dt.total_microseconds()
         for batch in rows.iter_slices(BATCH_ROWS):
             slices = batch.select("tid", **columns, ph=pl.lit("X"), ts=ts, dur=dur)

@@ -23,7 +23,7 @@ from ..frames import choose_run, load, named_run, runs_of
 from ..io.match import correlate
 from ..io.ties import runs_of_logs
 from ..record_names import JOB, SEGMENT, WAITED
-from .io import IoPlacer, log_pieces
+from .io import io_events
 from .tasks import path_events, place_tasks, task_events, transfer_events, transfer_slices
 from .tracks import EVENT, Tracks, iso_of, micros_of
 
@@ -42,9 +42,8 @@ def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     ) -> Iterator[pl.DataFrame]:
         left, tracks = rows, None
         for name in runs_of(dataset) if wanted is None else [wanted]:
-            made = RunTrace(dataset, name, tracks)
-            tracks = made.tracks
-            for batch in made.events():
+            tracks = Tracks(name, tracks)
+            for batch in run_events(dataset, tracks):
                 frame = batch if predicate is None else batch.filter(predicate)
                 frame = frame if columns is None else frame.select(columns)
                 if left is not None:
@@ -57,55 +56,39 @@ def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     return register_io_source(batches, schema=EVENT)
 
 
-class RunTrace:
-    """The trace of one run: its start, and its events in batches.
+def run_events(dataset: DatasetReader, tracks: Tracks) -> Iterator[pl.DataFrame]:
+    """Yield the events of the run of ``tracks`` in batches, with the columns of the view.
 
-    start: microseconds of the epoch at which its first event is.
-    left_out: rows that no event shows, since they have no time.
+    Sets start and left_out of ``tracks``.
     """
-
-    def __init__(self, dataset: DatasetReader, run: str, before: Tracks | None = None):
-        """before: tracks of the run before, in a trace of several."""
-        self.dataset, self.run = dataset, run
-        self.tracks = Tracks(run, before)
-        self.left_out: Counter[str] = Counter()
-        frames = load(dataset, WAITED, run=run)
-        found = executions(frames).collect()
-        moved = frames["dask.transfer"].collect()
-        ends = pl.concat([found["end"], moved["end_time"], found["start"]])
-        self._path = critical_path(found, frames)
-        self._tasks = place_tasks(found, ends.max())
-        self._transfers = transfer_slices(moved)
-        self.left_out["executions without time"] = found.height - self._tasks.height
-        self.left_out["transfers without time"] = moved.height - int(
-            self._transfers["recorded"].sum()
-        )
-        firsts: list[Any] = [frame["start"].min() for frame in (self._tasks, self._transfers)]
-        self._segments = segments_of(dataset, run)
-        if self._segments is not None:
-            firsts.append(self._segments.select(pl.col("start_time").min()).collect().item())
-        self.start = min((micros_of(t) for t in firsts if t is not None), default=0)
-
-    def events(self) -> Iterator[pl.DataFrame]:
-        """Yield batches of events, with the columns of the view."""
-        yield from task_events(self._tasks, self.tracks, self.start)
-        yield from transfer_events(self._transfers, self.tracks, self.start)
-        yield from path_events(self._path, self.tracks, self.start)
-        if self._segments is None:
-            return
-        runs = runs_of(self.dataset)
-        known = correlate(self.dataset, None if len(runs) == 1 else self.run)
-        programs: dict[str, str] = {}
-        if JOB in self.dataset:
-            jobs = self.dataset[JOB].select(pl.col("origin").cast(pl.String), "exe").drop_nulls()
-            programs = dict(jobs.collect().iter_rows())
-        placer = IoPlacer(self._tasks, self.tracks, self.start, known, programs)
-        for piece in log_pieces(self._segments):
-            yield from placer.events(*piece)
-        self.left_out["segments without time"] = placer.left_out
-        if len(runs) > 1:
-            strays = _logs(self.dataset).filter(~pl.col("run").is_in(runs))
-            self.left_out["logs in no run's directory"] = strays.height
+    frames = load(dataset, WAITED, run=tracks.run)
+    found = executions(frames).collect()
+    moved = frames["dask.transfer"].collect()
+    ends = pl.concat([found["end"], moved["end_time"], found["start"]])
+    tasks, transfers = place_tasks(found, ends.max()), transfer_slices(moved)
+    segments = segments_of(dataset, tracks.run)
+    firsts: list[Any] = [frame["start"].min() for frame in (tasks, transfers)]
+    if segments is not None:
+        firsts.append(segments.select(pl.col("start_time").min()).collect().item())
+    tracks.start = min((micros_of(t) for t in firsts if t is not None), default=0)
+    untimed = moved.height - int(transfers["recorded"].sum())
+    tracks.left_out["executions without time"] = found.height - tasks.height
+    tracks.left_out["transfers without time"] = untimed
+    yield from task_events(tasks, tracks)
+    yield from transfer_events(transfers, tracks)
+    yield from path_events(critical_path(found, frames), tracks)
+    if segments is None:
+        return
+    runs = runs_of(dataset)
+    known = correlate(dataset, None if len(runs) == 1 else tracks.run)
+    programs: dict[str, str] = {}
+    if JOB in dataset:
+        jobs = dataset[JOB].select(pl.col("origin").cast(pl.String), "exe").drop_nulls()
+        programs = dict(jobs.collect().iter_rows())
+    yield from io_events(segments, tasks, tracks, known, programs)
+    if len(runs) > 1:
+        strays = _logs(dataset).filter(~pl.col("run").is_in(runs))
+        tracks.left_out["logs in no run's directory"] = strays.height
 
 
 def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
@@ -144,32 +127,32 @@ def write_trace(
         raise UsageError("a trace is JSON", where=str(path), remedy=remedy)
     if not path.absolute().parent.is_dir():
         raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
-    made = RunTrace(dataset, choose_run(dataset, run, "--run"))
+    tracks = Tracks(choose_run(dataset, run, "--run"))
     counts: Counter[str] = Counter()
     with replacing(path) as temporary, temporary.open("wb") as raw:
         # no name and no time in the file: the same dataset gives the same bytes
         file = gzip.GzipFile("", "wb", 6, raw, mtime=0) if path.suffix == ".gz" else raw
         file.write(b'{"displayTimeUnit":"ms","traceEvents":[\n')
         separator = b""
-        for batch in made.events():
+        for batch in run_events(dataset, tracks):
             counts.update(_category_counts(batch))
             lines = _lines(batch)
             if lines:
                 file.write(separator + ",\n".join(lines).encode())
                 separator = b",\n"
-        file.write(b'\n],"otherData":' + orjson.dumps(_header(made, counts)) + b"}\n")
+        file.write(b'\n],"otherData":' + orjson.dumps(_header(tracks, counts)) + b"}\n")
         if file is not raw:
             file.close()
     return counts
 
 
-def _header(made: RunTrace, counts: Counter[str]) -> dict[str, Any]:
+def _header(tracks: Tracks, counts: Counter[str]) -> dict[str, Any]:
     return {
-        "run": made.run,
-        "start": iso_of(made.start),
-        "start_epoch_us": made.start,
+        "run": tracks.run,
+        "start": iso_of(tracks.start),
+        "start_epoch_us": tracks.start,
         "events": dict(sorted(counts.items())),
-        "left_out": {what: count for what, count in sorted(made.left_out.items()) if count},
+        "left_out": {what: count for what, count in sorted(tracks.left_out.items()) if count},
     }
 
 
