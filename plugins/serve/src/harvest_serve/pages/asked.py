@@ -28,12 +28,13 @@ class Asked(Question):
     """A question, and how a page shows its answer.
 
     facets: columns whose values are counted; exact: show values with all their digits.
-    rows: of a page.
+    rows: of a page; row: number of the only row that is shown.
     """
 
     facets: tuple[str, ...] = ()
     exact: bool = False
     rows: int = ROWS
+    row: int | None = None
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return the parameters of its address."""
@@ -45,6 +46,7 @@ class Asked(Question):
             ("exact", "1" if self.exact else ""),
             ("rows", str(self.rows) if self.rows != ROWS else ""),
             ("offset", str(self.offset) if self.offset else ""),
+            ("row", str(self.row) if self.row else ""),
         ]
         return [
             *as_parameters(self.settings).items(),
@@ -59,6 +61,11 @@ class Asked(Question):
     def change(self, **changes: Any) -> Asked:
         """Change parts of the question, and go to its first row unless ``offset`` is given."""
         return attrs.evolve(self, **({"offset": 0} | changes))
+
+    def order_of(self, name: str) -> str:
+        """Return the order of a column, for ``aria-sort``."""
+        down = dict(self.sort[:1]).get(name)
+        return "none" if down is None else "descending" if down else "ascending"
 
     def sorted_by(self, name: str, *, down_first: bool) -> Asked:
         """Sort by one column: in one direction, then in the other, then not at all."""
@@ -92,6 +99,7 @@ def asked_of(request: Request) -> Asked:
         facets=tuple(name for name in given.get("facet", "").split(",") if name),
         exact=given.get("exact", "") not in ("", "0"),
         rows=rows,
+        row=number(given.get("row"), "row"),
     )
 
 

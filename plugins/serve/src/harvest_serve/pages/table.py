@@ -18,11 +18,11 @@ from ..downloads import frame_of
 from ..problems import NotFound, Refused, problem_of
 from ..questions import WORDS, Question
 from ..settings import offered_settings
-from ..state import Place, Snapshot, find_served
+from ..state import Snapshot, find_served
 from . import asked as address
 from .asked import Asked, asked_of, complete
 from .render import page
-from .shown import Head, page_table, without_empty
+from .shown import page_table, without_empty
 
 COLUMNS: Final = 12
 """Columns that are shown by default: the most important ones that have values."""
@@ -42,7 +42,6 @@ VALUES: Final = 5
 _MOST_COUNTED: Final = 10_000_000
 """Rows up to which values are counted by default."""
 
-_DOWN_FIRST: Final = ("integer", "number", "time", "date")
 _UNITS: Final = ("bytes", "seconds", "duration")
 _WHOLE: Final = 100_000
 
@@ -125,15 +124,6 @@ def _rows(
     if asked.columns is None:
         rows, empty = without_empty(rows)
         rows = rows.select(_first(rows.columns, kept))
-    table = page_table(rows, tables.declared_columns(snapshot, name), exactly=asked.exact)
-    first, last = asked.offset + 1, asked.offset + rows.height
-    pairs = [pair for pair in asked.pairs() if pair[0] not in ("offset", "facet")]
-    table = attrs.evolve(
-        table,
-        columns=[_link(head, snapshot, described, asked) for head in table.columns],
-        first_number=first,
-        rows_at=[snapshot.rows(name, [*pairs, ("row", str(n))]) for n in range(first, last + 1)],
-    )
     all_ = None
     if asked.where or asked.condition:
         _, all_ = tables.rows(snapshot, name, Question(settings=asked.settings, limit=0))
@@ -141,13 +131,13 @@ def _rows(
         f"{column}, {'largest' if down else 'smallest'} first" for column, down in asked.sort
     )
     return {
-        "shown": table,
+        "shown": page_table(rows, tables.declared_columns(snapshot, name), exactly=asked.exact),
         "empty": empty,
         "total": total,
         "counted": how_many(total, "row", all_),
         "caption": f"By {order}" if order else "In the order of the dataset",
         "files": address.downloads(snapshot, name, asked.of_rows().pairs()),
-        "last": last,
+        "last": asked.offset + rows.height,
     }
 
 
@@ -156,20 +146,6 @@ def _first(names: Sequence[str], kept: set[str]) -> list[str]:
     others = [name for name in names if name not in kept]
     shown = kept | set(others[: max(2, COLUMNS - len(names) + len(others))])
     return [name for name in names if name in shown]
-
-
-def _link(head: Head, here: Place, described: tables.Description, asked: Asked) -> Head:
-    """Link a heading to the page sorted by its column, and mark the current order."""
-    kind = described.types[head.name]
-    if kind in _NESTED:
-        return head
-    now = dict(asked.sort[:1]).get(head.name)
-    after = asked.sorted_by(head.name, down_first=kind in _DOWN_FIRST)
-    return attrs.evolve(
-        head,
-        address=here.rows(described.name, after.pairs()),
-        sort="none" if now is None else "descending" if now else "ascending",
-    )
 
 
 def _facets(
@@ -238,14 +214,14 @@ def row(snapshot: Snapshot, request: Request) -> dict[str, Any]:
         )
     ]
     page = (number - 1) // asked.rows * asked.rows
-    at = [pair for pair in asked.pairs() if pair[0] not in ("row", "offset")]
     return {
         "title": f"Row {number:,} of {name}",
         "number": number,
         "values": values,
-        "back": snapshot.rows(name, asked.change(offset=page).pairs()),
-        "before": snapshot.rows(name, [*at, ("row", str(number - 1))]) if number > 1 else "",
-        "after": snapshot.rows(name, [*at, ("row", str(number + 1))]) if number < total else "",
+        "name": name,
+        "total": total,
+        "asked": asked,
+        "back": snapshot.rows(name, asked.change(offset=page, row=None).pairs()),
     }
 
 
