@@ -129,8 +129,8 @@ def test_where_notifications_may_be_lost_all_is_looked_at(small, monkeypatch, tm
 def test_a_change_of_which_no_notification_came_is_found_by_the_next_look_at_all(
     small, monkeypatch
 ):
-    monkeypatch.setattr(changes.Notifications, "_hear", lambda self, paths: None)
-    monkeypatch.setattr(changes.Notifications, "heard", lambda self: set())
+    monkeypatch.setattr(changes.Listening, "_hear", lambda self, paths: None)
+    monkeypatch.setattr(changes.Listening, "heard", lambda self: set())
     told = Told(lambda: put(small, "new", dump(7)))
 
     keep_watching(small, told, look_every_s=1.0, rounds=2, **UNTIL)

@@ -40,7 +40,8 @@ WORDS: Final = {name: words for name, (words, _) in _OPERATORS.items()}
 """Operators in words, by their name in addresses."""
 
 _COMPARED: Final = ("eq", "ne", "lt", "le", "gt", "ge")
-_NULL: Final = ("null", "notnull")
+NO_VALUE: Final = ("null", "notnull")
+"""Operators that need no value."""
 
 _CAST: Final = {
     "time": "CAST(? AS TIMESTAMP WITH TIME ZONE)",
@@ -61,12 +62,16 @@ class Filter:
     operator: str
     value: str = ""
 
+    def __str__(self) -> str:
+        value = "" if self.operator in NO_VALUE else f" {self.value or '(empty)'}"
+        return f"{self.column} {WORDS[self.operator]}{value}"
+
 
 OPERATORS: Final = {
-    "numbers and times": (*_COMPARED, *_NULL),
-    "text": ("eq", "ne", "contains", "starts", "ends", "lt", "le", "gt", "ge", *_NULL),
-    "yes or no": ("eq", "ne", *_NULL),
-    "any column": _NULL,
+    "numbers and times": (*_COMPARED, *NO_VALUE),
+    "text": ("eq", "ne", "contains", "starts", "ends", "lt", "le", "gt", "ge", *NO_VALUE),
+    "yes or no": ("eq", "ne", *NO_VALUE),
+    "any column": NO_VALUE,
 }
 """The operators for each kind of column."""
 
@@ -175,7 +180,7 @@ def where_sql(
             )
         sql = _OPERATORS[each.operator][1].format(quote_name(each.column))
         terms.append(sql.replace("?", _CAST.get(types[each.column], "?")))
-        if each.operator not in _NULL:
+        if each.operator not in NO_VALUE:
             values.append(_value(each, types[each.column]))
     if condition:
         terms.append(f"({condition}\n)")

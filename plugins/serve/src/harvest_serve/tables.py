@@ -79,6 +79,11 @@ class Described:
     format: str | None
     operators: tuple[str, ...]
 
+    @property
+    def kind(self) -> str:
+        """The kind of its type, which determines the operators."""
+        return kind_of(self.type)
+
 
 @attrs.frozen(kw_only=True)
 class Description:

@@ -8,11 +8,9 @@ import re
 import stat
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-
-import attrs
 
 from harvest import interrupt
 from harvest.toolkit.texts import printable_line
@@ -30,60 +28,110 @@ _STEP_MS = 250
 _SIGN_OF_LIFE_MS = 1_000
 
 
-class Bell:
-    """Ends a wait, from another thread."""
-
-    def __init__(self) -> None:
-        self._rings = threading.Event()
-
-    def ring(self) -> None:
-        """End the current wait, or the next one."""
-        self._rings.set()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait until a ring, a stop signal, or the time limit; return whether it rang."""
-        end = time.monotonic() + seconds
-        while not self._rings.wait(max(0.0, min(end - time.monotonic(), interrupt.POLL_S))):
-            if end <= time.monotonic() or interrupt.requested():
-                return False
-        self._rings.clear()
-        return True
+def _queue_length() -> int:
+    try:
+        return int(_QUEUE.read_text(encoding="ascii"))
+    except (OSError, ValueError):  # not Linux
+        return _QUEUED
 
 
-class Notifications:
-    """Rings when the file system notifies a change below some directories.
+def notifying() -> bool:
+    """Return whether the library for notifications is installed."""
+    return find_spec("watchfiles") is not None
 
-    It also rings when it begins to listen, so that earlier changes are found, and when it fails;
-    ``failure`` then has the reason.
+
+class Listening:
+    """Notifications of the roots of a watch, used while all roots can notify.
+
+    They end a wait, and so does their failure. Their begin does, too, so that earlier changes are
+    found.
+    note: reports a text; every_s, look_every_s: as ``WatchOptions``.
+    instead: why notifications must not be used; None if they may be.
     """
 
     # The library passes on neither that the kernel's queue overflowed nor which events it lost.
     # So many at once that it may have been are taken for that.
 
     def __init__(
-        self, directories: Sequence[str], wanted: Callable[[str], bool], ring: Callable[[], None]
+        self,
+        inputs: Inputs,
+        note: Callable[[str], None],
+        *,
+        every_s: float,
+        look_every_s: float,
+        instead: str | None,
     ):
-        self.failure: str | None = None
-        self._directories = directories
-        self._is_input = wanted
-        self._ring = ring
+        self._inputs = inputs
+        self._note = note
+        self._every_s = every_s
+        self._look_every_s = look_every_s
+        self._instead = instead
+        self._found: list[tuple[int, int] | None] | None = None
+        self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._rings = threading.Event()
         self._lock = threading.Lock()
         self._heard: set[str] | None = None
+        self._failure: str | None = None
         self._too_many = _queue_length() // 2
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._listen, daemon=True)
-        self._thread.start()
 
-    def close(self) -> None:
-        """Stop listening."""
-        self._stop.set()
-        self._thread.join()
+    @property
+    def interval_s(self) -> float:
+        """Seconds to the next look, if nothing is notified."""
+        if self._thread is None:
+            return self._every_s
+        return min(max(LOOK_EVERY_S, self._every_s), self._look_every_s)
 
     def heard(self) -> set[str] | None:
         """Return the paths that changed since the last call; None if any may have changed."""
+        if self._thread is None:
+            return None
         with self._lock:
             heard, self._heard = self._heard, set()
+        if heard is None or not all(map(self._inputs.is_in_root, heard)):
+            return None
         return heard
+
+    def wait(self, seconds: float, *, quietly: bool = False) -> bool:
+        """Wait until a notification, a stop signal, or the time limit; return whether one came.
+
+        quietly: let no notification end the wait.
+        """
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 and not interrupt.requested():
+            if self._rings.wait(min(left, interrupt.POLL_S)):
+                self._rings.clear()
+                if not quietly:
+                    return not interrupt.requested()
+        return False
+
+    def begin(self) -> None:
+        """Listen to the existing directories; report that, or the reason why not."""
+        if self._failure is not None:
+            self._instead = f"notifications fail here: {printable_line(self._failure)}"
+            self._found = None
+        found = [_identity(root) for root in self._inputs.roots]
+        if found == self._found:
+            return
+        self.close()
+        self._found = found
+        instead = self._instead or self._why_not()
+        roots = ", ".join(map(printable_line, self._inputs.roots))
+        if instead is None:
+            self._heard = None
+            self._thread = threading.Thread(target=self._listen, daemon=True)
+            self._thread.start()
+            self._note(f"watching {roots}, and looking at all of it every {self._look_every_s:g} s")
+        else:
+            self._note(f"looking at {roots} every {self._every_s:g} s ({instead})")
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._thread is not None:
+            self._stop.set()
+            self._thread.join()
+            self._stop.clear()
+            self._thread = self._failure = None
 
     def _hear(self, paths: set[str] | None) -> None:
         with self._lock:
@@ -91,7 +139,7 @@ class Notifications:
                 self._heard = None
             elif self._heard is not None:
                 self._heard |= paths
-        self._ring()
+        self._rings.set()
 
     def _listen(self) -> None:
         import watchfiles  # optional
@@ -99,8 +147,8 @@ class Notifications:
         listening = False
         try:
             for changes in watchfiles.watch(
-                *self._directories,
-                watch_filter=lambda _, path: self._is_input(path),
+                *self._inputs.roots,
+                watch_filter=lambda _, path: path not in self._inputs.ours,
                 debounce=_SIGN_OF_LIFE_MS,
                 step=_STEP_MS,
                 rust_timeout=_SIGN_OF_LIFE_MS,
@@ -114,82 +162,12 @@ class Notifications:
                     self._hear({path for _, path in changes} if listening else None)
                     listening = True
         except (OSError, RuntimeError) as error:  # too many directories; a defect within
-            self.failure = str(error)
+            self._failure = str(error)
         else:
             if not self._stop.is_set():
-                self.failure = "the notifications ended"
-        if self.failure is not None:
-            self._ring()
-
-
-def _queue_length() -> int:
-    try:
-        return int(_QUEUE.read_text(encoding="ascii"))
-    except (OSError, ValueError):  # not Linux
-        return _QUEUED
-
-
-def notifying() -> bool:
-    """Return whether the library for notifications is installed."""
-    return find_spec("watchfiles") is not None
-
-
-@attrs.define(eq=False)
-class Listening:
-    """Notifications of the roots of a watch, used while all roots can notify.
-
-    instead: why notifications must not be used; None if they may be.
-    """
-
-    _inputs: Inputs
-    _bell: Bell
-    _note: Callable[[str], None]
-    _every_s: float = attrs.field(kw_only=True)
-    _look_every_s: float = attrs.field(kw_only=True)
-    _instead: str | None = attrs.field(kw_only=True)
-    _to: Notifications | None = attrs.field(default=None, init=False)
-    _found: list[tuple[int, int] | None] | None = attrs.field(default=None, init=False)
-
-    @property
-    def interval_s(self) -> float:
-        """Seconds to the next look, if nothing rings."""
-        if self._to is None:
-            return self._every_s
-        return min(max(LOOK_EVERY_S, self._every_s), self._look_every_s)
-
-    def heard(self) -> set[str] | None:
-        """Return the paths that changed since the last call; None if any may have changed."""
-        heard = None if self._to is None else self._to.heard()
-        if heard is None or not all(map(self._inputs.is_in_root, heard)):
-            return None
-        return heard
-
-    def begin(self) -> None:
-        """Listen to the existing directories; report that, or the reason why not."""
-        if self._to is not None and self._to.failure is not None:
-            self._instead = f"notifications fail here: {printable_line(self._to.failure)}"
-            self._found = None
-        found = [_identity(root) for root in self._inputs.roots]
-        if found == self._found:
-            return
-        self.close()
-        self._found = found
-        instead = self._instead or self._why_not()
-        roots = ", ".join(map(printable_line, self._inputs.roots))
-        if instead is None:
-            self._to = Notifications(self._inputs.roots, self._is_input, self._bell.ring)
-            self._note(f"watching {roots}, and looking at all of it every {self._look_every_s:g} s")
-        else:
-            self._note(f"looking at {roots} every {self._every_s:g} s ({instead})")
-
-    def close(self) -> None:
-        """Stop listening."""
-        if self._to is not None:
-            self._to.close()
-            self._to = None
-
-    def _is_input(self, path: str) -> bool:
-        return path not in self._inputs.ours
+                self._failure = "the notifications ended"
+        if self._failure is not None:
+            self._rings.set()
 
     def _why_not(self) -> str | None:
         """Return why the roots must be polled; None if they can notify."""

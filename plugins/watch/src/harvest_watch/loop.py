@@ -6,6 +6,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import attrs
 
@@ -14,11 +15,12 @@ from harvest.commands import print_json_line, remark
 from harvest.commands.outcome import exports_failed
 from harvest.errors import ExitCode
 from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.texts import printable
 
-from .changes import Bell, Listening
+from .changes import Listening
 from .entry import refuse_streams
 from .inputs import Inputs, Ours
-from .rounds import Round, error_text, make_round
+from .rounds import error_text, is_own, make_round
 
 PATIENCE_ROUNDS = 10
 """A file that keeps changing is read anyway after the time of this many rounds."""
@@ -142,10 +144,8 @@ class _Watch:
         self.inputs = inputs
         self.reporter = reporter or Lines()
         self.patience_s = PATIENCE_ROUNDS * max(options.every_s, options.settle_s)
-        self.bell = Bell()
         self.listening = Listening(
             inputs,
-            self.bell,
             self.note,
             every_s=options.every_s,
             look_every_s=options.look_every_s,
@@ -210,9 +210,10 @@ class _Watch:
             wake = now + self.listening.interval_s if due is None else due
             if self.options.until_idle_s is not None:
                 wake = min(wake, self.last_change + self.options.until_idle_s)
-            if self.bell.wait(wake - now) and not interrupt.requested():
+            if self.listening.wait(wake - now):
                 # pending files are checked when they are due, whatever else changes until then
-                self._wait_quietly(_GRACE_S if due is None else wake - time.monotonic())
+                more_s = _GRACE_S if due is None else wake - time.monotonic()
+                self.listening.wait(more_s, quietly=True)
 
     def _is_idle(self, now: float) -> bool:
         """Return whether the watch ends because nothing has changed for long enough."""
@@ -228,12 +229,6 @@ class _Watch:
         self.looked = now
         return self.inputs.look()
 
-    def _wait_quietly(self, seconds: float) -> None:
-        """Wait regardless of notifications; a signal ends the wait."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0 and not interrupt.requested():
-            self.bell.wait(left)
-
     def _due(self) -> float | None:
         """Return when the next round is due; None while nothing changes."""
         ready = self.inputs.due_at(self.patience_s)
@@ -246,7 +241,7 @@ class _Watch:
         try:
             session = self._session()
             runs = session.runs()
-            made = make_round(
+            listing, result = make_round(
                 session,
                 self.inputs,
                 whole=self.whole or not self.named or runs != self.runs,
@@ -266,8 +261,8 @@ class _Watch:
             self.trouble = trouble
             return
         self.trouble = None
-        self._after(made)
-        self._expect(session, runs, made.result)
+        self._after(listing, result)
+        self._expect(session, runs, result)
 
     def _expect(
         self, session: Session, runs: Sequence[tuple[str, ...]], result: RunResult | None
@@ -291,33 +286,42 @@ class _Watch:
             self.note(choice)
         return session
 
-    def _after(self, made: Round) -> None:
-        for source, why in made.failures.items():
-            if self.failures.get(source) != why:
-                self.reporter.note(f"{why}; it is tried again")
-        for source in self.failures.keys() - made.failures.keys():
-            self.reporter.note(f"{source}: it can be read again")
-        self.failures = dict(made.failures)
-        self.whole = bool(made.failures)
-        self.failed = ExitCode.FAILED if made.failures else None
-        self.again = made.asked or bool(made.failures)
-        for text in made.remarks:
+    def _after(self, listing: Any, result: RunResult | None) -> None:
+        self._after_failures(listing.failures)
+        # the changes of an input without files are not seen
+        self.again = bool(listing.failures) or any(not p.inputs for p in listing.partitions)
+        for text in listing.remarks:
             self.note(text)
-        for origin in made.own:
+        for origin in sorted({p.origin for p in listing.partitions if is_own(p, self.inputs)}):
             self.note(f"{origin}: written by this watch, and not read")
-        if made.result is None:
+        if result is None:
             return
-        self.rejects = self.rejects or bool(made.result.account.rejected)
-        if made.result.run is not None:
+        self.rejects = self.rejects or bool(result.account.rejected)
+        if result.run is not None:
             self.rounds += 1
             self.last_change = time.monotonic()
-            self.reporter.committed(made.result)
-        for part in made.result.parts:
+            self.reporter.committed(result)
+        for part in result.parts:
             if part.failed:
                 self.note(f"{part.origin}: it cannot be read, and is kept as a reject")
-        for note in made.result.notes:
+        for note in result.notes:
             self.note(note)
-        self._after_exports(made.result)
+        self._after_exports(result)
+
+    def _after_failures(self, listed: Sequence[tuple[Any, Exception]]) -> None:
+        """Report sources that cannot list their input, or can do it again."""
+        failures = {
+            f"{source.name}:{printable(source.redact(source.location))}": error_text(error)
+            for source, error in listed
+        }
+        for source, why in failures.items():
+            if self.failures.get(source) != why:
+                self.reporter.note(f"{why}; it is tried again")
+        for source in self.failures.keys() - failures.keys():
+            self.reporter.note(f"{source}: it can be read again")
+        self.failures = failures
+        self.whole = bool(failures)
+        self.failed = ExitCode.FAILED if failures else None
 
     def _after_exports(self, result: RunResult) -> None:
         """Report exports that fail or work again; a failed export is retried."""

@@ -5,41 +5,23 @@ left out are still listed, and so neither replaced nor dropped.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-
-import attrs
+from collections.abc import Iterable
+from typing import Any
 
 from harvest import Partition, RunResult, Session
-from harvest.toolkit.texts import printable, printable_line
+from harvest.toolkit.texts import printable_line
 
 from .inputs import Inputs
 
 
-@attrs.frozen(kw_only=True)
-class Round:
-    """Outcome of a round.
-
-    result: result of its run; None if there was nothing to run.
-    remarks: what was checked, if neither everything nor the pending files.
-    failures: reasons why sources could not list their input, by the source's words.
-    asked: whether some source has input whose changes no file shows.
-    own: outputs of this watch that a source lists as its input.
-    """
-
-    result: RunResult | None
-    remarks: Sequence[str]
-    failures: Mapping[str, str]
-    asked: bool
-    own: Sequence[str]
-
-
 def make_round(
     session: Session, inputs: Inputs, *, whole: bool, patience_s: float, wait_s: float
-) -> Round:
+) -> tuple[Any, RunResult | None]:
     """Plan, read and commit files at rest; on HarvestError (as of a run), none counts as read.
 
     whole: list all inputs; else only pending ones, if files can identify them.
     patience_s: maximum seconds that a changing file may delay its partition.
+    Returns what the session listed, and the result of the run; None if there was nothing to run.
     """
     # None to list all inputs, for example to find the removed ones, which are dropped
     gone = session.recipe.deleted == "drop" and inputs.are_gone()
@@ -51,24 +33,14 @@ def make_round(
     unready = {*left, *_directories(left)}
 
     def ready(partition: Partition) -> bool:
-        return unready.isdisjoint(partition.inputs) and not _is_own(partition, inputs)
+        return unready.isdisjoint(partition.inputs) and not is_own(partition, inputs)
 
     result = session.commit(listing, ready=ready, wait_s=wait_s) if partitions else None
     inputs.take(left)
     if result is not None:
         inputs.read_again(result.inputs(changed=True))
         inputs.read_too(result.inputs(failed=True), instead_of=result.inputs(planned=True))
-    failed = {
-        f"{source.name}:{printable(source.redact(source.location))}": error_text(error)
-        for source, error in listing.failures
-    }
-    return Round(
-        result=result,
-        remarks=listing.remarks,
-        failures=failed,
-        asked=any(not partition.inputs for partition in partitions),
-        own=sorted({p.origin for p in partitions if _is_own(p, inputs)}),
-    )
+    return listing, result
 
 
 def error_text(error: Exception) -> str:
@@ -90,5 +62,6 @@ def _directories(paths: Iterable[str]) -> set[str]:
     return found
 
 
-def _is_own(partition: Partition, inputs: Inputs) -> bool:
+def is_own(partition: Partition, inputs: Inputs) -> bool:
+    """Return whether a partition is an output of this watch, which a source lists as its input."""
     return bool(partition.inputs) and all(path in inputs.ours for path in partition.inputs)

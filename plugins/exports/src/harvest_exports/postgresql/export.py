@@ -7,6 +7,7 @@ schema keeps the old rows and the old token, and the next export starts from the
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
 import polars as pl
@@ -21,10 +22,10 @@ from ..chosen import ViewChoice, column_comments, stored_view, views_named
 from ..names import identifiers, quoted
 from ..pieces import PIECE, ROW, Piece, files_by_name, numbered, pieces_in, rows_of, rows_with
 from ..written import Written, check_current
-from .columns import CHANGED, Column, encoded
+from .columns import CHANGED, encoded
 from .database import Database, connected
 from .state import OWN_TABLES, Held, State
-from .tables import Fit, fit
+from .tables import fit
 
 SENT_ROWS: Final = 16_384
 """Rows encoded and sent at a time."""
@@ -136,48 +137,46 @@ class _Export:
         is_new = held is None
         held = held or Held(table, name, "record type")
         kinds = dataset.rows_of(name, listed[:1]).collect_schema()
-        fitted = fit(
-            self._database,
-            self._schema,
-            held,
-            kinds,
-            is_new=is_new,
-            docs=lambda: column_comments(dataset, name),
-        )
+        docs = partial(column_comments, dataset, name)
+        added, reshaped = fit(self._database, self._schema, held, kinds, is_new=is_new, docs=docs)
         files = files_by_name(listed)
         same = [files[each] for each in files.keys() & held.files]
         # columns that came may have values in rows that are there
-        if fitted.reshaped or (
-            fitted.added and same and rows_with(dataset.rows_of(name, same), fitted.added)
-        ):
+        if reshaped or (added and same and rows_with(dataset.rows_of(name, same), added)):
             same = []
         come = files if not same else {k: f for k, f in files.items() if k not in held.files}
         gone = held.files - (files.keys() if same else set())
         if come or gone:
-            self._change(held, fitted, gone, come)
+            self._change(held, kinds.names(), gone, come, anew=bool(added) or reshaped)
         if is_new:
             where, key = quoted(self._schema, held.table), f"{quoted(PIECE)}, {quoted(ROW)}"
             self._database.execute(f"ALTER TABLE {where} ADD PRIMARY KEY ({key})")
-        if come or gone or fitted.added:
+        if come or gone or added:
             self._keep(held)
 
     def _change(
-        self, held: Held, fitted: Fit, gone: Collection[str], come: Mapping[str, PartFile]
+        self,
+        held: Held,
+        names: Sequence[str],
+        gone: Collection[str],
+        come: Mapping[str, PartFile],
+        *,
+        anew: bool,
     ) -> None:
         """Delete the rows of files that are gone, and send the rows of new files.
 
-        Rows that only moved to another file stay unchanged, unless columns were added.
+        Rows that only moved to another file stay unchanged, unless ``anew``.
         """
         before = self._state.pieces(held, gone)
         pieces, stay = numbered(
             pieces_in(self._dataset, held.name, come),
-            () if fitted.added or fitted.reshaped else before,
+            () if anew else before,
             held.unused,
         )
         self._delete(held, [piece for piece in before if piece.number not in stay])
         rows = rows_of(self._dataset, held.name, come, pieces, stay)
         # the table's own column is of 32 bits
-        self._load(held, fitted.columns, ((r, at.cast({PIECE: pl.Int32})) for r, at in rows))
+        self._load(held, names, ((r, at.cast({PIECE: pl.Int32})) for r, at in rows))
         held.unused = max([held.unused, *(piece.number + 1 for piece in pieces)])
         self._state.keep_pieces(held, before, pieces)
 
@@ -207,8 +206,9 @@ class _Export:
             self._state.keep_pieces(held, gone, ())
             self._keep(held)
 
-    def _load(self, held: Held, columns: Sequence[Column], rows: Iterable[_Rows]) -> None:
-        """Send rows in batches."""
+    def _load(self, held: Held, names: Iterable[str], rows: Iterable[_Rows]) -> None:
+        """Send rows with columns of these names in batches."""
+        columns = [held.columns[name] for name in names]
         sent = 0
 
         def tables() -> Iterator[pa.Table]:
@@ -245,18 +245,13 @@ class _Export:
                 return
             is_new = held is None
             held = held or Held(table, view.label, "view")
-            fitted = fit(
-                self._database,
-                self._schema,
-                held,
-                frame.collect_schema(),
-                is_new=is_new,
-                docs=lambda: column_comments(dataset, view.name, view.settings),
-            )
+            kinds = frame.collect_schema()
+            docs = partial(column_comments, dataset, view.name, view.settings)
+            fit(self._database, self._schema, held, kinds, is_new=is_new, docs=docs)
             if not is_new:
                 self._database.execute(f"DELETE FROM {quoted(self._schema, held.table)}")
                 self._written.removed += held.rows
             held.rows = held.changed_values = 0
-            self._load(held, fitted.columns, ((batch, pl.DataFrame()) for batch in batches(frame)))
+            self._load(held, kinds, ((batch, pl.DataFrame()) for batch in batches(frame)))
             held.digest = digest
             self._keep(held)

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
-
 from harvest import UsageError
 
 from ..names import RESERVED, identifiers, literal, quoted
@@ -12,20 +10,6 @@ from ..pieces import PIECE, ROW
 from .columns import CHANGED, JSON, PLACES, Column, sql_type, wider
 from .database import Database
 from .state import Held
-
-
-@attrs.frozen
-class Fit:
-    """How a table was fitted to the rows.
-
-    columns: of the rows, in order, as the table has them.
-    added: new columns of an existing table; reshaped: whether values of a column are
-    written in another shape, so that rows that are there no longer fit.
-    """
-
-    columns: tuple[Column, ...]
-    added: tuple[str, ...]
-    reshaped: bool
 
 
 def fit(
@@ -36,32 +20,32 @@ def fit(
     *,
     is_new: bool,
     docs: Callable[[], tuple[str, Mapping[str, str]]],
-) -> Fit:
-    """Create or alter a table for rows of these polars types.
+) -> tuple[tuple[str, ...], bool]:
+    """Create or alter a table for rows of these polars types; ``held`` gets their columns.
 
+    Gives the names of new columns, and whether values of a column are written in another shape,
+    so that rows that are there no longer fit.
     Raises UsageError for a column whose type cannot keep all values.
     """
     wanted = _wanted(held, kinds)
-    if is_new:
-        _create(database, schema, held, wanted)
     added: list[Column] = []
-    columns: list[Column] = []
     reshaped = False
     for column in wanted:
         present = held.columns.get(column.name)
-        if present is None or is_new:
+        if present is None:
             added.append(column)
+            held.columns[column.name] = column
         else:
-            column, differs = _altered(database, schema, held, present, column)
-            reshaped = reshaped or differs
-        columns.append(column)
-    if added and not is_new:
+            held.columns[column.name] = _altered(database, schema, held, present, column)
+            reshaped = reshaped or present.shape != column.shape
+    if is_new:
+        _create(database, schema, held, wanted)
+    elif added:
         new = [f"ADD COLUMN {quoted(each.sql_name)} {each.sql_type}" for each in added]
         database.execute(f"ALTER TABLE {quoted(schema, held.table)} {', '.join(new)}")
-    held.columns = {**({} if is_new else held.columns), **{each.name: each for each in columns}}
     if is_new or added:
         _explain(database, schema, held, docs())
-    return Fit(tuple(columns), () if is_new else tuple(c.name for c in added), reshaped)
+    return tuple(each.name for each in added), reshaped
 
 
 def _wanted(held: Held, kinds: Mapping[str, Any]) -> list[Column]:
@@ -92,8 +76,8 @@ def _create(database: Database, schema: str, held: Held, columns: list[Column]) 
 
 def _altered(
     database: Database, schema: str, held: Held, present: Column, wanted: Column
-) -> tuple[Column, bool]:
-    """Alter a column; gives it, and whether existing rows have another shape."""
+) -> Column:
+    """Alter a column where values need a wider type; gives it as it is then."""
     sent = wider(present.sql_type, wanted.sql_type)
     if sent is None:
         raise UsageError(
@@ -108,7 +92,7 @@ def _altered(
             f"ALTER TABLE {quoted(schema, held.table)} "
             f"ALTER COLUMN {quoted(present.sql_name)} TYPE {sent}"
         )
-    return Column(wanted.name, present.sql_name, sent, wanted.shape), present.shape != wanted.shape
+    return Column(wanted.name, present.sql_name, sent, wanted.shape)
 
 
 def _explain(

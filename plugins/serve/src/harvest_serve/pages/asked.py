@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from harvest import UsageError
 
-from ..questions import WORDS, Filter, Question, number, question
+from ..questions import NO_VALUE, WORDS, Filter, Question, number, question
 from ..state import Place
 
 ROWS: Final = 50
@@ -21,64 +21,55 @@ OFFERED: Final = (("CSV", "csv"), ("Parquet", "parquet"), ("JSON Lines", "jsonl"
 """The file formats of downloads, with the names that people see."""
 
 _OWN: Final = ("facet", "exact", "rows", "row", "add", "is", "value", "show")
-_NO_VALUE: Final = ("null", "notnull")
 
 
 @attrs.frozen(kw_only=True)
-class Asked:
+class Asked(Question):
     """A question, and how a page shows its answer.
 
     facets: columns whose values are counted; exact: show values with all their digits.
-    rows: of a page.
+    rows: of a page; row: number of the only row that is shown.
     """
 
-    question: Question
     facets: tuple[str, ...] = ()
     exact: bool = False
     rows: int = ROWS
-
-    @property
-    def settings(self) -> Mapping[str, str]:
-        """Settings of the view."""
-        return self.question.settings
-
-    @property
-    def condition(self) -> str:
-        """The condition in SQL; empty for none."""
-        return self.question.condition or ""
+    row: int | None = None
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return the parameters of its address."""
-        asked = self.question
-        sort = ",".join(f"{'-' if down else ''}{name}" for name, down in asked.sort)
         named = [
-            ("condition", asked.condition),
-            ("sort", sort),
-            ("columns", ",".join(asked.columns or ())),
+            ("condition", self.condition),
+            ("sort", ",".join(f"{'-' if down else ''}{name}" for name, down in self.sort)),
+            ("columns", ",".join(self.columns or ())),
             ("facet", ",".join(self.facets)),
             ("exact", "1" if self.exact else ""),
             ("rows", str(self.rows) if self.rows != ROWS else ""),
-            ("offset", str(asked.offset) if asked.offset else ""),
+            ("offset", str(self.offset) if self.offset else ""),
+            ("row", str(self.row) if self.row else ""),
         ]
         return [
-            *as_parameters(asked.settings).items(),
-            *((f"{each.column}.{each.operator}", each.value) for each in asked.where),
+            *as_parameters(self.settings).items(),
+            *((f"{each.column}.{each.operator}", each.value) for each in self.where),
             *((name, value) for name, value in named if value),
         ]
 
-    def pairs_of_all(self) -> list[tuple[str, str]]:
-        """Return the parameters by which programs ask for all its rows."""
-        kept = attrs.evolve(self.question, offset=0)
-        return attrs.evolve(self, question=kept, facets=(), exact=False, rows=ROWS).pairs()
+    def of_rows(self, **changes: Any) -> Asked:
+        """Change parts of the question, from its first row on, and show its rows as by default."""
+        return self.change(facets=(), exact=False, rows=ROWS, **changes)
 
     def change(self, **changes: Any) -> Asked:
         """Change parts of the question, and go to its first row unless ``offset`` is given."""
-        changed = attrs.evolve(self.question, **({"offset": 0} | changes))
-        return attrs.evolve(self, question=changed)
+        return attrs.evolve(self, **({"offset": 0} | changes))
+
+    def order_of(self, name: str) -> str:
+        """Return the order of a column, for ``aria-sort``."""
+        down = dict(self.sort[:1]).get(name)
+        return "none" if down is None else "descending" if down else "ascending"
 
     def sorted_by(self, name: str, *, down_first: bool) -> Asked:
         """Sort by one column: in one direction, then in the other, then not at all."""
-        now = dict(self.question.sort[:1]).get(name)
+        now = dict(self.sort[:1]).get(name)
         if now is None:
             return self.change(sort=((name, down_first),))
         return self.change(sort=((name, not now),) if now == down_first else ())
@@ -87,6 +78,12 @@ class Asked:
         """Begin or stop to count the values of a column."""
         others = tuple(each for each in self.facets if each != name)
         return attrs.evolve(self, facets=others if name in self.facets else (*self.facets, name))
+
+    def with_value(self, column: str, value: object) -> Asked:
+        """Select the rows with a value in a column; None means an unknown value."""
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        new = Filter(column, "null") if value is None else Filter(column, "eq", text)
+        return self if new in self.where else self.change(where=(*self.where, new))
 
 
 def asked_of(request: Request) -> Asked:
@@ -98,10 +95,11 @@ def asked_of(request: Request) -> Asked:
             f"{rows:,} rows are too many for a page", remedy=f"at most {max(PAGE_SIZES)}"
         )
     return Asked(
-        question=question(given.multi_items(), _OWN),
+        **attrs.asdict(question(given.multi_items(), _OWN), recurse=False),
         facets=tuple(name for name in given.get("facet", "").split(",") if name),
         exact=given.get("exact", "") not in ("", "0"),
         rows=rows,
+        row=number(given.get("row"), "row"),
     )
 
 
@@ -115,8 +113,8 @@ def complete(request: Request, asked: Asked) -> Asked | None:
     if column is not None:
         if operator not in WORDS:
             raise UsageError(f"{operator!r} is not a condition", remedy=f"use {', '.join(WORDS)}")
-        value = "" if operator in _NO_VALUE else given.get("value", "")
-        return asked.change(where=(*asked.question.where, Filter(column, operator, value)))
+        value = "" if operator in NO_VALUE else given.get("value", "")
+        return asked.change(where=(*asked.where, Filter(column, operator, value)))
     if given.getlist("show"):
         return asked.change(columns=tuple(given.getlist("show")))
     return None
@@ -125,21 +123,6 @@ def complete(request: Request, asked: Asked) -> Asked | None:
 def as_parameters(settings: Mapping[str, str]) -> dict[str, str]:
     """Return settings of a view or report as parameters of an address."""
     return {f"set.{name}": value for name, value in settings.items()}
-
-
-def filter_in_words(each: Filter) -> str:
-    """Describe a filter: ``state is failed``."""
-    if each.operator in _NO_VALUE:
-        return f"{each.column} {WORDS[each.operator]}"
-    return f"{each.column} {WORDS[each.operator]} {each.value or '(empty)'}"
-
-
-def add_filter(asked: Asked, column: str, value: object) -> Asked:
-    """Select the rows with a value in a column; None means an unknown value."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    new = Filter(column, "null") if value is None else Filter(column, "eq", text)
-    where = asked.question.where
-    return asked if new in where else asked.change(where=(*where, new))
 
 
 def downloads(here: Place, table: str, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

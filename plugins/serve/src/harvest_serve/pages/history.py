@@ -42,21 +42,18 @@ def runs(snapshot: Snapshot, request: Request) -> dict[str, Any]:
 
 
 def _listed(record: dict[str, Any]) -> dict[str, Any]:
-    found = {name: record[name] for name in ("run", "state", "problem")}
     if record["problem"] is not None:
-        return found
+        return record
     took = datetime.fromisoformat(record["ended"]) - datetime.fromisoformat(record["started"])
     what = ", ".join(f"{each['name']}:{each['location']}" for each in record["sources"])
+    counts = {
+        name: sum(each[name] for each in record["account"]) for name in ("written", "rejected")
+    }
     return {
-        **found,
-        "started": moment(record["started"])[:-4],
+        **record,
+        **counts,
         "took": seconds_in_words(took.total_seconds()),
-        "by": f"{record['user']}@{record['host']}",
-        "action": record["action"],
         "what": f"to {record['to']}" if record["action"] == "rollback" else what,
-        "partitions": record["partitions"],
-        "written": sum(each["written"] for each in record["account"]),
-        "rejected": sum(each["rejected"] for each in record["account"]),
     }
 
 

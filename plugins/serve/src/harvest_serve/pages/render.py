@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from harvest.toolkit.amounts import share_in_words
 from harvest.toolkit.texts import printable_line
 
 from ..problems import Problem
@@ -133,5 +134,6 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"line": _line, "prose": prose, "sentence": _sentence}
+    made.filters |= {"moment": moment, "share": share_in_words}
     made.globals |= {"every_ms": EVERY_MS, "version": version("hpc-harvest")}
     return made

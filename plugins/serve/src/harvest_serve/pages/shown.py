@@ -21,27 +21,21 @@ class Head:
     """A column's heading: name, unit, and style.
 
     kind: ``number``, ``time``, ``brief`` (never broken) or ``text``.
-    address: of the page sorted by the column; sort: for ``aria-sort``.
+    down_first: whether a sort begins with the largest values; None where rows have no such order.
     """
 
     name: str
     unit: str | None
     kind: str
-    address: str | None = None
-    sort: str | None = None
+    down_first: bool | None
 
 
 @attrs.frozen(kw_only=True)
 class Shown:
-    """A table: its columns, and the texts of each row, None for an unknown value.
-
-    first_number: number of the first row; rows_at: the address of each row's own page.
-    """
+    """A table: its columns, and the texts of each row, None for an unknown value."""
 
     columns: Sequence[Head]
     rows: Sequence[Sequence[str | None]]
-    first_number: int | None = None
-    rows_at: Sequence[str] = ()
 
 
 def without_empty(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -82,5 +76,11 @@ def _column(
     cut = [text if len(text) <= longest else f"{text[:longest]}…" for text in texts]
     is_brief = max(map(len, cut), default=0) <= BRIEF
     kind = "number" if values.dtype.is_numeric() else "time" if values.dtype.is_temporal() else ""
-    head = Head(name=values.name, unit=unit, kind=kind or ("brief" if is_brief else "text"))
+    is_nested = values.dtype.is_nested() or values.dtype == pl.Binary
+    head = Head(
+        name=values.name,
+        unit=unit,
+        kind=kind or ("brief" if is_brief else "text"),
+        down_first=None if is_nested else bool(kind) and values.dtype != pl.Time,
+    )
     return head, [None if v is None else t for v, t in zip(listed, cut, strict=True)]

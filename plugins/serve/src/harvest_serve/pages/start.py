@@ -16,7 +16,7 @@ from ..problems import Refused
 from ..state import Place, Served, Snapshot, find_served
 from ..tables import tables
 from ..work import answer
-from .render import last_run, moment, respond, state_values
+from .render import last_run, respond, state_values
 from .report import LONG_S
 
 FIRST: Final = 5
@@ -109,7 +109,7 @@ def _values(snapshot: Snapshot) -> dict[str, Any]:
     spans = {t.name: (t.first, t.last) for t in tables(snapshot) if t.first and t.last}
     moments = [each for span in spans.values() for each in span]
     views = sum(1 for each in tables(snapshot) if each.kind == "view")
-    rejects = found["rejects"]
+    rejects, run = found["rejects"], last_run(snapshot)
     return {
         **state_values(snapshot),
         "size": _size(snapshot),
@@ -120,7 +120,8 @@ def _values(snapshot: Snapshot) -> dict[str, Any]:
         "spans": bool(moments) and min(moments) < max(moments),
         "views": count_in_words(views, "view"),
         "reports": reports.reports(snapshot),
-        "run": _run(last_run(snapshot)),
+        "run": run,
+        "done": _done(run) if run else "",
         "rejects": count_in_words(rejects, "input unit") if rejects else "",
     }
 
@@ -147,19 +148,11 @@ def _span(
     return {"times": times, "span": (f"{start:.2f}", f"{length:.2f}")}
 
 
-def _run(record: dict[str, Any] | None) -> dict[str, str] | None:
-    if record is None:
-        return None
-    found = {"name": record["run"]}
-    if record["problem"] is not None:
-        return {**found, "ended": "", "by": "", "said": record["problem"]}
+def _done(record: dict[str, Any]) -> str:
+    """Say in words what a run did."""
+    if record["problem"] is not None or record["action"] != "run":
+        return str(record["problem"] or record["action"])
     written = sum(each["written"] for each in record["account"])
     sources = ", ".join(dict.fromkeys(each["name"] for each in record["sources"]))
     read = count_in_words(record["partitions"], "partition")
-    said = f"{count_in_words(written, 'row')} of {read} from {sources}"
-    return {
-        **found,
-        "ended": moment(record["ended"]),
-        "by": f"{record['user']}@{record['host']}",
-        "said": record["action"] if record["action"] != "run" else said,
-    }
+    return f"{count_in_words(written, 'row')} of {read} from {sources}"

@@ -11,19 +11,18 @@ from starlette.responses import RedirectResponse, Response
 from harvest import Column, UsageError
 from harvest.commands.declared import settings_of
 from harvest.commands.tables import how_many
-from harvest.toolkit.amounts import share_in_words
 from harvest_report.values import form_of, texts_of
 
 from .. import facets, tables
 from ..downloads import frame_of
 from ..problems import NotFound, Refused, problem_of
-from ..questions import OPERATORS, WORDS, Question, kind_of
+from ..questions import WORDS, Question
 from ..settings import offered_settings
-from ..state import Place, Snapshot, find_served
+from ..state import Snapshot, find_served
 from . import asked as address
-from .asked import Asked, add_filter, asked_of, complete
+from .asked import Asked, asked_of, complete
 from .render import page
-from .shown import Head, page_table, without_empty
+from .shown import page_table, without_empty
 
 COLUMNS: Final = 12
 """Columns that are shown by default: the most important ones that have values."""
@@ -43,7 +42,6 @@ VALUES: Final = 5
 _MOST_COUNTED: Final = 10_000_000
 """Rows up to which values are counted by default."""
 
-_DOWN_FIRST: Final = ("integer", "number", "time", "date")
 _UNITS: Final = ("bytes", "seconds", "duration")
 _WHOLE: Final = 100_000
 
@@ -66,27 +64,24 @@ def _table(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     roles = kind.roles if kind else {}
     found: dict[str, Any] = {
         "title": name,
-        "name": name,
         "asked": asked,
         "doc": view.doc if view else kind.doc.partition("\n\n")[0] if kind else "",
         "meaning": snapshot.to("meaning", name, **address.as_parameters(asked.settings)),
         "settings": settings_of(offered_settings(view)) if view else (),
         "problem": None,
-        "columns": [],
+        "columns": (),
+        "operators": WORDS,
         "shown": None,
-        "chips": _chips(snapshot, name, asked),
-        "without_filters": snapshot.rows(name, asked.change(where=(), condition=None).pairs()),
         "page_sizes": sorted({*address.PAGE_SIZES, asked.rows}),
-        "example": "",
-        "facets_of": [],
-        "facets": [],
+        "countable": (),
+        "facets": (),
     }
     try:
         described = tables.describe(snapshot, name, asked.settings)
-        kept = {column for column, _ in asked.question.sort} | set(roles.values())
-        kept |= {each.column for each in asked.question.where}
+        kept = {column for column, _ in asked.sort} | set(roles.values())
+        kept |= {each.column for each in asked.where}
         wanted = _wanted(described, asked, kept)
-        found |= _columns(described, wanted)
+        found |= {"columns": described.columns, "wanted": wanted}
         found |= _rows(snapshot, described, asked, wanted, kept)
         names = [head.name for head in found["shown"].columns]
         found |= _facets(snapshot, described, asked, found["total"], names, roles.get("subject"))
@@ -97,47 +92,14 @@ def _table(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     return found
 
 
-def _chips(here: Place, name: str, asked: Asked) -> list[dict[str, str]]:
-    """Return the active filters, each with the address of the page without it."""
-    where = asked.question.where
-    chips = [
-        {
-            "text": address.filter_in_words(each),
-            "without": here.rows(name, asked.change(where=where[:i] + where[i + 1 :]).pairs()),
-        }
-        for i, each in enumerate(where)
-    ]
-    if asked.condition:
-        without = here.rows(name, asked.change(condition=None).pairs())
-        chips.append({"text": asked.condition, "without": without})
-    return chips
-
-
-def _columns(described: tables.Description, wanted: Sequence[str]) -> dict[str, Any]:
-    """Return what forms need to know of the columns, and an example of a condition."""
-    kinds = {each.name: kind_of(each.type) for each in described.columns}
-    number = next((c for c in described.columns if c.type in ("number", "integer")), None)
-    return {
-        "columns": [
-            {"name": name, "kind": kind, "on": name in wanted} for name, kind in kinds.items()
-        ],
-        "chosen": next(iter(kinds), ""),
-        "operators": {
-            kind: [(operator, WORDS[operator]) for operator in OPERATORS[kind]]
-            for kind in dict.fromkeys(kinds.values())
-        },
-        "example": f"{number.name} > 1e6" if number else "",
-    }
-
-
 def _wanted(described: tables.Description, asked: Asked, kept: set[str]) -> Sequence[str]:
     """Return the columns to read: the chosen ones, or the most important ones.
 
     kept: columns that are always shown: those of filters and sorting, and those with a role in all
     record types, such as time and user.
     """
-    if asked.question.columns:
-        return asked.question.columns
+    if asked.columns:
+        return asked.columns
     plain = [
         each.name
         for each in described.columns
@@ -155,46 +117,27 @@ def _rows(
     wanted: Sequence[str],
     kept: set[str],
 ) -> dict[str, Any]:
-    question, name = asked.question, described.name
-    page = attrs.evolve(question, columns=tuple(wanted), limit=asked.rows)
+    name = described.name
+    page = attrs.evolve(asked, columns=tuple(wanted), limit=asked.rows)
     found, total = tables.rows(snapshot, name, page)
     rows, empty = frame_of(found), list[str]()
-    if question.columns is None:
+    if asked.columns is None:
         rows, empty = without_empty(rows)
         rows = rows.select(_first(rows.columns, kept))
-    table = page_table(rows, tables.declared_columns(snapshot, name), exactly=asked.exact)
-    first, last = question.offset + 1, question.offset + rows.height
-    pairs = [pair for pair in asked.pairs() if pair[0] not in ("offset", "facet")]
-    table = attrs.evolve(
-        table,
-        columns=[_link(head, snapshot, described, asked) for head in table.columns],
-        first_number=first,
-        rows_at=[snapshot.rows(name, [*pairs, ("row", str(n))]) for n in range(first, last + 1)],
-    )
-    counted = how_many(total, "row")
-    if question.where or question.condition:
+    all_ = None
+    if asked.where or asked.condition:
         _, all_ = tables.rows(snapshot, name, Question(settings=asked.settings, limit=0))
-        counted = how_many(total, "row", all_)
     order = ", ".join(
-        f"{column}, {'largest' if down else 'smallest'} first" for column, down in question.sort
+        f"{column}, {'largest' if down else 'smallest'} first" for column, down in asked.sort
     )
-    size = asked.rows
-
-    def at(offset: int) -> str:
-        return snapshot.rows(name, asked.change(offset=offset).pairs())
-
     return {
-        "shown": table,
+        "shown": page_table(rows, tables.declared_columns(snapshot, name), exactly=asked.exact),
         "empty": empty,
         "total": total,
-        "counted": counted,
+        "counted": how_many(total, "row", all_),
         "caption": f"By {order}" if order else "In the order of the dataset",
-        "files": address.downloads(snapshot, name, asked.pairs_of_all()),
-        "range": f"rows {first:,} to {last:,} of {total:,}",
-        "first_page": at(0),
-        "before": at(max(0, first - 1 - size)) if first > 1 else "",
-        "after": at(last) if last < total else "",
-        "last_page": at(max(0, (total - 1) // size * size)),
+        "files": address.downloads(snapshot, name, asked.of_rows().pairs()),
+        "last": asked.offset + rows.height,
     }
 
 
@@ -203,20 +146,6 @@ def _first(names: Sequence[str], kept: set[str]) -> list[str]:
     others = [name for name in names if name not in kept]
     shown = kept | set(others[: max(2, COLUMNS - len(names) + len(others))])
     return [name for name in names if name in shown]
-
-
-def _link(head: Head, here: Place, described: tables.Description, asked: Asked) -> Head:
-    """Link a heading to the page sorted by its column, and mark the current order."""
-    kind = described.types[head.name]
-    if kind in _NESTED:
-        return head
-    now = dict(asked.question.sort[:1]).get(head.name)
-    after = asked.sorted_by(head.name, down_first=kind in _DOWN_FIRST)
-    return attrs.evolve(
-        head,
-        address=here.rows(described.name, after.pairs()),
-        sort="none" if now is None else "descending" if now else "ascending",
-    )
 
 
 def _facets(
@@ -231,7 +160,7 @@ def _facets(
 
     subject: the column that identifies what a row is about, mostly different in each row.
     """
-    name, question = described.name, asked.question
+    name = described.name
     few = facets.facet_columns(snapshot, name, asked.settings)
     texts = [
         each.name
@@ -240,47 +169,20 @@ def _facets(
     ]
     chosen = asked.facets
     if not chosen and rows <= _MOST_COUNTED:
-        filtered = {each.column for each in question.where}
+        filtered = {each.column for each in asked.where}
         names = dict.fromkeys([*shown, *texts])
         first = [each for each in names if each in few and each in texts and each not in filtered]
         chosen = tuple(first[:FACETS])
-    counting = attrs.evolve(asked, facets=chosen)
-    wanted = attrs.evolve(question, columns=chosen, sort=(), offset=0)  # the same on each page
+    wanted = asked.of_rows(columns=chosen, sort=())  # the same on each page
     most = facets.FEW if asked.facets else VALUES
     found = facets.facets(snapshot, name, wanted, most) if chosen else []
-    known = tables.declared_columns(snapshot, name)
+    formats = {each.name: each.format for each in described.columns}
     return {
-        "facets_of": [
-            {
-                "name": each,
-                "on": each in chosen,
-                "address": snapshot.rows(name, counting.toggle_facet(each).pairs()),
-            }
-            for each in dict.fromkeys([*few, *texts[:COLUMNS], *asked.facets])
-        ],
-        "facets": [_facet(snapshot, name, asked, each, known) for each in found],
-    }
-
-
-def _facet(
-    here: Place, name: str, asked: Asked, facet: dict[str, Any], known: Mapping[str, Column]
-) -> dict[str, Any]:
-    column, values = facet["column"], facet["values"]
-    declared = known.get(column)
-    texts = texts_of([each["value"] for each in values], declared.format if declared else None)
-    total = sum(each["rows"] for each in values) + facet["others"]
-    return {
-        "name": column,
-        "others": facet["others"],
-        "rows": [
-            {
-                "text": None if each["value"] is None else text,
-                "count": each["rows"],
-                "share": share_in_words(each["rows"] / total),
-                "width": f"{100 * each['rows'] / total:.1f}",
-                "address": here.rows(name, add_filter(asked, column, each["value"]).pairs()),
-            }
-            for each, text in zip(values, texts, strict=True)
+        "countable": dict.fromkeys([*few, *texts[:COLUMNS], *asked.facets]),
+        "counting": attrs.evolve(asked, facets=chosen),
+        "facets": [
+            (facet, texts_of([v["value"] for v in facet["values"]], formats[facet["column"]]))
+            for facet in found
         ],
     }
 
@@ -291,7 +193,7 @@ def row(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     name, asked = request.path_params["table"], asked_of(request)
     number = int(request.query_params["row"])
     described = tables.describe(snapshot, name, asked.settings)
-    one = attrs.evolve(asked.question, columns=None, offset=number - 1, limit=1)
+    one = attrs.evolve(asked, columns=None, offset=number - 1, limit=1)
     found, total = tables.rows(snapshot, name, one)
     if not found.num_rows:
         raise NotFound(f"{name} has no row {number:,}", remedy=f"it has {total:,}")
@@ -312,14 +214,14 @@ def row(snapshot: Snapshot, request: Request) -> dict[str, Any]:
         )
     ]
     page = (number - 1) // asked.rows * asked.rows
-    at = [pair for pair in asked.pairs() if pair[0] not in ("row", "offset")]
     return {
         "title": f"Row {number:,} of {name}",
         "number": number,
         "values": values,
-        "back": snapshot.rows(name, asked.change(offset=page).pairs()),
-        "before": snapshot.rows(name, [*at, ("row", str(number - 1))]) if number > 1 else "",
-        "after": snapshot.rows(name, [*at, ("row", str(number + 1))]) if number < total else "",
+        "name": name,
+        "total": total,
+        "asked": asked,
+        "back": snapshot.rows(name, asked.change(offset=page, row=None).pairs()),
     }
 
 
