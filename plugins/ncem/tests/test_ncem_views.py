@@ -229,8 +229,8 @@ def test_file_transfer_adds_offload_and_subtracts_saving():
     study = Study(
         ranges=(Range(size="128x128", method="file_transfer", first=1, last=2),),
         sizes={
-            "128x128": Size(name="128x128", data_gb=10.9, save_real_s=0.75, save_blank_s=0.25),
-            "256x256": Size(name="256x256", data_gb=43.5, offload_s=7.5),
+            "128x128": Size(data_gb=10.9, save_correction_s=1.0),
+            "256x256": Size(data_gb=43.5, offload_s=7.5),
         },
     )
     data = dataset(
@@ -241,7 +241,7 @@ def test_file_transfer_adds_offload_and_subtracts_saving():
     )
     first, second = rows(file_transfer.build(data, study))
     assert (first["offload_s"], first["save_correction_s"]) == (3.5, 1.0)
-    assert first["duration_s"] == 60.0 + 3.5 - 2 * (0.75 - 0.25)
+    assert first["duration_s"] == 60.0 + 3.5 - 1.0
     assert (second["offload_s"], second["duration_s"], second["data_gb"]) == (7.5, 77.5, 43.5)
     off = rows(file_transfer.build(data, study, save_correction=False))
     assert off[0]["duration_s"] == 63.5
@@ -275,11 +275,10 @@ def test_jobs_and_rows_without_a_counting_partner_say_why():
             (10, 10, 60.0, None),
         ],
     )
-    study = load_study(None)
     study = Study(
-        sizes={"128x128": Size(name="128x128", data_gb=10.9, offload_s=0.0)},
+        sizes={"128x128": Size(data_gb=10.9, offload_s=0.0)},
         max_elapsed_s=1740.0,
-        jobs=type(study.jobs)(name_contains="distiller", exit_code=0),
+        jobs={"name_contains": "distiller", "exit_code": 0},
     )
     found = [
         (r["job_id"], r["scan_id"], r["excluded"]) for r in rows(file_transfer.build(data, study))
@@ -315,8 +314,8 @@ def test_jobs_and_rows_without_a_counting_partner_say_why():
 )
 def test_a_job_of_which_something_is_not_known_is_not_said_to_be_wrong(lacks, reason):
     study = Study(
-        sizes={"128x128": Size(name="128x128", data_gb=10.9, offload_s=0.0)},
-        jobs=type(Study().jobs)(name_contains="distiller", exit_code=0),
+        sizes={"128x128": Size(data_gb=10.9, offload_s=0.0)},
+        jobs={"name_contains": "distiller", "exit_code": 0},
     )
     lacks = {"elapsed_s": 60.0} | lacks
     data = dataset(
@@ -331,7 +330,7 @@ def test_a_job_of_which_something_is_not_known_is_not_said_to_be_wrong(lacks, re
 def test_a_duration_without_an_offload_is_not_known():
     """Nothing is added for what nobody measured, not even 0."""
     data = dataset(jobs=[job(1, 60.0)], distiller=[(1, 1, 60.0, "128x128")])
-    given = Study(sizes={"128x128": Size(name="128x128", data_gb=10.9, offload_s=0.0)})
+    given = Study(sizes={"128x128": Size(data_gb=10.9, offload_s=0.0)})
 
     (unknown,) = rows(file_transfer.build(data, Study()))
     (known,) = rows(file_transfer.build(data, given))
