@@ -214,6 +214,11 @@ def of_last_take(files: pl.LazyFrame, time: str, scans: pl.LazyFrame) -> pl.Lazy
     )
 
 
+def number_of_files(column: str) -> pl.Expr:
+    """Return the files of a take, 0 without any; null if no such file of any scan was harvested."""
+    return pl.when(pl.col(column).is_not_null().any()).then(pl.col(column).fill_null(0))
+
+
 def begins_unknown() -> pl.Expr:
     """Return why no receiver time of a take is reliable; null if one is, or there is none."""
     none_trusted = (pl.col("receivers_left_out") > 0) & pl.col("first_receiver_time").is_null()
