@@ -201,6 +201,14 @@ def test_a_median_offset_equal_to_the_threshold_is_synchronised():
     assert not any(r["unsynchronised"] for r in found)
 
 
+def test_a_uuid_in_two_spellings_names_the_first_of_its_takes():
+    plain = "0a1b2c3d000140008000000000000001"
+    spelt = "0A1B2C3D-0001-4000-8000-000000000001"
+    told = [(1, r, t, uuid) for uuid, t in ((spelt, 60), (plain, 0)) for r in (0, 1)]
+    (found, _) = rows(streaming.build(dataset(told, [("h5", 1, 90, {"uuid": spelt})])))
+    assert (found["take"], found["duration_s"]) == (1, 90)
+
+
 def test_clock_check_flags_what_is_apart():
     data = dataset(
         [

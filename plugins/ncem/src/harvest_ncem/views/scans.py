@@ -97,10 +97,9 @@ def _without_copies(dataset: DatasetReader) -> pl.LazyFrame:
         undecided=pl.col("undecided_times").is_not_null(),
         second=pl.coalesce("recorded_time", "time").dt.truncate("1s"),
     )
-    known = rows.filter(pl.col("uuid").is_not_null())
-    plain = rows.filter(pl.col("uuid").is_null())
+    known = pl.col("uuid").is_not_null()
     return (
-        pl.concat([known, plain.join(known.select(same).unique(), on=same, how="anti")])
+        rows.filter(known | ~known.any().over(same))
         .group_by("scan_number", "receiver", "uuid")
         .agg(pl.col("time").min(), pl.col("progress").max(), pl.col("undecided").any())
     )
