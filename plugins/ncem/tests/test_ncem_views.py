@@ -201,6 +201,14 @@ def test_a_median_offset_equal_to_the_threshold_is_synchronised():
     assert not any(r["unsynchronised"] for r in found)
 
 
+def test_a_uuid_in_two_spellings_names_the_first_of_its_takes():
+    plain = "0a1b2c3d000140008000000000000001"
+    spelt = "0A1B2C3D-0001-4000-8000-000000000001"
+    told = [(1, r, t, uuid) for uuid, t in ((spelt, 60), (plain, 0)) for r in (0, 1)]
+    (found, _) = rows(streaming.build(dataset(told, [("h5", 1, 90, {"uuid": spelt})])))
+    assert (found["take"], found["duration_s"]) == (1, 90)
+
+
 def test_clock_check_flags_what_is_apart():
     data = dataset(
         [
@@ -229,8 +237,8 @@ def test_file_transfer_adds_offload_and_subtracts_saving():
     study = Study(
         ranges=(Range(size="128x128", method="file_transfer", first=1, last=2),),
         sizes={
-            "128x128": Size(name="128x128", data_gb=10.9, save_real_s=0.75, save_blank_s=0.25),
-            "256x256": Size(name="256x256", data_gb=43.5, offload_s=7.5),
+            "128x128": Size(data_gb=10.9, save_correction_s=1.0),
+            "256x256": Size(data_gb=43.5, offload_s=7.5),
         },
     )
     data = dataset(
@@ -241,7 +249,7 @@ def test_file_transfer_adds_offload_and_subtracts_saving():
     )
     first, second = rows(file_transfer.build(data, study))
     assert (first["offload_s"], first["save_correction_s"]) == (3.5, 1.0)
-    assert first["duration_s"] == 60.0 + 3.5 - 2 * (0.75 - 0.25)
+    assert first["duration_s"] == 60.0 + 3.5 - 1.0
     assert (second["offload_s"], second["duration_s"], second["data_gb"]) == (7.5, 77.5, 43.5)
     off = rows(file_transfer.build(data, study, save_correction=False))
     assert off[0]["duration_s"] == 63.5
@@ -275,11 +283,10 @@ def test_jobs_and_rows_without_a_counting_partner_say_why():
             (10, 10, 60.0, None),
         ],
     )
-    study = load_study(None)
     study = Study(
-        sizes={"128x128": Size(name="128x128", data_gb=10.9, offload_s=0.0)},
+        sizes={"128x128": Size(data_gb=10.9, offload_s=0.0)},
         max_elapsed_s=1740.0,
-        jobs=type(study.jobs)(name_contains="distiller", exit_code=0),
+        jobs={"name_contains": "distiller", "exit_code": 0},
     )
     found = [
         (r["job_id"], r["scan_id"], r["excluded"]) for r in rows(file_transfer.build(data, study))
@@ -315,8 +322,8 @@ def test_jobs_and_rows_without_a_counting_partner_say_why():
 )
 def test_a_job_of_which_something_is_not_known_is_not_said_to_be_wrong(lacks, reason):
     study = Study(
-        sizes={"128x128": Size(name="128x128", data_gb=10.9, offload_s=0.0)},
-        jobs=type(Study().jobs)(name_contains="distiller", exit_code=0),
+        sizes={"128x128": Size(data_gb=10.9, offload_s=0.0)},
+        jobs={"name_contains": "distiller", "exit_code": 0},
     )
     lacks = {"elapsed_s": 60.0} | lacks
     data = dataset(
@@ -331,7 +338,7 @@ def test_a_job_of_which_something_is_not_known_is_not_said_to_be_wrong(lacks, re
 def test_a_duration_without_an_offload_is_not_known():
     """Nothing is added for what nobody measured, not even 0."""
     data = dataset(jobs=[job(1, 60.0)], distiller=[(1, 1, 60.0, "128x128")])
-    given = Study(sizes={"128x128": Size(name="128x128", data_gb=10.9, offload_s=0.0)})
+    given = Study(sizes={"128x128": Size(data_gb=10.9, offload_s=0.0)})
 
     (unknown,) = rows(file_transfer.build(data, Study()))
     (known,) = rows(file_transfer.build(data, given))

@@ -38,8 +38,7 @@ from .durations import seconds
 
 Method: TypeAlias = Literal["streaming", "file_transfer"]
 METHODS: tuple[Method, ...] = ("streaming", "file_transfer")
-Missing: TypeAlias = Literal["exclude", "include"]
-MISSING: tuple[Missing, ...] = ("exclude", "include")
+MISSING: Final = ("exclude", "include")
 
 MOST_SCANS: Final = 1_000_000
 """Maximum number of scans in a range: in a view, each one that nothing has is a row."""
@@ -61,34 +60,15 @@ class Range:
 class Size:
     """Properties of a scan size.
 
-    name: such as ``128x128``.  data_gb: data volume of a scan in 10^9 bytes.
-    save_real_s, save_blank_s: seconds for saving a real and a blank scan; twice their difference is
-        subtracted from the time of file transfer.
+    data_gb: data volume of a scan in 10^9 bytes.
+    save_correction_s: seconds to subtract from the time of file transfer: twice the difference
+        between saving a real and a blank scan.
     offload_s: seconds of offload to use instead of the mean of the harvested scans.
     """
 
-    name: str
     data_gb: float
-    save_real_s: float | None = None
-    save_blank_s: float | None = None
+    save_correction_s: float = 0.0
     offload_s: float | None = None
-
-    @property
-    def save_correction_s(self) -> float:
-        """Correction to subtract: 2 * (real - blank); 0 if the study gives no save times."""
-        if self.save_real_s is None or self.save_blank_s is None:
-            return 0.0
-        return 2.0 * (self.save_real_s - self.save_blank_s)
-
-
-@attrs.frozen(kw_only=True)
-class JobFilter:
-    """Conditions on the study's Slurm jobs; None for no condition."""
-
-    name_contains: str | None = None
-    qos_contains: str | None = None
-    req_nodes: int | None = None
-    exit_code: int | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -96,6 +76,8 @@ class Study:
     """A whole study.
 
     max_elapsed_s: maximum elapsed time by Distiller; None for no limit.
+    jobs: conditions on the study's Slurm jobs: ``name_contains``, ``qos_contains``, ``req_nodes``,
+        ``exit_code``; without a key, no condition.
     missing_elapsed: whether jobs without an elapsed time in Distiller are excluded or included.
     clock_threshold_s: maximum spread between receivers that counts as synchronised.
     """
@@ -103,11 +85,11 @@ class Study:
     name: str = ""
     ranges: tuple[Range, ...] = ()
     sizes: Mapping[str, Size] = attrs.field(factory=dict)
+    jobs: Mapping[str, Any] = attrs.field(factory=dict)
     pixels: tuple[int, int] = (576, 576)
     bytes_per_pixel: int = 2
     max_elapsed_s: float | None = None
-    missing_elapsed: Missing = "exclude"
-    jobs: JobFilter = JobFilter()
+    missing_elapsed: str = "exclude"
     clock_threshold_s: float = 2.0
     path: str | None = None
 
@@ -251,10 +233,10 @@ def _study(top: dict[str, Any], path: str) -> Study:
     given: dict[str, Any] = {}
     for name, checks in _TABLES.items():
         given |= _checked(top.get(name, {}), name, checks)
-    filters = {key: given.pop(key) for key in _FILTERS if key in given}
+    jobs = {key: given.pop(key) for key in _FILTERS if key in given}
     study = Study(
         path=path,
-        jobs=JobFilter(**filters),
+        jobs=jobs,
         ranges=_ranges(top.get("range", [])),
         **{_RENAMED.get(key, key): value for key, value in given.items()},
     )
@@ -276,10 +258,8 @@ def _sizes(values: Any, study: Study) -> dict[str, Size]:
         save = size.pop("subtract_save_time", {})
         save = _checked(save, f"sizes.{key}.subtract_save_time", _SAVE, _SAVE if save else ())
         found[name] = Size(
-            name=name,
             data_gb=size.get("data_gb", study.volume_gb(name)),
-            save_real_s=save.get("real"),
-            save_blank_s=save.get("blank"),
+            save_correction_s=2.0 * (save["real"] - save["blank"]) if save else 0.0,
             offload_s=size.get("offload"),
         )
     return found

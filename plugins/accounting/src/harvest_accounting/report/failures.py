@@ -15,7 +15,7 @@ from ..views.declared.common import FAILURE_KEYS, groups_of
 from ..views.why import by_reason, why_failed
 from .missing import filled, missing
 from .plots import reasons as plot_of
-from .usage import chosen_in_words, days_of, period_in_words
+from .usage import title_of
 from .words import counted_in, hours, hours_in_words, known_sum, part
 
 _OTHERS: Final = ("account", "user", "partition", "node")
@@ -45,10 +45,8 @@ def failures(
     found = parts.filter(failed).with_columns(node=pl.col("node_list"))
     several = [name for name in _OTHERS if found[name].drop_nulls().n_unique() > 1]
     others = [name for name in several if name not in names]
-    first, last = days_of(jobs)
     return Report(
-        f"Why jobs{chosen_in_words(selection)} failed, by {', '.join(names)}"
-        f"{period_in_words(selection, first, last)}",
+        title_of(f"Why jobs{{}} failed, by {', '.join(names)}", selection, jobs),
         intro=_in_words(data, runs, whole, names),
         tiles=_tiles(runs, whole),
         picture="by-reason",

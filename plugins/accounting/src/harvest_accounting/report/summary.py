@@ -15,14 +15,7 @@ from ..states import ENDS
 from ..views.declared.common import KEYS, groups_of
 from .missing import filled, missing
 from .plots import cpu_hours, states
-from .usage import (
-    chosen_in_words,
-    days_of,
-    fold,
-    given_settings,
-    period_in_words,
-    without_jobs,
-)
+from .usage import fold, title_of, without_jobs
 from .words import CLOCK, counted_in, hours, lasting, part, unknown_use, use_tiles
 
 _NEEDED: Final = ("state", "cpu_time_s", "cpu_s", "mem_used_bytes", "alloc_mem_bytes",
@@ -48,7 +41,7 @@ def summary(data: Jobs, by: Sequence[str] = (), top: int = 25, **choice: str | N
     selection = selection_of(data, choice, None)
     tables = [groups_of(by, (*KEYS, *data.by))] if by else [[name] for name in _BY]
     asked = {",".join(names): names for names in (["user"], ["state"], *tables)}
-    views = [data.view("usage", by=names, **given_settings(choice)) for names in asked]
+    views = [data.view("usage", by=names, **choice) for names in asked]
     groups = {
         name: _most_first(rows, asked[name])
         for name, rows in zip(asked, pl.collect_all(views), strict=True)
@@ -60,11 +53,9 @@ def summary(data: Jobs, by: Sequence[str] = (), top: int = 25, **choice: str | N
         for rows in (groups[",".join(names)],)
     ]
     jobs, undivided = selection.jobs(data), int(users["undivided_jobs"].sum())
-    first, last = days_of(jobs)
+    grouped = ", ".join(by) or "user, partition, state and month"
     return Report(
-        f"Jobs{chosen_in_words(selection)} by "
-        f"{', '.join(by) or 'user, partition, state and month'}"
-        f"{period_in_words(selection, first, last)}",
+        title_of(f"Jobs{{}} by {grouped}", selection, jobs),
         intro=without_jobs(users),
         tiles=_tiles(data, users) if users.height else (),
         sections=[

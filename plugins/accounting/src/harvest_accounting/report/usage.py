@@ -1,8 +1,7 @@
 """The report ``usage``: resources used and wasted in a period, failures and waits by group."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 import polars as pl
 import polars.selectors as cs
@@ -51,10 +50,8 @@ def usage_report(
     names = groups_of(by, (*KEYS, *data.by))
     selection = selection_of(data, choice, None)
     prices = {"cpu_hour_cost": cpu_hour_cost, "gpu_hour_cost": gpu_hour_cost}
-    present = given_settings(choice)
-    groups = data.view("usage", by=by, **present, **given_settings(prices)).collect()
+    groups = data.view("usage", by=by, **choice, **prices).collect()
     jobs = selection.jobs(data)
-    first, last = days_of(jobs)
     rows = fold(groups, names, top)
     keys = [Column(name) for name in names]
     caption = counted_in(selection, names, int(groups["undivided_jobs"].sum()))
@@ -63,14 +60,13 @@ def usage_report(
     def notes() -> Notes:
         # a run counts in each month in which it ran
         several = {"month", "day"} & set(names)
-        whole = data.view("usage", by="cluster", **present).collect() if several else groups
+        whole = data.view("usage", by="cluster", **choice).collect() if several else groups
         return _notes(
             data, groups, rows, selection, [*unknown_use(whole), *missing(data.words, jobs)]
         )
 
     return Report(
-        f"What jobs{chosen_in_words(selection)} used and wasted by {', '.join(names)}"
-        f"{period_in_words(selection, first, last)}",
+        title_of(f"What jobs{{}} used and wasted by {', '.join(names)}", selection, jobs),
         intro=without_jobs(groups),
         tiles=_tiles(data, groups) if groups.height else (),
         picture="cpu-hours",
@@ -83,7 +79,7 @@ def usage_report(
                 for table in filled(_resource_table(data, resource, rows, keys), len(keys), caption)
             ),
             *filled(_cost_table(rows, keys), len(keys), caption),
-            LazySection("months", lambda: _months(data.view("trend", **present), selection)),
+            LazySection("months", lambda: _months(data.view("trend", **choice), selection)),
             *(table for each in ends for table in filled(each, len(keys), caption)),
             LazySection("definitions", notes),
         ],
@@ -116,18 +112,6 @@ def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
         ),
     )  # fmt: skip
     return with_others(kept.drop("place"), others.height, names[0], row)
-
-
-def given_settings(choice: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that have a value."""
-    return {name: value for name, value in choice.items() if value is not None}
-
-
-def days_of(jobs: pl.LazyFrame) -> tuple[date | None, date | None]:
-    """Return the days of the first and the last job that counts."""
-    day = pl.col("at").dt.date()
-    first, last = jobs.select(first=day.min(), last=day.max()).collect().row(0)
-    return first, last
 
 
 _RESOURCE_DOCS: Final = {
@@ -239,10 +223,12 @@ def _ends_and_waits(data: Jobs, rows: pl.DataFrame, keys: list[Column]) -> list[
     ]
 
 
-def period_in_words(selection: Selection, first: date | None, last: date | None) -> str:
-    """Return ``, 2024-01-01 to 2024-01-31``: the chosen period, else the days of the jobs."""
+def title_of(text: str, selection: Selection, jobs: pl.LazyFrame) -> str:
+    """Fill the chosen jobs into a title, and add the chosen period, else the days of the jobs."""
+    day = pl.col("at").dt.date()
+    first, last = jobs.select(first=day.min(), last=day.max()).collect().row(0)
     begin, end = selection.period.days(selection.zone.name)
-    return days_in_words(begin or first, end or last)
+    return text.format(chosen_in_words(selection)) + days_in_words(begin or first, end or last)
 
 
 def chosen_in_words(selection: Selection) -> str:

@@ -16,7 +16,6 @@ from .declared.common import FAILURE_KEYS, groups_of
 from .measures import COUNTS, hours_of, unknown_cpu_hours
 
 _MEMORY: Final = ENDS["out_of_memory"]
-_TOP, _ON = "top_node", "on_nodes"
 
 
 def why_failed(data: Jobs, runs: pl.LazyFrame) -> pl.LazyFrame:
@@ -77,8 +76,8 @@ def _known(data: Jobs, nodes: pl.Expr) -> pl.Expr:
     return pl.when(~nodes.is_in(without)).then(nodes)
 
 
-def each_node(rows: pl.LazyFrame, nodes: str, name: str = "node") -> pl.LazyFrame:
-    """Return a row for each node of a column of host lists; null if unknown."""
+def _hosts(lists: str) -> pl.Expr:
+    """Expand a column of host lists, each different one once; null where it is unknown."""
 
     def hosts(texts: pl.Series) -> pl.Series:
         known = {text: expand(text) for text in texts.unique().drop_nulls()}
@@ -87,8 +86,7 @@ def each_node(rows: pl.LazyFrame, nodes: str, name: str = "node") -> pl.LazyFram
         given = texts.rename("text").to_frame()
         return given.join(table, on="text", how="left", maintain_order="left")["hosts"]
 
-    listed = pl.col(nodes).map_batches(hosts, return_dtype=pl.List(pl.String))
-    return rows.with_columns(listed.alias(name)).explode(name)
+    return pl.col(lists).map_batches(hosts, return_dtype=pl.List(pl.String))
 
 
 def reasons(
@@ -107,14 +105,18 @@ def by_reason(runs: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
 
     runs: the rows of ``why_failed``. names: the columns to group by; empty for all together.
     """
-    rows = each_node(runs, "ran_on") if "node" in names else runs
-    failed = rows.filter(pl.col("reason").is_not_null())
+    if "node" in names:
+        runs = runs.with_columns(node=_hosts("ran_on")).explode("node")
+    has_ended = COUNTS & pl.col("state").is_in(ENDED)
+    marked = runs.with_columns(ended_jobs=_in_group(has_ended.sum().cast(pl.Int64), names))
+    failed = marked.filter(pl.col("reason").is_not_null()).with_columns(nodes=_hosts("on_nodes"))
     keys, always = [*names, "reason"], pl.lit(value=True)
-    user, step, first, on_nodes, job, at = (
+    user, step, first, on_nodes, job, at, nodes = (
         pl.col(name).filter(COUNTS)
-        for name in ("user", "failed_step", "in_first", _ON, "job_id", "at")
+        for name in ("user", "failed_step", "in_first", "on_nodes", "job_id", "at", "nodes")
     )
-    most = step.drop_nulls().mode().min()
+    each_node = nodes.explode()
+    most, top = (values.drop_nulls().mode().min() for values in (step, each_node))
     summed = failed.group_by(keys).agg(
         jobs=COUNTS.sum().cast(pl.Int64),
         cpu_hours=hours_of(pl.col("cpu_time_s"), always),
@@ -128,30 +130,21 @@ def by_reason(runs: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
         node_known_jobs=on_nodes.count().cast(pl.Int64),
         last_job=job.sort_by(at, job).last(),
         last_time=at.max(),
+        top_node=top,
+        top_node_jobs=pl.when(each_node.count() > 0).then((each_node == top).sum()).cast(pl.Int64),
+        ended_jobs=pl.col("ended_jobs").first(),
     )
-    top = _top_nodes(failed.filter(COUNTS), keys)
-    joined = summed.join(top, on=keys, how="left", nulls_equal=True)
-    ended = rows.filter(COUNTS & pl.col("state").is_in(ENDED))
-    if names:
-        joined = joined.join(
-            ended.group_by(names).agg(ended_jobs=pl.len().cast(pl.Int64)),
-            on=list(names), how="left", nulls_equal=True,
-        )  # fmt: skip
-    else:
-        joined = joined.join(ended.select(ended_jobs=pl.len().cast(pl.Int64)), how="cross")
-    group = pl.col("jobs").sum().over(names) if names else pl.col("jobs").sum()
     order = ["group_jobs", *names, "jobs", "reason"]
     return (
-        joined.with_columns(pl.col("ended_jobs").fill_null(0), group_jobs=group)
-        .with_columns(failed_share=fraction("jobs", "ended_jobs"))
+        summed.with_columns(
+            failed_share=fraction("jobs", "ended_jobs"),
+            group_jobs=_in_group(pl.col("jobs").sum(), names),
+        )
         .sort(order, descending=[name.endswith("jobs") for name in order], nulls_last=True)
         .drop("group_jobs")
     )
 
 
-def _top_nodes(failed: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the node with the most failed runs of each group and reason, and their number."""
-    found = each_node(failed.select(*keys, _ON), _ON, _TOP).filter(pl.col(_TOP).is_not_null())
-    counted = found.group_by(*keys, _TOP).agg(top_node_jobs=pl.len().cast(pl.Int64))
-    ranked = counted.sort("top_node_jobs", _TOP, descending=[True, False])
-    return ranked.unique(keys, keep="first", maintain_order=True)
+def _in_group(total: pl.Expr, names: Sequence[str]) -> pl.Expr:
+    """Return a sum over the rows of each group; over all rows without names."""
+    return total.over(names) if names else total

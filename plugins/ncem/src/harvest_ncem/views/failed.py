@@ -18,7 +18,7 @@ from ..study import Study, load_study
 from . import streaming
 from .declared import FAILED_COLUMNS
 from .offload import written
-from .scans import begins_unknown, in_ranges, within
+from .scans import begins_unknown, in_ranges, number_of_files, within
 
 _KEY = ("scan_number", "take")
 
@@ -57,19 +57,12 @@ def _files(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
     # do not report ranges that were not harvested at all
     harvested = pl.col("there").any().over("first", "method")
     absent = numbers.filter(pl.col("there").is_null() & harvested.fill_null(value=False))
-    kinds = dataset["ncem.data_file"].select(
-        ((pl.col("kind") == kind).any().fill_null(value=False).alias(f"any {kind}"))
-        for kind in ("data", "h5")
-    )
-    return (
-        pl.concat([there, absent.select("scan_number").unique(), *gaps], how="diagonal")
-        .with_columns(pl.col("numbers").is_not_null().alias("gap"), pl.col("numbers").fill_null(1))
-        .join(kinds, how="cross")
-        .with_columns(
-            # the number of files is known to be 0 only if files of the kind were harvested
-            pl.when(f"any {kind}").then(pl.col(f"{kind}_files").fill_null(0)).alias(f"{kind}_files")
-            for kind in ("data", "h5")
-        )
+    together = pl.concat([there, absent.select("scan_number").unique(), *gaps], how="diagonal")
+    return together.with_columns(
+        pl.col("numbers").fill_null(1),
+        gap=pl.col("numbers").is_not_null(),
+        data_files=number_of_files("data_files"),
+        h5_files=number_of_files("h5_files"),
     )
 
 

@@ -7,6 +7,7 @@ unknown (a study without offload sets ``offload = "0s"``). save_correction_s is 
 the difference between saving a real and a blank scan, which the study may give per size.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -15,7 +16,7 @@ from harvest import DatasetReader
 from harvest.toolkit.amounts import seconds_in_words
 from harvest_toolkit.frames import first_text, fraction
 
-from ..study import JobFilter, Study, load_study
+from ..study import Study, load_study
 from .offload import means
 from .scans import duration, rows_of, volume
 
@@ -67,18 +68,18 @@ def build(
     )
 
 
-def _jobs(dataset: DatasetReader, jobs: JobFilter) -> pl.LazyFrame:
-    """Select jobs by number, with the reason if the study's filters exclude them."""
+def _jobs(dataset: DatasetReader, wanted: Mapping[str, Any]) -> pl.LazyFrame:
+    """Select jobs by number, with the reason if they lack what the study wants."""
     right: dict[str, pl.Expr] = {}
-    if jobs.name_contains is not None:
-        right["name"] = pl.col("name").str.contains(jobs.name_contains, literal=True)
-    if jobs.qos_contains is not None:
-        right["QOS"] = pl.col("qos").str.contains(jobs.qos_contains, literal=True)
-    if jobs.req_nodes is not None:
-        right["requested nodes"] = pl.col("req_nodes") == jobs.req_nodes
-    if jobs.exit_code is not None:
-        right["exit code"] = pl.col("exit_code") == jobs.exit_code
-        if jobs.exit_code == 0:
+    if "name_contains" in wanted:
+        right["name"] = pl.col("name").str.contains(wanted["name_contains"], literal=True)
+    if "qos_contains" in wanted:
+        right["QOS"] = pl.col("qos").str.contains(wanted["qos_contains"], literal=True)
+    if "req_nodes" in wanted:
+        right["requested nodes"] = pl.col("req_nodes") == wanted["req_nodes"]
+    if "exit_code" in wanted:
+        right["exit code"] = pl.col("exit_code") == wanted["exit_code"]
+        if wanted["exit_code"] == 0:
             right["exit code"] &= pl.col("exit_signal").fill_null(0) == 0
     refused = pl.coalesce(
         pl.lit(None, pl.String),
@@ -120,7 +121,8 @@ def _distiller(dataset: DatasetReader) -> pl.LazyFrame:
 
 
 def _offload(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
-    given = {s.name: s.offload_s for s in study.sizes.values() if s.offload_s is not None}
+    offloads = {name: size.offload_s for name, size in study.sizes.items()}
+    given = {name: value for name, value in offloads.items() if value is not None}
     schema = {"size": pl.String, "offload_s": pl.Float64}
     fixed = pl.LazyFrame(list(given.items()), schema, orient="row")
     if not any(r.method == "file_transfer" for r in study.ranges):

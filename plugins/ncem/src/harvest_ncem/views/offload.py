@@ -16,6 +16,7 @@ from .scans import (
     UNDECIDED,
     in_ranges,
     no_begin,
+    number_of_files,
     of_last_take,
     seconds_between,
     takes,
@@ -111,15 +112,10 @@ def written(dataset: DatasetReader) -> pl.LazyFrame:
             ),
         )
     )
-    some = files.select(pl.len().alias("#files"))
-    return (
-        scans.join(placed, on=["scan_number", "take"], how="full", coalesce=True)
-        .join(some, how="cross")
-        .with_columns(
-            data_files=pl.when(pl.col("#files") > 0).then(pl.col("data_files").fill_null(0)),
-            offload_s=seconds_between("first_receiver_time", "last_written"),
-        )
-        .drop("#files")
+    joined = scans.join(placed, on=["scan_number", "take"], how="full", coalesce=True)
+    return joined.with_columns(
+        data_files=number_of_files("data_files"),
+        offload_s=seconds_between("first_receiver_time", "last_written"),
     )
 
 

@@ -97,10 +97,9 @@ def _without_copies(dataset: DatasetReader) -> pl.LazyFrame:
         undecided=pl.col("undecided_times").is_not_null(),
         second=pl.coalesce("recorded_time", "time").dt.truncate("1s"),
     )
-    known = rows.filter(pl.col("uuid").is_not_null())
-    plain = rows.filter(pl.col("uuid").is_null())
+    known = pl.col("uuid").is_not_null()
     return (
-        pl.concat([known, plain.join(known.select(same).unique(), on=same, how="anti")])
+        rows.filter(known | ~known.any().over(same))
         .group_by("scan_number", "receiver", "uuid")
         .agg(pl.col("time").min(), pl.col("progress").max(), pl.col("undecided").any())
     )
@@ -212,6 +211,11 @@ def of_last_take(files: pl.LazyFrame, time: str, scans: pl.LazyFrame) -> pl.Lazy
         )
         .with_columns(pl.col("take").fill_null(1))
     )
+
+
+def number_of_files(column: str) -> pl.Expr:
+    """Return the files of a take, 0 without any; null if no such file of any scan was harvested."""
+    return pl.when(pl.col(column).is_not_null().any()).then(pl.col(column).fill_null(0))
 
 
 def begins_unknown() -> pl.Expr:

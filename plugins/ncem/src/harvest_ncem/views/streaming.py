@@ -22,8 +22,6 @@ from .scans import (
     volume,
 )
 
-_FILE = (*("file", "distiller_id", "path", "suffix", "size_bytes", "write_time", "end_undecided"),)
-
 
 def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
     """Build one row per HDF5 file, and one per take without a file if the study has the scan.
@@ -35,11 +33,8 @@ def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
     made = load_study(study)
     ranged = any(r.method == "streaming" for r in made.ranges)
     scans = takes(dataset)
-    files = _files(dataset)
-    named = _by_uuid(files, dataset)
-    joined = pl.concat([named, _by_time(files, named, scans)], how="diagonal").join(
-        scans, on=["scan_number", "take"], how="full", coalesce=True
-    )
+    files = _files(dataset, scans)
+    joined = files.join(scans, on=["scan_number", "take"], how="full", coalesce=True)
     placed = in_ranges(joined, made, "streaming").filter(
         pl.col("write_time").is_not_null() | pl.col("size").is_not_null() | pl.lit(not ranged)
     )
@@ -59,47 +54,29 @@ def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
     )
 
 
-def _files(dataset: DatasetReader) -> pl.LazyFrame:
-    return (
+def _files(dataset: DatasetReader, scans: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the HDF5 files with the take of each: see ``build``."""
+    key = pl.col("uuid").str.to_lowercase().str.replace_all("-", "", literal=True)
+    files = (
         dataset["ncem.data_file"]
         .filter(pl.col("kind") == "h5")
         .select(
             *("scan_number", "distiller_id", "path", "suffix", "size_bytes"),
-            file_uuid="uuid",
+            key=key,
             write_time="modify_time",
             end_undecided=pl.col("undecided_times").is_not_null(),
         )
-        .with_row_index("file")
     )
-
-
-def _by_uuid(files: pl.LazyFrame, dataset: DatasetReader) -> pl.LazyFrame:
-    """Match files to takes by the UUID at the end of the file name."""
-    known = (
-        statuses(dataset)
-        .filter(pl.col("uuid").is_not_null())
-        .select("scan_number", _plain("uuid").alias("key"), "take")
-        .unique(["scan_number", "key"], keep="first", maintain_order=True)
+    by_uuid = statuses(dataset).group_by("scan_number", key=key).agg(named=pl.col("take").min())
+    has_other = pl.col("key").is_not_null() & pl.col("take_uuid").is_not_null()
+    return (
+        of_last_take(files, "write_time", scans)
+        .join(by_uuid, on=["scan_number", "key"], how="left")
+        .with_columns(
+            take=pl.coalesce("named", "take"), foreign=pl.col("named").is_null() & has_other
+        )
+        .drop("key", "named", "take_uuid", "first_receiver_time")
     )
-    return files.join(
-        known,
-        left_on=["scan_number", _plain("file_uuid")],
-        right_on=["scan_number", "key"],
-        how="inner",
-    ).select("scan_number", *_FILE, "take")
-
-
-def _by_time(files: pl.LazyFrame, named: pl.LazyFrame, scans: pl.LazyFrame) -> pl.LazyFrame:
-    """Match the other files to the last take that started before they were written."""
-    others = files.join(named.select("file"), on="file", how="anti")
-    return of_last_take(others, "write_time", scans).select(
-        *("scan_number", *_FILE, "take"),
-        foreign=pl.col("file_uuid").is_not_null() & pl.col("take_uuid").is_not_null(),
-    )
-
-
-def _plain(uuid: str) -> pl.Expr:
-    return pl.col(uuid).str.to_lowercase().str.replace_all("-", "", literal=True)
 
 
 def _exclusion(*, ranged: bool) -> pl.Expr:
