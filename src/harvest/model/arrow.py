@@ -60,8 +60,8 @@ def conform(
         raise BatchError(f"{record_type.name}: column {twice!r} is there twice; rename one")
     given = dict(zip(names, table.columns, strict=True))
     if position is not None and "position" not in given:
-        numbers = pa.array(range(position, position + table.num_rows), pa.int64())
-        given["position"] = pa.chunked_array([numbers])
+        ones = pa.repeat(pa.scalar(1, pa.int64()), table.num_rows)
+        given["position"] = pa.chunked_array([pc.cumulative_sum(ones, start=position - 1)])
     arrays = []
     for name, shape in shapes.items():
         is_filled = name == "origin" and origin is not None

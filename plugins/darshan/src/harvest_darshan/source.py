@@ -66,17 +66,17 @@ class DarshanSource(Source):
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Rows]:
         """Yield the rows of one log; unreadable parts become rejects."""
-        from .read import log, rows  # import numpy and Arrow, which planning does without
+        from .read.log import check_log, rows_of  # numpy and Arrow, which planning does without
 
         with partition.path.open("rb") as file:
             try:
-                checked = log.check_log(file, partition.path, self.config)
+                log = check_log(file, partition.path, self.config)
             except DamagedError as error:
                 ctx.read(1)
                 file.seek(0)
                 ctx.reject(file.read(HEADER_BYTES), str(error), record_type="darshan.job")
                 return
-            yield from rows.rows_of(checked, ctx)
+            yield from rows_of(log, ctx)
         ctx.advance(partition.size_bytes)
 
 

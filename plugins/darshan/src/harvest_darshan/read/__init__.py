@@ -1,5 +1,5 @@
 """Decode the bytes of a log into rows.
 
 ``container`` finds the regions, ``regions`` inflates them, ``job`` and ``names`` parse the first
-two, and a decoder parses each module. ``log`` checks a whole log, and ``rows`` yields its rows.
+two, and a decoder parses each module. ``log`` checks a whole log, and yields its rows.
 """

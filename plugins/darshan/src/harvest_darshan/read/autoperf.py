@@ -4,21 +4,22 @@ A region is one header, which the first process wrote, and records of a fixed si
 counters. The counters become maps from name to value.
 """
 
+import abc
 import struct
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from harvest import Record
+from harvest import Record, record_type
 
 from .. import records
 from ..counters import words
 from .container import DamagedError, text_of
 from .fixed import matrix
-from .tables import Decoder, Log, batch
+from .tables import Decoder, Log, Rows
 
 _DATA: Final = words(
     "SEND SSEND RSEND BSEND RECV SENDRECV SENDRECV_REPLACE ISEND ISSEND IRSEND IBSEND IRECV",
@@ -81,10 +82,15 @@ APXC_COUNTERS: Final = [
 
 
 class _AutoPerf(Decoder):
-    """Decoder of a header and records of ``words`` 8-byte words."""
+    """Decoder of a header and records of ``words`` 8-byte words.
 
-    words: int
-    head_format: str
+    head_format, head: the numbers of the header, which are columns of all rows.
+    """
+
+    record: ClassVar[type[Record]]
+    words: ClassVar[int]
+    head_format: ClassVar[str]
+    head: ClassVar[tuple[str, ...]]
 
     def _check(self) -> int:
         self._head = struct.Struct(self.order + self.head_format)
@@ -104,15 +110,28 @@ class _AutoPerf(Decoder):
         while len(data := stream.take(8 * self.words * 512)):
             yield matrix(data, self.words, self.order), data
 
-    def _header(self) -> tuple[Any, ...]:
-        return self._head.unpack(self.region.stream().take(self._head.size))
+    def batches(self, log: Log) -> Iterator[Rows]:
+        schema = record_type(self.record).arrow_schema
+        head = self._head.unpack(self.region.stream().take(self._head.size))
+        for values, data in self._matrices():
+            columns = log.base(values[0], values[1].view(np.int64)) | self._columns(values, data)
+            for name, value in zip(self.head, head, strict=True):
+                one = pa.scalar(value, schema.field(name).type)
+                columns[name] = pa.repeat(one, values.shape[1])
+            yield self.record, pa.table(columns)
+
+    @abc.abstractmethod
+    def _columns(self, values: NDArray[np.uint64], data: memoryview) -> dict[str, pa.Array]:
+        """Return the columns of some records that neither the header nor all modules have."""
 
 
 class ApmpiRecords(_AutoPerf):
     """Decoder of MPI calls, one record per process."""
 
-    head_format = "QqqI4xdd"
+    record = records.Apmpi
     words = 2 + len(APMPI_COUNTERS) + len(APMPI_TIMERS) + 16
+    head_format = "24xI4xdd"
+    head = ("sync_flag", "MPI_TOTAL_COMM_TIME_VARIANCE", "MPI_TOTAL_COMM_SYNC_TIME_VARIANCE")
     _first_timer: Final = 2 + len(APMPI_COUNTERS)
 
     def _check(self) -> int:
@@ -127,42 +146,27 @@ class ApmpiRecords(_AutoPerf):
         ends = range(size, len(data) + 1, size)
         return [text_of(bytes(data[end - 128 : end])) for end in ends]
 
-    def batches(self, log: Log) -> Iterator[tuple[type[Record], Any]]:
-        _, _, _, sync, time_variance, sync_variance = self._header()
-        for values, data in self._matrices():
-            rows = values.shape[1]
-            columns = log.base(values[0], values[1].view(np.int64))
-            timers = values[self._first_timer : -16].view(np.float64)
-            columns |= {
-                "hostname": pa.array([n or None for n in self._names(data)], pa.string()),
-                "counters": _maps(APMPI_COUNTERS, values[2 : self._first_timer]),
-                "timers": _maps(APMPI_TIMERS, timers),
-                "sync_flag": pa.array(np.full(rows, sync, np.int64)),
-                "MPI_TOTAL_COMM_TIME_VARIANCE": pa.array(np.full(rows, time_variance)),
-                "MPI_TOTAL_COMM_SYNC_TIME_VARIANCE": pa.array(np.full(rows, sync_variance)),
-            }
-            yield batch(records.Apmpi, columns, log)
+    def _columns(self, values: NDArray[np.uint64], data: memoryview) -> dict[str, pa.Array]:
+        timers = values[self._first_timer : -16].view(np.float64)
+        return {
+            "hostname": pa.array([name or None for name in self._names(data)], pa.string()),
+            "counters": _maps(APMPI_COUNTERS, values[2 : self._first_timer]),
+            "timers": _maps(APMPI_TIMERS, timers),
+        }
 
 
 class ApxcRecords(_AutoPerf):
     """Decoder of router counters, one record per router."""
 
-    head_format = "Qq6qQ"
+    record = records.Apxc
     words = 2 + 4 + len(APXC_COUNTERS)
+    head_format = "24x5qQ"
+    head = ("nblades", "nchassis", "ngroups", "memory_mode", "cluster_mode", "appid")
 
-    def batches(self, log: Log) -> Iterator[tuple[type[Record], Any]]:
-        _, _, _, *numbers, appid = self._header()
-        names = ("nblades", "nchassis", "ngroups", "memory_mode", "cluster_mode")
-        for values, _ in self._matrices():
-            rows = values.shape[1]
-            columns = log.base(values[0], values[1].view(np.int64))
-            for row, name in enumerate(("group", "chassis", "blade", "node"), start=2):
-                columns[name] = pa.array(values[row].view(np.int64))
-            for name, value in zip(names, numbers, strict=True):
-                columns[name] = pa.array(np.full(rows, value, np.int64))
-            columns["counters"] = _maps(APXC_COUNTERS, values[6:])
-            columns["appid"] = pa.array(np.full(rows, appid, np.uint64))
-            yield batch(records.Apxc, columns, log)
+    def _columns(self, values: NDArray[np.uint64], data: memoryview) -> dict[str, pa.Array]:
+        places = zip(("group", "chassis", "blade", "node"), values[2:6].view(np.int64), strict=True)
+        counters = _maps(APXC_COUNTERS, values[6:])
+        return {"counters": counters, **{name: pa.array(place) for name, place in places}}
 
 
 def _maps(names: list[str], values: NDArray[Any]) -> pa.Array:

@@ -8,19 +8,16 @@ the same, so only the length distinguishes them: the records must fill their reg
 
 import struct
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-import attrs
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from harvest import Record
-
 from .. import records
 from .container import DamagedError, Module, text_of
 from .regions import Region, Stream
-from .tables import BATCH_ROWS, Decoder, Log, batch, strings, times
+from .tables import BATCH_ROWS, Decoder, Log, Rows, strings, times
 
 HEAD: Final = 104
 STOCK: Final = 32
@@ -29,9 +26,8 @@ _PREFIX: Final = b"pthread_id="
 _LONGEST: Final = 18  # digits of a thread id that always fits 64 bits
 
 
-@attrs.frozen
-class _Head:
-    """The head of a record whose segments fit the rest of the region."""
+class _Head(NamedTuple):
+    """The head of a record, whose writes and then reads follow."""
 
     record_id: int
     rank: int
@@ -40,33 +36,27 @@ class _Head:
     writes: int
     reads: int
 
-    @property
-    def segments(self) -> int:
-        return self.writes + self.reads
 
-
-@attrs.frozen
-class _Run:
-    """Consecutive segments of one record and one kind."""
+class _Run(NamedTuple):
+    """Consecutive segments of one record and one kind; first: the number of the first one."""
 
     head: _Head
     op: str
     first: int
-    count: int
+    data: memoryview
 
 
-@attrs.define
-class _Shape:
+class _Shape(NamedTuple):
     """Totals over all records.
 
     segments: number of segments. bare: number of records without segments. hosts: host by rank.
-    first: the bytes of the first segment.
+    begins: whether the first segment has the text of the variant.
     """
 
-    segments: int = 0
-    bare: int = 0
-    hosts: dict[int, str] = attrs.field(factory=dict)
-    first: bytes = b""
+    segments: int
+    bare: int
+    hosts: dict[int, str]
+    begins: bool
 
 
 class DxtRecords(Decoder):
@@ -79,16 +69,6 @@ class DxtRecords(Decoder):
     def __init__(self, module: Module, region: Region, order: str):
         self.known = (1, 2) if module.name == "DXT_MPIIO" else (1,)
         self._head = struct.Struct(f"{order}Qqq64sqq")
-        numbers = [
-            ("offset", f"{order}i8"),
-            ("length", f"{order}i8"),
-            ("start", f"{order}f8"),
-            ("end", f"{order}f8"),
-        ]
-        self._dtypes = {
-            STOCK: np.dtype(numbers),
-            VARIANT: np.dtype([*numbers, ("text", "u1", 64)]),
-        }
         super().__init__(module, region, order)
         self.layout = None if not self.rows else "stock" if self.size == STOCK else "pthread_id"
 
@@ -102,29 +82,29 @@ class DxtRecords(Decoder):
                 problems.append(f"with segments of {size} bytes, {error}")
         if not fitting:
             raise DamagedError("its records do not fill it: " + "; ".join(problems))
-        self.size = next(iter(fitting))
-        if VARIANT in fitting and fitting[VARIANT].first[STOCK:].startswith(_PREFIX):
-            self.size = VARIANT
-        shape = fitting[self.size]
-        self.merged, self.hosts = shape.bare, shape.hosts
-        return shape.segments
+        variant = VARIANT in fitting and (STOCK not in fitting or fitting[VARIANT].begins)
+        self.size = VARIANT if variant else STOCK
+        segments, self.merged, self.hosts, _ = fitting[self.size]
+        return segments
 
     def _walk(self, size: int) -> _Shape:
         """Read the heads of all records, if segments have ``size`` bytes."""
-        shape = _Shape()
+        hosts: dict[int, str] = {}
+        segments = bare = 0
+        first = b""
         stream = self.region.stream()
         for head in self._heads(stream, size):
-            skip = size * head.segments
-            if not head.segments:
-                shape.bare += 1
-            elif not shape.first:
-                shape.first = bytes(stream.take(size))
-                skip -= size
-            stream.skip(skip)
-            shape.segments += head.segments
+            count = head.writes + head.reads
+            if count and not segments:
+                first = bytes(stream.take(size))
+                stream.skip(size * (count - 1))
+            else:
+                stream.skip(size * count)
+            segments += count
+            bare += not count
             if head.host:
-                shape.hosts.setdefault(head.rank, head.host)
-        return shape
+                hosts.setdefault(head.rank, head.host)
+        return _Shape(segments, bare, hosts, first[STOCK:].startswith(_PREFIX))
 
     def _heads(self, stream: Stream, size: int) -> Iterator[_Head]:
         """Yield the heads of all records; the caller reads the segments of each from the stream."""
@@ -143,34 +123,33 @@ class DxtRecords(Decoder):
             yield _Head(record_id, rank, shared, text_of(host), writes, reads)
             left = rest
 
-    def batches(self, log: Log) -> Iterator[tuple[type[Record], Any]]:
+    def batches(self, log: Log) -> Iterator[Rows]:
         runs: list[_Run] = []
-        pieces: list[memoryview] = []
-        waiting = 0
-        for run, data in self._runs():
+        left = BATCH_ROWS
+        for run in self._runs():
             runs.append(run)
-            pieces.append(data)
-            waiting += run.count
-            if waiting >= BATCH_ROWS:
-                yield self._batch(runs, pieces, log)
-                runs, pieces, waiting = [], [], 0
-        if waiting:
-            yield self._batch(runs, pieces, log)
+            left -= len(run.data) // self.size
+            if left <= 0:
+                yield records.DxtSegment, pa.table(self._columns(runs, log))
+                runs, left = [], BATCH_ROWS
+        if runs:
+            yield records.DxtSegment, pa.table(self._columns(runs, log))
 
-    def _runs(self) -> Iterator[tuple[_Run, memoryview]]:
+    def _runs(self) -> Iterator[_Run]:
         stream = self.region.stream()
         for head in self._heads(stream, self.size):
             for op, total in (("write", head.writes), ("read", head.reads)):
                 for first in range(0, total, BATCH_ROWS):
-                    count = min(BATCH_ROWS, total - first)
-                    yield _Run(head, op, first, count), stream.take(self.size * count)
+                    data = stream.take(self.size * min(BATCH_ROWS, total - first))
+                    yield _Run(head, op, first, data)
 
-    def _batch(
-        self, runs: list[_Run], pieces: list[memoryview], log: Log
-    ) -> tuple[type[Record], Any]:
-        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        segments = np.frombuffer(data, self._dtypes[self.size])
-        counts = np.array([run.count for run in runs])
+    def _columns(self, runs: list[_Run], log: Log) -> dict[str, pa.Array]:
+        numbers = [(name, f"{self.order}i8") for name in ("offset", "length")]
+        numbers += [(name, f"{self.order}f8") for name in ("start", "end")]
+        form = np.dtype([*numbers, ("text", "u1", self.size - STOCK)])
+        data = runs[0].data if len(runs) == 1 else b"".join(run.data for run in runs)
+        segments = np.frombuffer(data, form)
+        counts = np.array([len(run.data) // self.size for run in runs])
         rows = len(segments)
 
         def repeated(values: Iterable[int], kind: type[np.integer[Any]] = np.int64) -> pa.Array:
@@ -185,29 +164,29 @@ class DxtRecords(Decoder):
         log.watch(f"length of {self.module.name}", length)
         with np.errstate(invalid="ignore", over="ignore"):
             log.watch(f"time of {self.module.name}", np.where(end < start, np.nan, end - start))
-        # version 1 of DXT_MPIIO has room for offsets but does not record them
-        no_offset = self.module.name == "DXT_MPIIO" and self.module.version == 1
         columns = {
             "module": strings([self.module.name], np.array([rows])),
             "record_id": pa.array(repeated((run.head.record_id for run in runs), np.uint64)),
-            "path": strings([log.paths.get(run.head.record_id) for run in runs], counts),
+            "path": strings([log.names.by_id.get(run.head.record_id) for run in runs], counts),
             "rank": pa.array(ranks),
             "shared_record": pa.array(repeated(run.head.shared for run in runs)),
             "hostname": strings([run.head.host or None for run in runs], counts),
             "pid": log.pids(ranks),
             "op": strings([run.op for run in runs], counts),
             "segment": pa.array(numbers),
-            "offset": None if no_offset else pa.array(_native(segments["offset"])),
             "length": pa.array(length),
-            "start_time": times(log.job.start_ns, start),
-            "end_time": times(log.job.start_ns, end),
+            "start_time": times(log.start_ns, start),
+            "end_time": times(log.start_ns, end),
             "start_s": pa.array(start),
             "end_s": pa.array(end),
             "job_id": pa.array(np.full(rows, log.job.job_id)),
         }
+        # version 1 of DXT_MPIIO has room for offsets but does not record them
+        if (self.module.name, self.module.version) != ("DXT_MPIIO", 1):
+            columns["offset"] = pa.array(_native(segments["offset"]))
         if self.size == VARIANT:
             columns |= _threads(segments["text"])
-        return batch(records.DxtSegment, columns, log)
+        return columns
 
 
 def _native(values: NDArray[Any]) -> NDArray[Any]:

@@ -2,19 +2,18 @@
 
 import uuid
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from harvest import Record, record_type
+from harvest import record_type
 
 from ..counters import COUNTS, TIMES
 from .container import DamagedError, Module
 from .layouts import FIXED, Layout
 from .regions import Region
-from .tables import BATCH_ROWS, Decoder, Log, batch, column_types, times
+from .tables import BATCH_ROWS, Decoder, Log, Rows, times
 
 _PIECE = 8 << 20
 
@@ -48,12 +47,12 @@ class FixedRecords(Decoder):
             )
         return rows
 
-    def batches(self, log: Log) -> Iterator[tuple[type[Record], Any]]:
+    def batches(self, log: Log) -> Iterator[Rows]:
         layout = self.layout
         stream = self.region.stream()
         size = layout.size * max(1, min(BATCH_ROWS, _PIECE // layout.size))
         while len(data := stream.take(size)):
-            yield batch(layout.record, self._columns(data, log), log)
+            yield layout.record, pa.table(self._columns(data, log))
 
     def _columns(self, data: memoryview, log: Log) -> dict[str, pa.Array]:
         words = self.layout.words
@@ -61,7 +60,7 @@ class FixedRecords(Decoder):
         rows = values.shape[1]
         buffer = pa.py_buffer(values)
         columns = log.base(values[0], values[1].view(np.int64))
-        types = column_types(record_type(self.layout.record))
+        schema = record_type(self.layout.record).arrow_schema
         extra = []
         for row, name in enumerate(words):
             if name is None or name in columns:
@@ -77,11 +76,11 @@ class FixedRecords(Decoder):
             else:
                 # the column is a slice of the matrix, not a copy
                 piece = buffer.slice(8 * rows * row, 8 * rows)
-                columns[name] = pa.Array.from_buffers(types[name], rows, [None, piece])
+                columns[name] = pa.Array.from_buffers(schema.field(name).type, rows, [None, piece])
         if extra:
             columns["extra"] = _nonzero_maps(extra)
-        if "first_time" in types:
-            columns |= self._times(values.view(np.float64), log.job.start_ns)
+        if "first_time" in schema.names:
+            columns |= self._times(values.view(np.float64), log.start_ns)
         return columns
 
     def _times(self, values: NDArray[np.float64], start_ns: int) -> dict[str, pa.Array]:

@@ -7,8 +7,8 @@ from typing import Final
 
 import attrs
 
+from ..records import Mount
 from .container import DamagedError
-from .job import Mount
 
 MOST: Final = 4_000_000
 """Maximum number of names in a log; they are held in memory."""

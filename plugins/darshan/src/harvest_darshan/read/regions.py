@@ -150,27 +150,19 @@ class Stream:
 
     def take(self, size: int) -> memoryview:
         """Return the next ``size`` bytes, or fewer at the end."""
-        if len(self._rest) >= size:
-            taken, self._rest = self._rest[:size], self._rest[size:]
-            return taken
-        parts = [self._rest]
-        missing = size - len(self._rest)
-        self._rest = memoryview(b"")
-        while missing > 0 and (piece := next(self._pieces, None)) is not None:
-            parts.append(memoryview(piece)[:missing])
-            self._rest = memoryview(piece)[missing:]
-            missing -= len(parts[-1])
+        parts = []
+        while size > len(self._rest) and (piece := next(self._pieces, None)) is not None:
+            parts.append(self._rest)
+            size -= len(self._rest)
+            self._rest = memoryview(piece)
+        parts.append(self._rest[:size])
+        self._rest = self._rest[size:]
         full = [part for part in parts if len(part)]
         return full[0] if len(full) == 1 else memoryview(b"".join(full))
 
-    def skip(self, size: int) -> bool:
-        """Skip ``size`` bytes; return False if there are fewer."""
-        while size > len(self._rest):
+    def skip(self, size: int) -> None:
+        """Skip ``size`` bytes, or fewer at the end."""
+        while size > len(self._rest) and (piece := next(self._pieces, None)) is not None:
             size -= len(self._rest)
-            piece = next(self._pieces, None)
-            if piece is None:
-                self._rest = memoryview(b"")
-                return False
             self._rest = memoryview(piece)
         self._rest = self._rest[size:]
-        return True

@@ -1,25 +1,26 @@
-"""The base class of decoders, and the Arrow batches that they yield."""
+"""A checked log, and the base class of the decoders of its modules."""
+
+from __future__ import annotations
 
 import abc
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import attrs
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from harvest import Record, RecordType, record_type
+from harvest import Record
 from harvest_toolkit.frames import LONGEST_S
 
+from .. import records
 from .container import DamagedError, Module
-from .job import Job
+from .names import Names
 from .regions import Region
 
 Rows: TypeAlias = "Record | tuple[type[Record], Any]"
-"""What the source yields: a record, or a record class with an Arrow batch of it."""
+"""What the source yields: a record, or a record class with a table of it."""
 
 BATCH_ROWS: Final = 65_536
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
@@ -27,21 +28,35 @@ _FAR: Final = 4e9
 """Maximum credible time after the job's start, in seconds: 126 years."""
 
 
+class Failure(NamedTuple):
+    """An unreadable part of a log.
+
+    part: the module, or ``names``. raw: its first bytes.
+    """
+
+    part: str
+    reason: str
+    raw: bytes
+
+
 @attrs.define
 class Log:
-    """Data of a log that the rows of all modules need.
+    """A log whose header and job record are valid.
 
-    origin: path of the log. paths: name by record id.
+    job: the row of the job record. start_ns: its start in nanoseconds since 1970.
+    mounts: in the order of the log; a string is a line that is not a mount.
+    decoders: decoders of the readable modules, by name. failures: the unreadable parts.
     hosts: host by rank, if a module has it.
-    given: number of rows of each record type so far, for their positions.
     impossible: an example and the number of impossible values, by counter.
     """
 
-    origin: str
-    job: Job
-    paths: Mapping[int, str]
-    hosts: dict[int, str]
-    given: Counter[type[Record]] = attrs.field(factory=Counter)
+    job: records.Job
+    start_ns: int
+    mounts: list[records.Mount | str]
+    names: Names = attrs.field(factory=Names)
+    decoders: dict[str, Decoder] = attrs.field(factory=dict)
+    failures: list[Failure] = attrs.field(factory=list)
+    hosts: dict[int, str] = attrs.field(factory=dict)
     impossible: dict[str, tuple[float, int]] = attrs.field(factory=dict)
 
     def watch(self, counter: str, values: NDArray[Any]) -> None:
@@ -53,7 +68,7 @@ class Log:
 
     def base(self, ids: NDArray[np.uint64], ranks: NDArray[np.int64]) -> dict[str, pa.Array]:
         """Return the first columns of all modules' rows."""
-        lookup, hosts = self.paths.get, self.hosts
+        lookup, hosts = self.names.by_id.get, self.hosts
         return {
             "record_id": pa.array(ids),
             "rank": pa.array(ranks),
@@ -102,35 +117,8 @@ class Decoder(abc.ABC):
         """Check all records and return the number of rows. Raises DamagedError."""
 
     @abc.abstractmethod
-    def batches(self, log: Log) -> Iterator[tuple[type[Record], Any]]:
-        """Yield the records as batches of rows."""
-
-
-def batch(
-    cls: type[Record], columns: Mapping[str, Any], log: Log
-) -> tuple[type[Record], pa.RecordBatch]:
-    """Build a batch of a record type; missing columns are null."""
-    rows = len(next(iter(columns.values())))
-    first = log.given[cls] + 1
-    log.given[cls] += rows
-    zeros = pa.array(np.zeros(rows, np.int32))
-    columns = {
-        **columns,
-        # the last two columns of every record type
-        "origin": pa.DictionaryArray.from_arrays(zeros, pa.array([log.origin])),
-        "position": pa.array(np.arange(first, first + rows)),
-    }
-    kind = record_type(cls)
-    found = [(columns.get(name), arrow) for name, arrow in column_types(kind).items()]
-    arrays = [pa.nulls(rows, arrow) if array is None else array for array, arrow in found]
-    return cls, pa.RecordBatch.from_arrays(arrays, schema=kind.arrow_schema)
-
-
-@cache
-def column_types(kind: RecordType) -> dict[str, Any]:
-    """Return the Arrow types of a record type's columns, by name."""
-    schema: Any = kind.arrow_schema
-    return {field.name: field.type for field in schema}
+    def batches(self, log: Log) -> Iterator[Rows]:
+        """Yield the records as tables of up to about 65,536 rows."""
 
 
 def times(start_ns: int, seconds: NDArray[np.float64]) -> pa.Array:

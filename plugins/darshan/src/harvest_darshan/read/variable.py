@@ -14,7 +14,7 @@ from .. import records
 from ..counters import COUNTERS, TIMERS
 from .container import DamagedError, text_of
 from .regions import Stream
-from .tables import TIMESTAMP, Decoder, Log, batch, column_types
+from .tables import TIMESTAMP, Decoder, Log, Rows
 
 _WATCHED: Final = (
     *("HEATMAP_F_BIN_WIDTH_SECONDS", "HEATMAP_READ_BINS", "HEATMAP_WRITE_BINS"),
@@ -52,23 +52,24 @@ class _Variable(Decoder):
     def _check(self) -> int:
         return sum(1 for _ in self._rows())
 
-    def batches(self, log: Log) -> Iterator[tuple[type[Record], Any]]:
-        types = column_types(record_type(self.record))
+    def batches(self, log: Log) -> Iterator[Rows]:
+        schema = record_type(self.record).arrow_schema
         for chunk in _chunks(self._rows()):
             ids = np.array([row["record_id"] for row in chunk], np.uint64)
             ranks = np.array([row["rank"] for row in chunk], np.int64)
             columns = log.base(ids, ranks)
-            if "first_time" in types:  # heat maps begin with the job
-                start = pa.array([log.job.start_ns // 1000] * len(chunk))
+            if "first_time" in schema.names:  # heat maps begin with the job
+                start = pa.array([log.start_ns // 1000] * len(chunk))
                 columns["first_time"] = start.cast(TIMESTAMP)
             for name in {key: None for row in chunk for key in row}:
                 if name not in columns:
-                    columns[name] = pa.array([row.get(name) for row in chunk], types[name])
+                    values = [row.get(name) for row in chunk]
+                    columns[name] = pa.array(values, schema.field(name).type)
                 if name in _WATCHED:
                     column = columns[name]
                     items = column.flatten() if pa.types.is_list(column.type) else column
                     log.watch(name, items.to_numpy(zero_copy_only=False))
-            yield batch(self.record, columns, log)
+            yield self.record, pa.table(columns)
 
     def _rows(self) -> Iterator[_Row]:
         stream = self.region.stream()

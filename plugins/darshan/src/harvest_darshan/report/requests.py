@@ -23,9 +23,8 @@ OPS: Final = ("reads", "writes")
 
 def sizes_sections(dataset: DatasetReader) -> list[Section]:
     """Show requests by size, as the counters have them, else the trace."""
-    traced = traced_files(dataset)
-    counted = counter_rows(dataset, traced.clear()).filter(pl.col("module") != "STDIO")
-    rows = counted if counted.height else traced
+    counted = counter_rows(dataset).filter(pl.col("module") != "STDIO")
+    rows = counted if counted.height else traced_files(dataset)
     # a number beyond 64 bits is unknown
     sums = [sum_or_none(name).cast(pl.Int64, strict=False).alias(name) for name in SIZES]
     counts = {op: rows.filter(op=op[:-1]).select(sums).row(0) for op in OPS}

@@ -48,7 +48,10 @@ def _files(dataset: DatasetReader) -> pl.DataFrame:
     # in logs of DAOS, its counters include MPI-IO
     on_daos = ORIGIN.is_in(of_daos(dataset).collect()["origin"].to_list())
     traced = traced_files(dataset).filter(~((pl.col("module") == "DXT_MPIIO") & on_daos))
-    rows = pl.concat([traced, counter_rows(dataset, traced)])
+    counted = counter_rows(dataset)
+    as_traced = pl.col("module").is_in([LAYERS["posix"].module, LAYERS["mpiio"].module])
+    untraced = counted.filter(as_traced).join(traced, on=FILE, how="anti")
+    rows = pl.concat([traced, counted.filter(~as_traced), untraced], how="diagonal")
     cut = dataset["darshan.job"].select("origin", unfinished(), "partial_modules").collect()
     used = rows.join(cut, on="origin", how="left").with_columns(
         run=run_of(),
@@ -69,7 +72,7 @@ def _files(dataset: DatasetReader) -> pl.DataFrame:
                 )
             ),
         )
-        .join(_count_untraced(dataset, traced), on=one, how="left")
+        .join(_count_untraced(counted, traced), on=one, how="left")
         .join(metadata_seconds(dataset), on=one, how="left")
         .join(_tasks(dataset, sums), on=one, how="left")
         .with_columns(certainty=pl.concat_list(pl.when(short).then(pl.lit("lower_bound"))))
@@ -148,11 +151,11 @@ def traced_files(dataset: DatasetReader) -> pl.DataFrame:
     )
 
 
-def _count_untraced(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
+def _count_untraced(counted: pl.DataFrame, traced: pl.DataFrame) -> pl.DataFrame:
     seen = traced.filter(module="DXT_POSIX").group_by(FILE).agg(seen=pl.col("count").sum())
-    counted = counter_rows(dataset, traced.clear()).filter(module="POSIX")
     return (
-        counted.group_by(FILE)
+        counted.filter(module="POSIX")
+        .group_by(FILE)
         .agg(counted=sum_or_none("count"))
         .join(seen, on=FILE)
         .with_columns(untraced=(pl.col("counted") - pl.col("seen")).clip(lower_bound=0))
@@ -190,10 +193,8 @@ def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def counter_rows(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
-    """Return the counters that together count each byte once, in the columns of ``traced``.
-
-    traced: the trace; its files are left out, except for their buffered I/O.
+def counter_rows(dataset: DatasetReader) -> pl.DataFrame:
+    """Return the counters that together count each byte once.
 
     Columns: origin, record_id, rank (-1: all processes), module, op, path, count, bytes,
     nanoseconds, sequential (null: unknown), part (whether an impossible number is left out),
@@ -201,10 +202,10 @@ def counter_rows(dataset: DatasetReader, traced: pl.DataFrame) -> pl.DataFrame:
     """
     rows = [
         _of_op(LAYERS[name], frame, op)
-        for name, frame in counted_records(dataset, traced).items()
+        for name, frame in counted_records(dataset).items()
         for op in ("read", "write")
     ]
-    return pl.concat(rows).select(traced.columns).collect()
+    return pl.concat(rows).collect()
 
 
 def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:

@@ -158,17 +158,13 @@ def sum_of(*columns: str | pl.Expr) -> pl.Expr:
     return pl.sum_horizontal(*columns, ignore_nulls=False)
 
 
-def counted_records(
-    dataset: DatasetReader, traced: pl.DataFrame | None = None
-) -> dict[str, pl.LazyFrame]:
+def counted_records(dataset: DatasetReader) -> dict[str, pl.LazyFrame]:
     """Choose the records of each layer so that together they count each byte once.
 
     For a file, POSIX counts, else MPI-IO; if Darshan cut POSIX off in a log, the one with more
     bytes. STDIO always counts. In logs of DAOS programs, DFS counts, or DAOS if it has more bytes,
     and MPI-IO, which calls DFS, does not. HDF5 (datasets), else PnetCDF (variables), count in
     logs with none of these.
-
-    traced: origin and record_id of files whose records of POSIX and MPI-IO are left out.
     """
     frames = {name: dataset[layer.record_type] for name, layer in LAYERS.items()}
     jobs = dataset["darshan.job"]
@@ -181,9 +177,6 @@ def counted_records(
     objects = _with_more("daos", "dfs", frames, ("origin",))
     posix = posix.join(short, on=FILE, how="anti")
     mpiio = mpiio.join(known, on=FILE, how="anti").join(on_daos, on="origin", how="anti")
-    if traced is not None:
-        files = traced.lazy().select(FILE).unique()
-        posix, mpiio = (frame.join(files, on=FILE, how="anti") for frame in (posix, mpiio))
     held = pl.col("modules").list.set_intersection([LAYERS[name].module for name in BASE])
     below = _origins(*(frames[name] for name in BASE), jobs.filter(held.list.len() > 0))
     h5d = frames["h5d"].join(below, on="origin", how="anti")

@@ -39,7 +39,7 @@ def _processes(dataset: DatasetReader) -> pl.DataFrame:
     states = layer_states(dataset, logs).select("log", "summed", "uses_stdio", "knows_stdio")
     sure = certainty(dataset, logs).select("log", "certainty")
     traced = traced_files(dataset)
-    counted = counter_rows(dataset, traced.clear())
+    counted = counter_rows(dataset)
     buffered = counted.filter(pl.col("module") == "STDIO")
     found = logs.select(
         *("run", "log", "exe", "pid", "nprocs", "partial_modules", "modules", "unread_modules"),
