@@ -90,6 +90,20 @@ def test_the_first_condition_that_is_true_gives_the_text() -> None:
     assert rows.select(said).to_series().to_list() == ["not known", "empty", "only 5", None]
 
 
+def test_a_rule_is_applied_to_each_text_and_null_stays_null() -> None:
+    found = frames.each_once(pl.Series(["b", None, "b"]), list, pl.List(pl.String))
+
+    assert found.to_list() == [["b"], None, ["b"]]
+
+
+def test_the_nearest_directory_above_is_the_directory_itself_or_a_parent() -> None:
+    paths = pl.DataFrame({"d": ["/a", "/a/b/c", "/ab", "x", None]})
+
+    above = paths.select(frames.nearest_above(pl.col("d"), ["/a", "/a/b", "x"])).to_series()
+
+    assert above.to_list() == ["/a", "/a/b", None, "x", None]
+
+
 def test_queries_of_a_deferred_frame_that_are_collected_together_compute_it_once() -> None:
     computed = []
 

@@ -1,23 +1,26 @@
-"""Polars expressions: sums and fractions of known values, the map ``extra``, directories.
+"""Polars expressions: sums and fractions of known values, rules for texts, directories.
 
 A sum that exceeds 64 bits wraps silently, and one infinite time makes a sum infinite.  So these
 sums are null where they do not fit, and impossible values become null before the sum.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import polars as pl
 
 from harvest.toolkit.frames import TEXT_MAP
 
 __all__ = [
-    "LONGEST_S", "complete_sum", "count_if_known", "directory_of", "extra_of", "first_text",
-    "fitted", "fraction", "known_sum", "possible", "safe_sum", "sum_or_none", "whole_nanoseconds",
+    "LONGEST_S", "complete_sum", "count_if_known", "directory_of", "each_once", "extra_of",
+    "first_text", "fitted", "fraction", "known_sum", "mapped", "nearest_above", "possible",
+    "safe_sum", "sum_or_none", "whole_nanoseconds",
 ]  # fmt: skip
 
 LONGEST_S: Final = 9e9
 """285 years in seconds: longer times do not fit 64-bit nanoseconds, and were never measured."""
+
+_TEXT: Final = pl.String()
 
 CERTAINTY: Final = "certainty"
 """The column of a view with the reasons why its numbers are uncertain."""
@@ -109,6 +112,35 @@ def directory_of(path: pl.Expr) -> pl.Expr:
     """Return the directory of a path or URI; ``.`` when it has none."""
     directory = path.cast(pl.String).str.extract(r"^(.*)/[^/]*$", 1)
     return pl.when(directory == "").then(pl.lit("/")).otherwise(directory).fill_null(".")
+
+
+def nearest_above(directory: pl.Expr, known: Iterable[str]) -> pl.Expr:
+    """Return the nearest known directory that is the same or a parent; null when there is none."""
+    wanted = set(known)
+
+    def nearest(above: str) -> str | None:
+        while above not in wanted and "/" in above:
+            above = above.rpartition("/")[0]
+        return above if above in wanted else None
+
+    return mapped(directory, nearest)
+
+
+def mapped(texts: pl.Expr, rule: Callable[[str], Any], kind: pl.DataType = _TEXT) -> pl.Expr:
+    """Apply a rule to a column of texts; see ``each_once``."""
+    return texts.cast(pl.String).map_batches(
+        lambda found: each_once(found, rule, kind), return_dtype=kind, is_elementwise=True
+    )
+
+
+def each_once(texts: pl.Series, rule: Callable[[str], Any], kind: pl.DataType = _TEXT) -> pl.Series:
+    """Apply a rule once to each distinct text; null stays null. kind: type of the results."""
+    distinct = texts.unique().drop_nulls()
+    results = pl.Series(texts.name, [rule(text) for text in distinct], kind)
+    number = pl.int_range(len(distinct), dtype=pl.UInt32, eager=True)
+    return results.gather(
+        texts.replace_strict(distinct, number, default=None, return_dtype=pl.UInt32)
+    )
 
 
 def fitted(frame: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:

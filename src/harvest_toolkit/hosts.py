@@ -2,12 +2,13 @@
 
 import ipaddress
 import re
-from collections.abc import Callable
 from typing import Final
 
 import polars as pl
 
-__all__ = ["expand", "host_name", "same_host", "short", "short_name"]
+from .frames import mapped
+
+__all__ = ["expand", "expanded", "host_name", "same_host", "short", "short_name"]
 
 LIMIT: Final = 100_000
 """Most hosts in a list: more than any cluster has, because a damaged list may claim millions."""
@@ -44,7 +45,7 @@ def short_name(text: str) -> str | None:
 
 def short(host: pl.Expr) -> pl.Expr:
     """Apply ``short_name`` to a column; names that ``same_host`` may match have equal results."""
-    return _mapped(host, short_name)
+    return mapped(host, short_name)
 
 
 def same_host(one: pl.Expr, other: pl.Expr) -> pl.Expr:
@@ -54,19 +55,9 @@ def same_host(one: pl.Expr, other: pl.Expr) -> pl.Expr:
     name a host with or without its domain.  Two different full names are two hosts, as are two
     addresses: their common beginning is a network.
     """
-    name, theirs = (_mapped(each, host_name) for each in (one, other))
+    name, theirs = (mapped(each, host_name) for each in (one, other))
     begins = theirs.str.starts_with(name + ".") | name.str.starts_with(theirs + ".")
     return (name == theirs) | (begins & (short(one) == short(other)))
-
-
-def _mapped(column: pl.Expr, rule: Callable[[str], str | None]) -> pl.Expr:
-    """Apply a rule once to each distinct text of a column."""
-
-    def apply(texts: pl.Series) -> pl.Series:
-        known = {text: rule(text) for text in texts.unique().drop_nulls()}
-        return texts.replace_strict(known, default=None, return_dtype=pl.String)
-
-    return column.cast(pl.String).map_batches(apply, return_dtype=pl.String, is_elementwise=True)
 
 
 def _address(name: str) -> str | None:
@@ -91,6 +82,11 @@ def expand(hosts: str) -> list[str]:
             names = [name + ending for name in names for ending in endings]
         found += [name for name in names if name]
     return found if len(found) <= LIMIT else []
+
+
+def expanded(lists: pl.Expr) -> pl.Expr:
+    """Apply ``expand`` to a column: the hosts of each list; null where it is unknown."""
+    return mapped(lists, expand, pl.List(pl.String))
 
 
 def _numbers(prefix: str, ranges: str) -> list[str]:

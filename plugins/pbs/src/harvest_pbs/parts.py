@@ -5,6 +5,7 @@ from typing import Final
 
 import polars as pl
 
+from harvest_toolkit.frames import each_once
 from harvest_toolkit.values import SIZE_UNITS
 
 _ID: Final = r"^(\d{1,18})(?:\[(\d{0,18})\]|-(\d{1,18}))?(?:\.(.+))?$"
@@ -80,14 +81,11 @@ def requested(statements: pl.Series) -> pl.DataFrame:
 
     Few texts differ, so each distinct one is read once.
     """
-    some = statements.unique().drop_nulls()
-    schema = {"statement": pl.String, **dict.fromkeys(REQUEST, pl.Int64)}
-    each = pl.DataFrame([(text, *_request(text)) for text in some], schema, orient="row")
-    rows = pl.DataFrame({"statement": statements})
-    return rows.join(each, on="statement", how="left", maintain_order="left").drop("statement")
+    amounts = pl.Struct(dict.fromkeys(REQUEST, pl.Int64))
+    return each_once(statements, _request, amounts).struct.unnest()
 
 
-def _request(statement: str) -> tuple[int | None, ...]:
+def _request(statement: str) -> dict[str, int | None]:
     total: dict[str, int | None] = dict.fromkeys(REQUEST)
     unread: set[str] = set()
     for chunk in statement.split("+"):
@@ -103,7 +101,7 @@ def _request(statement: str) -> tuple[int | None, ...]:
                 total[wanted] = (total[wanted] or 0) + times * size
             elif wanted:  # a sum without this amount would be too small
                 unread.add(wanted)
-    return tuple(
-        None if name in unread or value is None or value > _MOST else value
+    return {
+        name: None if name in unread or value is None or value > _MOST else value
         for name, value in total.items()
-    )
+    }

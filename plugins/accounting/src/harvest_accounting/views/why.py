@@ -1,12 +1,12 @@
 """Why runs failed: the reason, the first failed step and its nodes; the view ``reasons``."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
 from harvest_toolkit.frames import first_text, fraction
-from harvest_toolkit.hosts import expand
+from harvest_toolkit.hosts import expanded
 
 from ..frame import OF_STEP, OWNER, failed_steps, owner
 from ..job_runs import Jobs
@@ -76,19 +76,6 @@ def _known(data: Jobs, nodes: pl.Expr) -> pl.Expr:
     return pl.when(~nodes.is_in(without)).then(nodes)
 
 
-def _hosts(lists: str) -> pl.Expr:
-    """Expand a column of host lists, each different one once; null where it is unknown."""
-
-    def hosts(texts: pl.Series) -> pl.Series:
-        known = {text: expand(text) for text in texts.unique().drop_nulls()}
-        schema: dict[str, Any] = {"text": pl.String, "hosts": pl.List(pl.String)}
-        table = pl.DataFrame({"text": list(known), "hosts": list(known.values())}, schema)
-        given = texts.rename("text").to_frame()
-        return given.join(table, on="text", how="left", maintain_order="left")["hosts"]
-
-    return pl.col(lists).map_batches(hosts, return_dtype=pl.List(pl.String))
-
-
 def reasons(
     data: Jobs, by: str | Iterable[str] = ("account",), **choice: str | None
 ) -> pl.LazyFrame:
@@ -106,10 +93,11 @@ def by_reason(runs: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
     runs: the rows of ``why_failed``. names: the columns to group by; empty for all together.
     """
     if "node" in names:
-        runs = runs.with_columns(node=_hosts("ran_on")).explode("node")
+        runs = runs.with_columns(node=expanded(pl.col("ran_on"))).explode("node")
     has_ended = COUNTS & pl.col("state").is_in(ENDED)
     marked = runs.with_columns(ended_jobs=_in_group(has_ended.sum().cast(pl.Int64), names))
-    failed = marked.filter(pl.col("reason").is_not_null()).with_columns(nodes=_hosts("on_nodes"))
+    failed = marked.filter(pl.col("reason").is_not_null())
+    failed = failed.with_columns(nodes=expanded(pl.col("on_nodes")))
     keys, always = [*names, "reason"], pl.lit(value=True)
     user, step, first, on_nodes, job, at, nodes = (
         pl.col(name).filter(COUNTS)

@@ -11,7 +11,7 @@ these threads ran during the tasks.  If all are equal, names decide.
 import polars as pl
 
 from harvest import DatasetReader, UsageError
-from harvest_toolkit.frames import directory_of
+from harvest_toolkit.frames import directory_of, nearest_above
 from harvest_toolkit.hosts import same_host
 
 from ..frames import host_of, runs_of
@@ -40,22 +40,9 @@ def runs_of_logs(logs: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
     It is the nearest directory above the log that is a run, so that logs may be in a subdirectory
     of it; else the log's own directory.
     """
-    named = pl.DataFrame({"run": runs}, schema={"run": pl.String})
-    placed = logs.select("origin").unique().with_columns(directory=directory_of(pl.col("origin")))
-    directories = placed.select("directory").unique()
-    inside = (
-        directories.join(named, how="cross")
-        .filter(
-            (pl.col("directory") == pl.col("run"))
-            | pl.col("directory").str.starts_with(pl.concat_str("run", pl.lit("/")))
-        )
-        .sort(pl.col("run").str.len_bytes())
-        .group_by("directory", maintain_order=True)
-        .last()
-    )
-    return placed.join(inside, on="directory", how="left").select(
-        "origin", run=pl.coalesce("run", "directory")
-    )
+    directory = directory_of(pl.col("origin"))
+    run = pl.coalesce(nearest_above(directory, runs), directory)
+    return logs.select("origin").unique().with_columns(run=run)
 
 
 def processes(data: DatasetReader) -> pl.DataFrame | None:

@@ -7,7 +7,7 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_dask.records.key_prefixes import prefix_of
 from harvest_dask.records.literals import text_of_literal
-from harvest_toolkit.frames import fraction, known_sum, sum_or_none
+from harvest_toolkit.frames import fraction, known_sum, mapped, sum_or_none
 
 from ..executions.executions import executions
 from ..executions.windows import RUNNING
@@ -81,18 +81,13 @@ def _errors_in_logs(log: pl.LazyFrame) -> pl.LazyFrame:
             logged=pl.when(given_up.is_not_null())
             .then(pl.lit(KILLED))
             # the log prints the text as a literal, with quotes and escapes of its own
-            .otherwise(text.map_batches(_unquoted, return_dtype=pl.String)),
+            .otherwise(mapped(text, text_of_literal)),
         )
         .drop_nulls("key")
         .sort("time", "position", nulls_last=True)
         .group_by("run", "key")
         .agg(logged=pl.col("logged").drop_nulls().last())
     )
-
-
-def _unquoted(texts: pl.Series) -> pl.Series:
-    each = texts.drop_nulls().unique()
-    return texts.replace(each, pl.Series(map(text_of_literal, each), dtype=pl.String))
 
 
 def commonest_errors(failed: pl.DataFrame) -> pl.DataFrame:

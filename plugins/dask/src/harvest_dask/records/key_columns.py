@@ -13,6 +13,8 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from harvest_toolkit.frames import each_once
+
 from .arrays import list_array
 from .literals import LiteralFault, canonical_key, dict_items, key_of_literal
 
@@ -60,8 +62,8 @@ def canonical_keys(texts: pa.Array) -> pa.Array:
     odd = odd_texts(column, _SPELLED)
     if not odd.any():
         return texts
-    spelled = {text: canonical_key(text) for text in column.filter(odd).unique().to_list()}
-    return column.replace(spelled).to_arrow().cast(pa.string())
+    spelled = each_once(column.filter(odd), canonical_key)
+    return column.scatter(odd.arg_true(), spelled).to_arrow().cast(pa.string())
 
 
 def odd_texts(column: pl.Series, pattern: str) -> pl.Series:
@@ -80,18 +82,7 @@ def spelled_keys(keys: pl.Series, pattern: str) -> pl.Series:
     if pattern == KEY:
         return plain
     odd = odd_texts(keys, _ORDINARY)
-    if not odd.any():
-        return plain
-    spelled = {text: key_of_literal(text) for text in keys.filter(odd).unique().to_list()}
-    return (
-        pl.DataFrame({"plain": plain, "odd": odd, "key": keys})
-        .select(
-            pl.when("odd")
-            .then(pl.col("key").replace_strict(spelled, default=None, return_dtype=pl.String))
-            .otherwise("plain")
-        )
-        .to_series()
-    )
+    return plain.scatter(odd.arg_true(), each_once(keys.filter(odd), key_of_literal))
 
 
 def key_sizes(texts: pa.Array) -> tuple[pa.Array, dict[int, str]]:

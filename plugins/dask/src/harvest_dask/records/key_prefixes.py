@@ -4,6 +4,8 @@ from typing import Final
 
 import polars as pl
 
+from harvest_toolkit.frames import each_once
+
 from .key_columns import TUPLE, odd_texts
 from .literals import name_in_key
 
@@ -46,11 +48,7 @@ def _names(keys: pl.Series) -> pl.Series:
     first = keys.str.extract(r"^\('([^']*)'")
     names = pl.select(pl.when(ordinary).then(first).otherwise(keys)).to_series()
     odd = keys.str.contains(_COMPOSED) & odd_texts(keys, _ORDINARY_TUPLE)
-    if not odd.any():
-        return names
-    named = {text: name_in_key(text) for text in keys.filter(odd.fill_null(value=False)).unique()}
-    changed = keys.replace_strict(named, default=None, return_dtype=pl.String)
-    return pl.select(pl.when(odd).then(changed).otherwise(names)).to_series()
+    return names.scatter(odd.arg_true(), each_once(keys.filter(odd), name_in_key))
 
 
 def _split(name: pl.Expr) -> pl.Expr:

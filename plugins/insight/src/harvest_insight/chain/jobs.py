@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from harvest_toolkit.frames import directory_of
-from harvest_toolkit.hosts import expand, same_host, short
+from harvest_toolkit.hosts import expanded, same_host, short
 
 from .links import CERTAIN, LIKELY, links, rows
 
@@ -164,15 +164,11 @@ def _by_host_and_time(runs: pl.DataFrame, hosts: pl.DataFrame, jobs: pl.LazyFram
         .unique()
         .collect(engine="streaming")
     )
-    lists = near["node_list"].unique().to_list()
-    nodes = pl.DataFrame(
-        {"node_list": lists, "host": [expand(text) for text in lists]},
-        schema={"node_list": pl.String, "host": pl.List(pl.String)},
-    ).explode("host")
     theirs = hosts.drop_nulls().unique().with_columns(short=short(pl.col("host")))
     counted = theirs.drop_nulls("short").with_columns(wanted=pl.len().over("run"))
     fits = (
-        near.join(nodes.rename({"host": "node"}), on="node_list")
+        near.with_columns(node=expanded(pl.col("node_list")))
+        .explode("node")
         .with_columns(short=short(pl.col("node")))
         .join(counted, on=["run", "short"])
         .filter(same_host(pl.col("node"), pl.col("host")))

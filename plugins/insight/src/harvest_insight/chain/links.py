@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -103,21 +102,3 @@ def rows(dataset: DatasetReader, record_type: str, *columns: str) -> pl.LazyFram
 def typed(frame: pl.LazyFrame, *columns: str) -> pl.LazyFrame:
     """Select columns of a frame, cast to the types of ``schema``."""
     return frame.select(pl.col(name).cast(kind) for name, kind in schema(*columns).items())
-
-
-def nearest_above(directories: pl.Series, known: Iterable[str]) -> pl.DataFrame:
-    """Find for each directory the nearest known directory that is the same or a parent.
-
-    Returns the columns directory and run; run is null if there is none.
-    """
-    wanted = set(known)
-    found: dict[str, str | None] = {}
-    for directory in directories.unique().drop_nulls().to_list():
-        above = directory
-        while above not in wanted and "/" in above:
-            above = above.rpartition("/")[0]
-        found[directory] = above if above in wanted else None
-    return pl.DataFrame(
-        {"directory": list(found), "run": list(found.values())},
-        schema={"directory": pl.String, "run": pl.String},
-    )

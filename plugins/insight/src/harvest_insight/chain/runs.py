@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import polars as pl
 
-from harvest_toolkit.frames import directory_of, first_text
+from harvest_toolkit.frames import directory_of, first_text, nearest_above
 from harvest_toolkit.hosts import same_host, short
 
-from .links import CERTAIN, LIKELY, POSSIBLE, links, nearest_above, rows, schema, typed
+from .links import CERTAIN, LIKELY, POSSIBLE, links, rows, schema, typed
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -61,9 +61,8 @@ def runs_of(dataset: DatasetReader) -> Runs:
         ]
     ).unique()
     jobs = rows(dataset, "darshan.job", "origin")
-    logs = jobs.select(log="origin", directory=directory_of(pl.col("origin"))).collect()
-    placed = logs.join(nearest_above(logs["directory"], found["run"]), on="directory")
-    within = placed.select("log", "run").drop_nulls()
+    above = nearest_above(directory_of(pl.col("origin")), found["run"])
+    within = jobs.select(log="origin", run=above).drop_nulls().collect()
     return Runs(found, hosts.drop_nulls(), within, ties, processes)
 
 
