@@ -26,6 +26,12 @@ RootOption = Annotated[
     str | None,
     option("DIR", "Directory above the top-level directories. [default: the deepest of all paths]"),
 ]
+LayoutOption = Annotated[
+    str,
+    option(
+        "flat|hive", "flat: a dataset; hive: sorted files in top=/date=.", words("flat", "hive")
+    ),
+]
 TopDepthOption = Annotated[
     int, option("N", "Depth of top-level directories below the root.", min=1)
 ]
@@ -73,12 +79,7 @@ def split_command(
 def convert_command(
     lists: Annotated[list[Path], argument("LIST", "Lists, or directories of them.")],
     target: Annotated[Path, option(f"{_OUTPUT} DIR", "Write the Parquet files to DIR.")],
-    layout: Annotated[
-        str,
-        option(
-            "flat|hive", "flat: a dataset; hive: sorted files in top=/date=.", words("flat", "hive")
-        ),
-    ] = "flat",
+    layout: LayoutOption = "flat",
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
     settings: SettingsOption = None,
