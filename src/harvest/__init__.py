@@ -21,7 +21,7 @@ _HOMES = {
     ".api.rule": "Finding Rule Threshold",
     ".api.sink": "PartFile PartWriter Publication Sink SmallRows",
     ".api.source": "Detection Partition ReadContext Reject Source file_partition file_partitions",
-    ".api.spec": "Command EngineSpec ExporterSpec ReportSpec SinkSpec SourceSpec hookimpl",
+    ".api.spec": "Command EngineSpec ExporterSpec ReportSpec SinkSpec SourceSpec declare hookimpl",
     ".api.view": "DatasetReader Setting View",
     ".reading.bundle": "Bundle Result",
     ".pipeline.engine": "Engine Work",

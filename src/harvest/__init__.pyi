@@ -25,6 +25,7 @@ from .api.spec import ExporterSpec as ExporterSpec
 from .api.spec import ReportSpec as ReportSpec
 from .api.spec import SinkSpec as SinkSpec
 from .api.spec import SourceSpec as SourceSpec
+from .api.spec import declare as declare
 from .api.spec import hookimpl as hookimpl
 from .api.view import DatasetReader as DatasetReader
 from .api.view import Setting as Setting

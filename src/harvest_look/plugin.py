@@ -1,8 +1,9 @@
 """The commands of this plugin: they inspect inputs before a run, and datasets after it."""
 
+from collections.abc import Iterator
 from typing import Final
 
-from harvest import Command, hookimpl
+from harvest import Command, declare
 
 harvest_api = 1
 
@@ -31,26 +32,24 @@ _COMMANDS: Final = {
 """Module, function and first line of help; each group follows the kernel's command at its key."""
 
 
-@hookimpl
-def harvest_commands() -> list[Command]:
-    """Declare the commands, each group behind a command of the kernel."""
-    found = []
+def _top_level() -> Iterator[Command]:
     for after, commands in _COMMANDS.items():
         for place, doc in commands.items():
             name = place.partition(":")[2]
-            app = f"harvest_look.commands.{place}"
-            found.append(Command(name=name, doc=doc, app=app, after=after))
+            yield Command(name=name, doc=doc, app=f"harvest_look.commands.{place}", after=after)
             after = name
-    return [
-        *found,
-        Command(
-            name="plugins available",
-            doc="List the plugins that the project publishes, and which are installed.",
-            app="harvest_look.commands.dataset:available",
-        ),
-        Command(
-            name="plugins show",
-            doc="Show the settings of a source, view or other offer, or the thresholds of a rule.",
-            app="harvest_look.commands.dataset:show_plugin",
-        ),
-    ]
+
+
+harvest_commands = declare(
+    *_top_level(),
+    Command(
+        name="plugins available",
+        doc="List the plugins that the project publishes, and which are installed.",
+        app="harvest_look.commands.dataset:available",
+    ),
+    Command(
+        name="plugins show",
+        doc="Show the settings of a source, view or other offer, or the thresholds of a rule.",
+        app="harvest_look.commands.dataset:show_plugin",
+    ),
+)

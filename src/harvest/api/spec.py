@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import attrs
 import pluggy
@@ -41,6 +41,17 @@ OLDEST_API_VERSION: Final = 1
 
 hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)
+
+_Spec = TypeVar("_Spec")
+
+
+def declare(*specs: _Spec) -> Callable[[], tuple[_Spec, ...]]:
+    """Return a hook that gives these declarations: ``harvest_views = declare(USAGE, WAITS)``."""
+
+    def declared() -> tuple[_Spec, ...]:
+        return specs
+
+    return hookimpl(declared)
 
 
 @attrs.frozen(kw_only=True)

@@ -1,9 +1,8 @@
 """The declarations of the core, in the form of any plugin."""
 
-from collections.abc import Iterable
 from typing import Final
 
-from harvest.api.spec import EngineSpec, hookimpl
+from harvest.api.spec import EngineSpec, declare
 from harvest.api.view import View
 from harvest.columns import count, named, number, path, text, texts, time
 
@@ -79,20 +78,12 @@ VIEWS: Final = (
 
 harvest_api = 1
 
+harvest_engines = declare(
+    EngineSpec(
+        name="local",
+        doc="this process, or worker processes on this machine",
+        factory="harvest.engines.local:LocalEngine",
+    )
+)
 
-@hookimpl
-def harvest_engines() -> Iterable[EngineSpec]:
-    """Return the engine for this machine."""
-    return [
-        EngineSpec(
-            name="local",
-            doc="this process, or worker processes on this machine",
-            factory="harvest.engines.local:LocalEngine",
-        )
-    ]
-
-
-@hookimpl
-def harvest_views() -> Iterable[View]:
-    """Return the views over every dataset."""
-    return VIEWS
+harvest_views = declare(*VIEWS)

@@ -98,9 +98,9 @@ def _rows(answer: Any) -> pl.DataFrame:
         made = ", ".join(f"epoch_us({name}) AS {name}" for name in quoted)
         answer = answer.project(f"* REPLACE ({made})")
     rows: pl.DataFrame = answer.pl().with_columns(pl.col(spans).cast(pl.Duration("us")))
-    for name, kind in rows.schema.items():
-        if isinstance(kind, pl.Date | pl.Datetime):
-            days = rows[name].to_physical() // _IN_A_DAY[getattr(kind, "time_unit", None)]
+    for name, dtype in rows.schema.items():
+        if isinstance(dtype, pl.Date | pl.Datetime):
+            days = rows[name].to_physical() // _IN_A_DAY[getattr(dtype, "time_unit", None)]
             if not days.is_between(_DAYS[0], _DAYS[1]).all():
                 raise UsageError(
                     f"{name} has times outside the years 1 to 9999",

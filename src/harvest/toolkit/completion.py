@@ -8,7 +8,12 @@ from typing import Any
 
 import typer
 
-__all__ = ["argument", "option", "words"]
+__all__ = ["argument", "group", "option", "words"]
+
+
+def group(meaning: str) -> typer.Typer:
+    """Return a typer app for a group of commands, which stays a group if it has only one."""
+    return typer.Typer(help=meaning, no_args_is_help=True, callback=lambda: None)
 
 
 def option(

@@ -4,7 +4,7 @@ The plugin of each scheduler has its own, with rules. What is much differs betwe
 rule checks the jobs of one scheduler, and no job is in two findings.
 """
 
-from harvest import ReportSpec, View, hookimpl
+from harvest import declare
 
 from .job_runs import of_all
 from .report import reports_of
@@ -14,14 +14,6 @@ harvest_api = 1
 
 _ALL = of_all()
 
+harvest_views = declare(*(views_of(_ALL) if _ALL else ()))
 
-@hookimpl
-def harvest_views() -> tuple[View, ...]:
-    """Return the views on the jobs of all schedulers."""
-    return views_of(_ALL) if _ALL else ()
-
-
-@hookimpl
-def harvest_reports() -> tuple[ReportSpec, ...]:
-    """Return the reports on the jobs of all schedulers."""
-    return reports_of(_ALL) if _ALL else ()
+harvest_reports = declare(*(reports_of(_ALL) if _ALL else ()))

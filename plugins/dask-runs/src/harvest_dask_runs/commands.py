@@ -7,26 +7,21 @@ import typer
 
 import harvest
 from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.completion import argument, group, option
 
 __all__ = ["app", "trace"]
 
-app = typer.Typer(help="Write a Dask run, of any recorder, as a trace.", no_args_is_help=True)
-
-
-@app.callback()
-def _group() -> None:
-    """Write a Dask run, of any recorder, as a trace."""
+app = group("Write a Dask run, of any recorder, as a trace.")
 
 
 @app.command()
 def trace(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="Write .json or .json.gz.")
-    ] = Path("trace.json"),
+    dataset: Annotated[Path, argument("DATASET", "What a sink wrote.")],
+    output: Annotated[Path, option("-o --output FILE", "Write .json or .json.gz.")] = Path(
+        "trace.json"
+    ),
     run: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The run: its directory, or the directory's name."),
+        str | None, option("--run NAME", "The run: its directory, or the directory's name.")
     ] = None,
 ) -> None:
     """Write a run as a trace for https://ui.perfetto.dev or chrome://tracing.

@@ -1,15 +1,11 @@
 """The commands of this plugin, only by name, so that ``harvest --help`` imports little."""
 
-from harvest import Command, hookimpl
+from harvest import Command, declare
 
-
-@hookimpl
-def harvest_commands() -> list[Command]:
-    """Return the commands ``harvest dask-runs ...``."""
-    return [
-        Command(
-            name="dask-runs",
-            doc="Write a Dask run as a trace for Perfetto.",
-            app="harvest_dask_runs.commands:app",
-        )
-    ]
+harvest_commands = declare(
+    Command(
+        name="dask-runs",
+        doc="Write a Dask run as a trace for Perfetto.",
+        app="harvest_dask_runs.commands:app",
+    )
+)

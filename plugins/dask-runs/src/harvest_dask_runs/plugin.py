@@ -1,6 +1,6 @@
 """Entry point of the plugin: views, reports, rules and commands for Dask runs of any recorder."""
 
-from harvest import ReportSpec, Rule, Setting, View, hookimpl
+from harvest import ReportSpec, Setting, declare
 from harvest.toolkit.settings import at_least
 
 from .named_commands import harvest_commands as harvest_commands
@@ -10,51 +10,39 @@ from .views import VIEWS
 
 harvest_api = 1
 
+harvest_views = declare(*VIEWS)
 
-@hookimpl
-def harvest_views() -> tuple[View, ...]:
-    """Return the views of Dask runs."""
-    return VIEWS
+harvest_reports = declare(
+    ReportSpec(
+        name="dask.run",
+        doc="A run on one page: task stream, occupancy of workers, time in states, transfers, "
+        "I/O over time, slowest tasks, and gaps in the record.",
+        build="harvest_dask_runs.report.run:dask_run",
+        requires=(*EXECUTED, "dask.transfer", "dask.worker", SEGMENT),
+        settings={
+            "run": Setting(
+                "the run: its directory, or the directory's name; needed if there are several",
+                str,
+            ),
+            "top": Setting(
+                "number of slowest tasks and largest transfers listed", int, 20, at_least(1)
+            ),
+        },
+    ),
+    ReportSpec(
+        name="dask.indicators",
+        doc="Indicators of several runs: a row per indicator, a column per run.",
+        build="harvest_dask_runs.report.indicators:indicators_of_runs",
+        requires=JOINED,
+        settings={
+            "runs": Setting(
+                "the runs, in this order: their directories, or the directories' names; "
+                "default: all",
+                tuple[str, ...],
+                (),
+            )
+        },
+    ),
+)
 
-
-@hookimpl
-def harvest_reports() -> list[ReportSpec]:
-    """Return the reports on Dask runs."""
-    return [
-        ReportSpec(
-            name="dask.run",
-            doc="A run on one page: task stream, occupancy of workers, time in states, transfers, "
-            "I/O over time, slowest tasks, and gaps in the record.",
-            build="harvest_dask_runs.report.run:dask_run",
-            requires=(*EXECUTED, "dask.transfer", "dask.worker", SEGMENT),
-            settings={
-                "run": Setting(
-                    "the run: its directory, or the directory's name; needed if there are several",
-                    str,
-                ),
-                "top": Setting(
-                    "number of slowest tasks and largest transfers listed", int, 20, at_least(1)
-                ),
-            },
-        ),
-        ReportSpec(
-            name="dask.indicators",
-            doc="Indicators of several runs: a row per indicator, a column per run.",
-            build="harvest_dask_runs.report.indicators:indicators_of_runs",
-            requires=JOINED,
-            settings={
-                "runs": Setting(
-                    "the runs, in this order: their directories, or the directories' names; "
-                    "default: all",
-                    tuple[str, ...],
-                    (),
-                )
-            },
-        ),
-    ]
-
-
-@hookimpl
-def harvest_rules() -> tuple[Rule, ...]:
-    """Return the rules on a run's time, and on gaps in its record."""
-    return RULES
+harvest_rules = declare(*RULES)

@@ -7,14 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from harvest import HarvestError, UsageError, interrupt
-from harvest.toolkit.completion import argument, option, words
+from harvest.toolkit.completion import argument, group, option, words
 
-app = typer.Typer(help="Capture running Dask clusters.", no_args_is_help=True)
-
-
-@app.callback()
-def dask() -> None:
-    """Dask clusters that run."""
+app = group("Capture running Dask clusters.")
 
 
 @app.command("capture")

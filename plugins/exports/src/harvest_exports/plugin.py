@@ -1,9 +1,8 @@
 """Plugin with the exporters for databases and Delta Lake."""
 
-from collections.abc import Iterable
 from typing import Final
 
-from harvest import ExporterSpec, Setting, hookimpl
+from harvest import ExporterSpec, Setting, declare
 from harvest.toolkit.settings import at_least
 
 harvest_api = 1
@@ -13,51 +12,47 @@ _VIEWS: Final = (
     "all: every view that needs no setting; none: no view"
 )
 
-
-@hookimpl
-def harvest_exporters() -> Iterable[ExporterSpec]:
-    """The exporters ``postgresql``, ``duckdb`` and ``delta``."""
-    return [
-        ExporterSpec(
-            name="postgresql",
-            doc="tables in a PostgreSQL schema; sends what changed since the last export",
-            write="harvest_exports.postgresql.export:write",
-            targets=("postgresql://", "postgres://"),
-            settings={
-                "schema": Setting("schema of the tables", type=str, default="harvest"),
-                "views": f"{_VIEWS}; by default those of the last export",
-            },
-        ),
-        ExporterSpec(
-            name="duckdb",
-            doc="one DuckDB file with record types and views as tables, with column comments",
-            write="harvest_exports.duckdb_file:write",
-            targets=(".duckdb",),
-            settings={
-                "views": Setting(_VIEWS, default="all"),
-                "memory": Setting("memory limit of DuckDB", type=str, default="512MB"),
-            },
-        ),
-        ExporterSpec(
-            name="delta",
-            doc="tables of Delta Lake in a directory or an object store; writes what changed",
-            write="harvest_exports.delta:write",
-            settings={
-                "views": f"{_VIEWS}; by default those of the last export",
-                "partition": Setting(
-                    "column that partitions new tables; or day, month or year of their time",
-                    type=str,
-                ),
-                "keep": Setting(
-                    "days to keep old versions; older ones are removed",
-                    type=int,
-                    check=at_least(1),
-                ),
-                "optimize": Setting("merge small files", type=bool, default=False),
-                "check": Setting(
-                    "write nothing, and show the commit of each table", type=bool, default=False
-                ),
-                "storage": Setting("a TOML file with options of an object store", type=str),
-            },
-        ),
-    ]
+harvest_exporters = declare(
+    ExporterSpec(
+        name="postgresql",
+        doc="tables in a PostgreSQL schema; sends what changed since the last export",
+        write="harvest_exports.postgresql.export:write",
+        targets=("postgresql://", "postgres://"),
+        settings={
+            "schema": Setting("schema of the tables", type=str, default="harvest"),
+            "views": f"{_VIEWS}; by default those of the last export",
+        },
+    ),
+    ExporterSpec(
+        name="duckdb",
+        doc="one DuckDB file with record types and views as tables, with column comments",
+        write="harvest_exports.duckdb_file:write",
+        targets=(".duckdb",),
+        settings={
+            "views": Setting(_VIEWS, default="all"),
+            "memory": Setting("memory limit of DuckDB", type=str, default="512MB"),
+        },
+    ),
+    ExporterSpec(
+        name="delta",
+        doc="tables of Delta Lake in a directory or an object store; writes what changed",
+        write="harvest_exports.delta:write",
+        settings={
+            "views": f"{_VIEWS}; by default those of the last export",
+            "partition": Setting(
+                "column that partitions new tables; or day, month or year of their time",
+                type=str,
+            ),
+            "keep": Setting(
+                "days to keep old versions; older ones are removed",
+                type=int,
+                check=at_least(1),
+            ),
+            "optimize": Setting("merge small files", type=bool, default=False),
+            "check": Setting(
+                "write nothing, and show the commit of each table", type=bool, default=False
+            ),
+            "storage": Setting("a TOML file with options of an object store", type=str),
+        },
+    ),
+)

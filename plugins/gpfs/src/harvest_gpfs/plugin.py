@@ -1,9 +1,8 @@
 """Plugin declarations: source, views, reports, rules and commands."""
 
-from collections.abc import Iterable
 from typing import Final
 
-from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl
+from harvest import ReportSpec, SourceSpec, declare
 
 from .commands.plugin import harvest_commands as harvest_commands
 from .rules import RULES
@@ -50,28 +49,17 @@ REPORTS: Final = (
     ),
 )
 
+harvest_sources = declare(
+    SourceSpec(
+        name="gpfs",
+        doc="GPFS (IBM Storage Scale) policy lists, plain, .gz or .zst",
+        factory="harvest_gpfs.source:GpfsSource",
+        record_types=("gpfs.file",),
+    )
+)
 
-@hookimpl
-def harvest_sources() -> Iterable[SourceSpec]:
-    """Declare the source ``gpfs``."""
-    doc = "GPFS (IBM Storage Scale) policy lists, plain, .gz or .zst"
-    factory = "harvest_gpfs.source:GpfsSource"
-    return [SourceSpec(name="gpfs", doc=doc, factory=factory, record_types=("gpfs.file",))]
+harvest_views = declare(*VIEWS)
 
+harvest_reports = declare(*REPORTS)
 
-@hookimpl
-def harvest_views() -> Iterable[View]:
-    """Declare the views of one scan and of changes between scans."""
-    return VIEWS
-
-
-@hookimpl
-def harvest_reports() -> Iterable[ReportSpec]:
-    """Declare the reports ``gpfs.summary`` and ``gpfs.change``."""
-    return REPORTS
-
-
-@hookimpl
-def harvest_rules() -> Iterable[Rule]:
-    """Declare the rules on scans."""
-    return RULES
+harvest_rules = declare(*RULES)

@@ -1,8 +1,6 @@
 """The sink that this plugin offers."""
 
-from collections.abc import Iterable
-
-from harvest import SinkSpec, hookimpl
+from harvest import SinkSpec, declare
 
 harvest_api = 1
 
@@ -11,15 +9,11 @@ SUFFIXES = tuple(
 )
 """Suffixes of a location that is a single file."""
 
-
-@hookimpl
-def harvest_sinks() -> Iterable[SinkSpec]:
-    """Declare the sink ``jsonl``."""
-    return [
-        SinkSpec(
-            name="jsonl",
-            doc="JSON Lines: a directory of parts, or one file of events (.jsonl[.gz|.zst])",
-            factory="harvest_jsonl.sink:JsonlSink",
-            suffixes=SUFFIXES,
-        )
-    ]
+harvest_sinks = declare(
+    SinkSpec(
+        name="jsonl",
+        doc="JSON Lines: a directory of parts, or one file of events (.jsonl[.gz|.zst])",
+        factory="harvest_jsonl.sink:JsonlSink",
+        suffixes=SUFFIXES,
+    )
+)

@@ -13,6 +13,7 @@ import typer
 
 from harvest import UsageError
 from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.completion import group, option
 from harvest.toolkit.texts import printable_line
 from harvest_dask_runs.commands import trace
 
@@ -35,19 +36,14 @@ ESSENTIAL = ("scheduler", "transitions")
 REJECTS_SHOWN = 5
 EXIT_REJECTS = 3
 
-app = typer.Typer(help="Dask runs recorded through Mofka.", no_args_is_help=True)
-
-
-@app.callback()
-def mofka_dask() -> None:
-    """Dask runs recorded through Mofka."""
+app = group("Dask runs recorded through Mofka.")
 
 
 def _csv(role: str, doc: str) -> Any:
     """Declare the option that names the CSV of a role."""
-    option, names = ROLES[role]
+    short, names = ROLES[role]
     usual = ", else ".join(names) or False
-    return typer.Option(option, f"--{role}", metavar="CSV", show_default=usual, help=doc)
+    return option(f"{short} --{role} CSV", doc, show_default=usual)
 
 
 @app.command()
@@ -67,12 +63,7 @@ def capture(
     ] = None,
     output: Annotated[
         Path,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write .txt (readable), .jsonl (a task a line) or .parquet.",
-        ),
+        option("-o --output FILE", "Write .txt (readable), .jsonl (a task a line) or .parquet."),
     ] = Path("compiled_tasks.txt"),
 ) -> None:
     """Compile the tasks of one run, each with its events in order of time.
@@ -129,7 +120,7 @@ def _file(role: str, path: Path | None) -> Path | None:
 
 
 def _usual(role: str) -> Path | None:
-    option, usual = ROLES[role]
+    short, usual = ROLES[role]
     for name in usual:
         if Path(name).is_file():
             return Path(name)
@@ -138,7 +129,7 @@ def _usual(role: str) -> Path | None:
         raise UsageError(
             f"no {names} in the current directory",
             where=str(Path.cwd()),
-            remedy=f"name the file with {option}, or go to the run's directory",
+            remedy=f"name the file with {short}, or go to the run's directory",
         )
     if usual:
         typer.echo(f"no {names} here: continuing without {role}", err=True)

@@ -8,21 +8,16 @@ import typer
 import harvest
 from harvest import UsageError
 from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.completion import argument, group, option
 
-app = typer.Typer(no_args_is_help=True)
-
-
-@app.callback()
-def ncem() -> None:
-    """4D-STEM scans: a draft of the study's file from the data."""
+app = group("4D-STEM scans: a draft of the study's file from the data.")
 
 
 @app.command("study")
 def study_command(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")],
+    dataset: Annotated[Path, argument("DATASET", "What a sink wrote.")],
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write it there, to a new file."),
+        Path | None, option("-o --output FILE", "Write it there, to a new file.")
     ] = None,
 ) -> None:
     """Write a draft of study.toml from the data: the ranges of scans by method and size.

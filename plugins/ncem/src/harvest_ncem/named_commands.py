@@ -1,15 +1,11 @@
 """Declaration of the commands, in a small module that ``harvest --help`` loads quickly."""
 
-from harvest import Command, hookimpl
+from harvest import Command, declare
 
-
-@hookimpl
-def harvest_commands() -> list[Command]:
-    """Declare the commands ``harvest ncem ...``."""
-    return [
-        Command(
-            name="ncem",
-            doc="4D-STEM scans: a draft of the study's file from the data.",
-            app="harvest_ncem.commands:app",
-        )
-    ]
+harvest_commands = declare(
+    Command(
+        name="ncem",
+        doc="4D-STEM scans: a draft of the study's file from the data.",
+        app="harvest_ncem.commands:app",
+    )
+)

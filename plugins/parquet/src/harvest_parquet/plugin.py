@@ -1,19 +1,13 @@
 """The sink that this plugin offers."""
 
-from collections.abc import Iterable
-
-from harvest import SinkSpec, hookimpl
+from harvest import SinkSpec, declare
 
 harvest_api = 1
 
-
-@hookimpl
-def harvest_sinks() -> Iterable[SinkSpec]:
-    """Declare the sink ``parquet``."""
-    return [
-        SinkSpec(
-            name="parquet",
-            doc="directory of Parquet files, one per partition and record type",
-            factory="harvest_parquet.sink:ParquetSink",
-        )
-    ]
+harvest_sinks = declare(
+    SinkSpec(
+        name="parquet",
+        doc="directory of Parquet files, one per partition and record type",
+        factory="harvest_parquet.sink:ParquetSink",
+    )
+)

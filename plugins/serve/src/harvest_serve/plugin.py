@@ -1,25 +1,21 @@
 """The two commands of this plugin."""
 
-from harvest import Command, hookimpl
+from harvest import Command, declare
 
 harvest_api = 1
 
-
-@hookimpl
-def harvest_commands() -> list[Command]:
-    """Declare the commands that serve datasets over HTTP and over the Model Context Protocol."""
-    return [
-        Command(
-            name="serve",
-            doc="Serve datasets in the browser, and answer programs by HTTP; write nothing.",
-            app="harvest_serve.command:serve",
-            after="query",
-            recipe_keys=("set",),
-        ),
-        Command(
-            name="mcp",
-            doc="Answer the Model Context Protocol over standard input and output; write nothing.",
-            app="harvest_serve.command:mcp",
-            after="serve",
-        ),
-    ]
+harvest_commands = declare(
+    Command(
+        name="serve",
+        doc="Serve datasets in the browser, and answer programs by HTTP; write nothing.",
+        app="harvest_serve.command:serve",
+        after="query",
+        recipe_keys=("set",),
+    ),
+    Command(
+        name="mcp",
+        doc="Answer the Model Context Protocol over standard input and output; write nothing.",
+        app="harvest_serve.command:mcp",
+        after="serve",
+    ),
+)

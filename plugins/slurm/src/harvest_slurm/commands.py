@@ -11,12 +11,10 @@ import typer
 import harvest
 from harvest.commands import print_json_line
 from harvest.commands.options import key_values
-from harvest.toolkit.completion import argument, option
+from harvest.toolkit.completion import argument, group, option
 from harvest.toolkit.texts import printable_line
 
-app = typer.Typer(
-    help="Slurm's accounting: one job in full, or one line per job.", no_args_is_help=True
-)
+app = group("Slurm's accounting: one job in full, or one line per job.")
 
 
 @app.command("job")

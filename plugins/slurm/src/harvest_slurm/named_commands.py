@@ -1,15 +1,11 @@
 """The names of this plugin's commands, so that ``harvest --help`` imports nothing else."""
 
-from harvest import Command, hookimpl
+from harvest import Command, declare
 
-
-@hookimpl
-def harvest_commands() -> list[Command]:
-    """Return the commands ``harvest slurm ...``."""
-    return [
-        Command(
-            name="slurm",
-            doc="Slurm's accounting: one job in full, or one line per job.",
-            app="harvest_slurm.commands:app",
-        )
-    ]
+harvest_commands = declare(
+    Command(
+        name="slurm",
+        doc="Slurm's accounting: one job in full, or one line per job.",
+        app="harvest_slurm.commands:app",
+    )
+)

@@ -5,22 +5,19 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from harvest.errors import ExitCode, HarvestError
+from harvest.toolkit.completion import argument, group, option
 from harvest.toolkit.texts import printable_line
 
 from .batch import Batch
 from .status import JobStatus
 
-app = typer.Typer(help="Follow batch jobs that harvest submitted.", no_args_is_help=True)
+app = group("Follow batch jobs that harvest submitted.")
 
 FAILURES_SHOWN = 10
 
-DirectoryArgument = Annotated[
-    Path, typer.Argument(metavar="DIR", help="As named when the jobs were submitted.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+DirectoryArgument = Annotated[Path, argument("DIR", "As named when the jobs were submitted.")]
+JsonOption = Annotated[bool, option("--json", "Print JSON.")]
 
 
 @app.command("status")

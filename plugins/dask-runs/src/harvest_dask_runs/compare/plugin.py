@@ -1,10 +1,9 @@
 """Entry point of the comparison of runs: the view, the report, and their settings."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from harvest import ReportSpec, Setting, View, hookimpl
+from harvest import ReportSpec, Setting, View, declare
 from harvest.columns import amount, count, share, text
 from harvest.toolkit.settings import at_least
 
@@ -71,26 +70,18 @@ COMPARE: Final = View(
 
 harvest_api = 1
 
+harvest_views = declare(COMPARE)
 
-@hookimpl
-def harvest_views() -> Iterable[View]:
-    """Return the view of the differences."""
-    return [COMPARE]
-
-
-@hookimpl
-def harvest_reports() -> Iterable[ReportSpec]:
-    """Return the report on the differences."""
-    return [
-        ReportSpec(
-            name="dask.compare",
-            doc="Compare runs: which side was faster and which kinds of tasks made the difference; "
-            "phases, graphs, workers, failures, memory and bytes; how sure each difference is.",
-            build="harvest_dask_runs.compare.report:dask_compare",
-            requires=READ,
-            settings={
-                **SIDES,
-                "top": Setting("how many rows each table has at most", int, 20, at_least(1)),
-            },
-        )
-    ]
+harvest_reports = declare(
+    ReportSpec(
+        name="dask.compare",
+        doc="Compare runs: which side was faster and which kinds of tasks made the difference; "
+        "phases, graphs, workers, failures, memory and bytes; how sure each difference is.",
+        build="harvest_dask_runs.compare.report:dask_compare",
+        requires=READ,
+        settings={
+            **SIDES,
+            "top": Setting("how many rows each table has at most", int, 20, at_least(1)),
+        },
+    )
+)

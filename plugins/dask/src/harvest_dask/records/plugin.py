@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from harvest import Record, SourceSpec, hookimpl
+from harvest import Record, SourceSpec, declare, hookimpl
 
 harvest_api = 1
 
@@ -16,19 +16,16 @@ def harvest_record_types() -> Iterable[type[Record]]:
     return (*RECORD_TYPES, *CAPTURED_TYPES)
 
 
-@hookimpl
-def harvest_sources() -> list[SourceSpec]:
-    """Return the source of capture directories."""
-    return [
-        SourceSpec(
-            name="dask",
-            doc="Capture directories: a Dask cluster recorded while it runs, process by process.",
-            factory="harvest_dask.records.captures.source:DaskSource",
-            record_types=(
-                *("dask.client", "dask.event", "dask.execution", "dask.graph_task"),
-                *("dask.log_event", "dask.process", "dask.task_transition", "dask.transfer"),
-                *("dask.worker", "dask.worker_sample", "dask.worker_transition"),
-                *("run.config", "run.environment", "run.node", "run.software"),
-            ),
-        )
-    ]
+harvest_sources = declare(
+    SourceSpec(
+        name="dask",
+        doc="Capture directories: a Dask cluster recorded while it runs, process by process.",
+        factory="harvest_dask.records.captures.source:DaskSource",
+        record_types=(
+            *("dask.client", "dask.event", "dask.execution", "dask.graph_task"),
+            *("dask.log_event", "dask.process", "dask.task_transition", "dask.transfer"),
+            *("dask.worker", "dask.worker_sample", "dask.worker_transition"),
+            *("run.config", "run.environment", "run.node", "run.software"),
+        ),
+    )
+)

@@ -10,55 +10,43 @@ import typer
 import harvest_gpfs
 from harvest import UsageError
 from harvest.toolkit.amounts import count_in_words
-from harvest.toolkit.completion import words
+from harvest.toolkit.completion import argument, group, option, words
 from harvest.toolkit.texts import printable_line
 from harvest_cluster.batch import Batch, Job, JobStatus, python
 
 from .submitting import Submission, batches_of, submittable
 
-app = typer.Typer(
-    help="GPFS policy lists: split, convert, aggregate, churn, status.", no_args_is_help=True
-)
-
-
-def _option(metavar: str, doc: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, metavar=metavar, help=doc, **more)
-
-
-def _argument(metavar: str, doc: str) -> Any:
-    return typer.Argument(metavar=metavar, help=doc)
-
-
-def _choice(doc: str, *choices: str, metavar: str | None = None) -> Any:
-    return _option(metavar or "|".join(choices), doc, autocompletion=words(*choices))
-
-
-_ENGINES = ("local", "dask", "slurm")
+app = group("GPFS policy lists: split, convert, aggregate, churn, status.")
 _SAME = "auto, memory, streaming, gpu or dask; the result is the same."
-_BACKENDS = ("auto", "memory", "streaming", "gpu", "dask")
-_OUTPUT = ("--output", "--to", "-t")
+_OUTPUT = "--output --to -t"
 SettingsOption = Annotated[
-    list[str] | None, _option("KEY=VALUE", "A setting of the source gpfs. Repeatable.", "--set")
+    list[str] | None, option("--set KEY=VALUE", "A setting of the source gpfs. Repeatable.")
 ]
 RootOption = Annotated[
     str | None,
-    _option(
-        "DIR", "Directory above the top-level directories. [default: the deepest of all paths]"
+    option("DIR", "Directory above the top-level directories. [default: the deepest of all paths]"),
+]
+LayoutOption = Annotated[
+    str,
+    option(
+        "flat|hive", "flat: a dataset; hive: sorted files in top=/date=.", words("flat", "hive")
     ),
 ]
 TopDepthOption = Annotated[
-    int, _option("N", "Depth of top-level directories below the root.", min=1)
+    int, option("N", "Depth of top-level directories below the root.", min=1)
 ]
 
 
 @app.command("split")
 @submittable("per_task")
 def split_command(
-    path: Annotated[Path, _argument("LIST", "The list, plain, .gz or .zst.")],
-    directory: Annotated[Path, _argument("DIR", "Directory for the parts.")],
-    parts: Annotated[int, _option("N", "Number of parts.", "-n", "--parts", min=1)],
-    compress: Annotated[str, _choice("Compression of the parts.", "none", "gzip", "zstd")] = "none",
-    part: Annotated[int | None, _option("N", "Make this part only.", min=1, hidden=True)] = None,
+    path: Annotated[Path, argument("LIST", "The list, plain, .gz or .zst.")],
+    directory: Annotated[Path, argument("DIR", "Directory for the parts.")],
+    parts: Annotated[int, option("-n --parts N", "Number of parts.", min=1)],
+    compress: Annotated[
+        str, option("none|gzip|zstd", "Compression of the parts.", words("none", "gzip", "zstd"))
+    ] = "none",
+    part: Annotated[int | None, option("N", "Make this part only.", min=1, hidden=True)] = None,
     *,
     jobs: Submission,
 ) -> int:
@@ -89,23 +77,23 @@ def split_command(
 @app.command("convert")
 @submittable()
 def convert_command(
-    lists: Annotated[list[Path], _argument("LIST", "Lists, or directories of them.")],
-    target: Annotated[Path, _option("DIR", "Write the Parquet files to DIR.", *_OUTPUT)],
-    layout: Annotated[
-        str, _choice("flat: a dataset; hive: sorted files in top=/date=.", "flat", "hive")
-    ] = "flat",
+    lists: Annotated[list[Path], argument("LIST", "Lists, or directories of them.")],
+    target: Annotated[Path, option(f"{_OUTPUT} DIR", "Write the Parquet files to DIR.")],
+    layout: LayoutOption = "flat",
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
     settings: SettingsOption = None,
     workers: Annotated[
-        int | None, _option("N", "Worker processes. [default: by size]", min=1)
+        int | None, option("N", "Worker processes. [default: by size]", min=1)
     ] = None,
     engine: Annotated[
         str | None,
-        _choice("Engine that reads lists: local, dask, slurm.", *_ENGINES, metavar="NAME"),
+        option(
+            "NAME", "Engine that reads lists: local, dask, slurm.", words("local", "dask", "slurm")
+        ),
     ] = None,
     max_rejects: Annotated[
-        int | None, _option("N", "Convert nothing with more rejects.", min=0)
+        int | None, option("N", "Convert nothing with more rejects.", min=0)
     ] = None,
     *,
     jobs: Submission,
@@ -141,24 +129,26 @@ def convert_command(
 @submittable("array_limit", "per_task")
 def aggregate_command(
     inputs: Annotated[
-        list[str], _argument("INPUT", "Datasets, Parquet files or directories of them.")
+        list[str], argument("INPUT", "Datasets, Parquet files or directories of them.")
     ],
-    output: Annotated[Path, _option("FILE", "Write .csv, .parquet or .jsonl.", "-o", *_OUTPUT)],
-    by: Annotated[str, _option("NAMES", "Groupings, as a comma list.")] = "uid",
-    metrics: Annotated[str | None, _option("NAMES", "Metrics, as a comma list.")] = None,
-    backend: Annotated[str, _choice(_SAME, *_BACKENDS, metavar="NAME")] = "auto",
-    scan: Annotated[str, _option("SCAN", "latest, all, a time or the path of a list.")] = "latest",
+    output: Annotated[Path, option(f"-o {_OUTPUT} FILE", "Write .csv, .parquet or .jsonl.")],
+    by: Annotated[str, option("NAMES", "Groupings, as a comma list.")] = "uid",
+    metrics: Annotated[str | None, option("NAMES", "Metrics, as a comma list.")] = None,
+    backend: Annotated[
+        str, option("NAME", _SAME, words("auto", "memory", "streaming", "gpu", "dask"))
+    ] = "auto",
+    scan: Annotated[str, option("SCAN", "latest, all, a time or the path of a list.")] = "latest",
     now: Annotated[
-        str | None, _option("TIME", "Time that ages count from. [default: the scan's time]")
+        str | None, option("TIME", "Time that ages count from. [default: the scan's time]")
     ] = None,
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
-    depth: Annotated[int, _option("N", "Depth of `directory`.", min=0)] = 2,
-    passwd: Annotated[Path | None, _option("FILE", "File with the users' names.")] = None,
-    group: Annotated[Path | None, _option("FILE", "File with the groups' names.")] = None,
-    address: Annotated[str | None, _option("ADDRESS", "Dask scheduler, for backend dask.")] = None,
+    depth: Annotated[int, option("N", "Depth of `directory`.", min=0)] = 2,
+    passwd: Annotated[Path | None, option("FILE", "File with the users' names.")] = None,
+    group: Annotated[Path | None, option("FILE", "File with the groups' names.")] = None,
+    address: Annotated[str | None, option("ADDRESS", "Dask scheduler, for backend dask.")] = None,
     workers: Annotated[
-        int | None, _option("N", "Dask workers to start without an address.", min=1)
+        int | None, option("N", "Dask workers to start without an address.", min=1)
     ] = None,
     *,
     jobs: Submission,
@@ -185,15 +175,15 @@ def aggregate_command(
 @app.command("churn")
 @submittable("array_limit", "per_task")
 def churn_command(
-    old: Annotated[Path, _argument("OLD", "Earlier scan: dataset, Parquet, or list.")],
-    new: Annotated[Path, _argument("NEW", "Later scan.")],
-    output: Annotated[Path, _option("FILE", "Write .csv, .parquet or .jsonl.", *_OUTPUT)],
-    old_scan: Annotated[str | None, _option("SCAN", "Scan of OLD. [default: its latest]")] = None,
-    new_scan: Annotated[str | None, _option("SCAN", "Scan of NEW. [default: its latest]")] = None,
+    old: Annotated[Path, argument("OLD", "Earlier scan: dataset, Parquet, or list.")],
+    new: Annotated[Path, argument("NEW", "Later scan.")],
+    output: Annotated[Path, option(f"{_OUTPUT} FILE", "Write .csv, .parquet or .jsonl.")],
+    old_scan: Annotated[str | None, option("SCAN", "Scan of OLD. [default: its latest]")] = None,
+    new_scan: Annotated[str | None, option("SCAN", "Scan of NEW. [default: its latest]")] = None,
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
     settings: SettingsOption = None,
-    scratch: Annotated[Path | None, _option("DIR", "Directory for converted lists.")] = None,
+    scratch: Annotated[Path | None, option("DIR", "Directory for converted lists.")] = None,
     *,
     jobs: Submission,
 ) -> int:
@@ -218,8 +208,8 @@ def churn_command(
 
 @app.command("status")
 def status_command(
-    directory: Annotated[Path, _argument("DIR", "The directory that --submit writes to.")],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    directory: Annotated[Path, argument("DIR", "The directory that --submit writes to.")],
+    json: Annotated[bool, option("--json", "Print JSON.")] = False,
 ) -> int:
     """Show the progress of batch jobs of a directory. Exits with 1 when a job failed."""
     places = batches_of(directory.expanduser().absolute())

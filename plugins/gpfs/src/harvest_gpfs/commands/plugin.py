@@ -1,14 +1,13 @@
 """Declaration of the commands in a module of its own: help imports neither views nor rules."""
 
-from collections.abc import Iterable
-
-from harvest import Command, hookimpl
+from harvest import Command, declare
 
 harvest_api = 1
 
-
-@hookimpl
-def harvest_commands() -> Iterable[Command]:
-    """Declare the commands ``harvest gpfs ...``."""
-    doc = "GPFS policy lists: split, convert, aggregate, churn, status."
-    return [Command(name="gpfs", doc=doc, app="harvest_gpfs.commands.app:app")]
+harvest_commands = declare(
+    Command(
+        name="gpfs",
+        doc="GPFS policy lists: split, convert, aggregate, churn, status.",
+        app="harvest_gpfs.commands.app:app",
+    )
+)

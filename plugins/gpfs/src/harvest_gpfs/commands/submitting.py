@@ -11,16 +11,14 @@ import attrs
 import typer
 
 from harvest import UsageError
+from harvest.toolkit.completion import option
 from harvest.toolkit.texts import printable_line
 from harvest_cluster.batch import Batch, Job, Options
 
 FOLDER: Final = ".harvest-batch"
 """Subdirectory for the batches of a directory; readers of Parquet ignore it."""
 
-
-def _option(doc: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, help=doc, rich_help_panel="Batch jobs", **more)
-
+_option = functools.partial(option, rich_help_panel="Batch jobs")
 
 _SHELL_LINE: Final = "Shell line run first in each job: 'module load python'. Repeatable."
 
@@ -32,29 +30,29 @@ class Submission:
     ``options`` raises UsageError for an invalid option.
     """
 
-    submit: Annotated[bool, _option("Run as Slurm batch jobs.", "--submit")] = False
-    dry_run: Annotated[bool, _option("With --submit: print the scripts only.", "--dry-run")] = False
+    submit: Annotated[bool, _option("--submit", "Run as Slurm batch jobs.")] = False
+    dry_run: Annotated[bool, _option("--dry-run", "With --submit: print the scripts only.")] = False
     wait: Annotated[
-        bool, _option("With --submit: wait for the jobs, or return immediately.", "--wait/--detach")
+        bool, _option("--wait/--detach", "With --submit: wait for the jobs, or return immediately.")
     ] = True
-    partition: Annotated[str | None, _option("Slurm partition.", metavar="NAME")] = None
-    account: Annotated[str | None, _option("Slurm account.", metavar="NAME")] = None
-    time: Annotated[
-        str | None, _option("Time limit: minutes, HH:MM:SS or D-HH:MM:SS.", metavar="TIME")
-    ] = None
-    memory: Annotated[str | None, _option("Memory of a job: 4G.", metavar="SIZE")] = None
-    cpus: Annotated[int | None, _option("CPUs of a job.", metavar="N", min=1)] = None
-    env_setup: Annotated[list[str] | None, _option(_SHELL_LINE, metavar="LINE")] = None
+    partition: Annotated[str | None, _option("NAME", "Slurm partition.")] = None
+    account: Annotated[str | None, _option("NAME", "Slurm account.")] = None
+    time: Annotated[str | None, _option("TIME", "Time limit: minutes, HH:MM:SS or D-HH:MM:SS.")] = (
+        None
+    )
+    memory: Annotated[str | None, _option("SIZE", "Memory of a job: 4G.")] = None
+    cpus: Annotated[int | None, _option("N", "CPUs of a job.", min=1)] = None
+    env_setup: Annotated[list[str] | None, _option("LINE", _SHELL_LINE)] = None
     sbatch: Annotated[
         list[str] | None,
-        _option("Further sbatch option: --sbatch=--qos=debug. Repeatable.", metavar="OPTION"),
+        _option("OPTION", "Further sbatch option: --sbatch=--qos=debug. Repeatable."),
     ] = None
     array_limit: Annotated[
-        int | None, _option("Array tasks that run at the same time.", metavar="N", min=1)
+        int | None, _option("N", "Array tasks that run at the same time.", min=1)
     ] = None
     per_task: Annotated[
         int | None,
-        _option("Lists, or ranges of a large list, per array task.", metavar="N", min=1),
+        _option("N", "Lists, or ranges of a large list, per array task.", min=1),
     ] = None
 
     @property

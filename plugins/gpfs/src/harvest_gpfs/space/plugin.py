@@ -3,11 +3,10 @@
 Columns without a doc here have the one of gpfs.file.
 """
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from harvest import Column, ExporterSpec, Setting, View, hookimpl
+from harvest import Column, ExporterSpec, Setting, declare
 from harvest.columns import amount, count, number, passed_on, path, share, size, text, time
 from harvest.toolkit.settings import one_of, some_of
 
@@ -207,14 +206,6 @@ FILES: Final = ExporterSpec(
     },
 )
 
+harvest_views = declare(CANDIDATES, CANDIDATE_OWNERS, FORECAST, QUOTAS)
 
-@hookimpl
-def harvest_views() -> Iterable[View]:
-    """Declare views of deletion candidates, their owners, forecasts and quotas."""
-    return (CANDIDATES, CANDIDATE_OWNERS, FORECAST, QUOTAS)
-
-
-@hookimpl
-def harvest_exporters() -> Iterable[ExporterSpec]:
-    """Declare the exporter of deletion candidates: files for owners and for ``mmapplypolicy``."""
-    return [FILES]
+harvest_exporters = declare(FILES)
