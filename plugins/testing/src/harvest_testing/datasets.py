@@ -156,8 +156,9 @@ class DatasetKit(Conformance):
                 f"{name} = {value!r} changes nothing",
                 "let the setting do what it says, or mend `examples` of the test class",
             )
+            typed = partial(self.lines, dataset, **{name: str(value)})
             require(
-                self._lines_of_text(dataset, name, str(value)) == found,
+                self._require_words(typed, f"{name}={str(value)!r}") == found,
                 f"{name} = {str(value)!r}, as text, gives something else than {value!r}",
                 "take text, as the command line gives it, and convert it",
             )
@@ -165,48 +166,35 @@ class DatasetKit(Conformance):
             for odd in ODD:
                 self._require_words(partial(self.lines, dataset, **{name: odd}), f"{name}={odd!r}")
 
-    def _lines_of_text(self, dataset: Dataset, name: str, text: str) -> list[str]:
-        found: list[str] = []
-        self._require_words(
-            lambda: found.extend(self.lines(dataset, **{name: text})), f"{name}={text!r}"
-        )
-        return found
-
     @promise("a dataset without rows, or without one of the record types, is answered or refused "
              "with words")  # fmt: skip
     def test_absent_record_types_are_empty(self, tmp_path: Path) -> None:
         dataset = self.one(tmp_path)
-        blank = Dataset.blank(dataset.plugins)
-        self._require_words(lambda: self.lines(blank), "a dataset without rows")
-        empty = AlteredDataset(dataset, lambda frame: frame.head(0))
-        self._require_words(lambda: self.lines(empty), "empty frames")
-        for absent in self.spec(dataset).requires:
-            less = AlteredDataset(dataset, absent=absent)
-            self._require_words(partial(self.lines, less), f"a dataset without {absent}")
+        requires = self.spec(dataset).requires
         kinds = dataset.plugins.record_types()
-        optional = {
-            column.name
-            for name in self.spec(dataset).requires
-            for column in kinds[name].columns
-            if column.nullable
+        optional = {c.name for name in requires for c in kinds[name].columns if c.nullable}
+        little = {
+            "a dataset without rows": Dataset.blank(dataset.plugins),
+            "empty frames": AlteredDataset(dataset, lambda frame: frame.head(0)),
+            **{f"a dataset without {n}": AlteredDataset(dataset, absent=n) for n in requires},
+            "one row of each type": AlteredDataset(dataset, lambda frame: frame.head(1)),
+            "all columns null that may be": AlteredDataset(dataset, partial(nulled, optional)),
         }
-        for words, change in (
-            ("one row of each type", lambda frame: frame.head(1)),
-            ("all columns null that may be", partial(_all_null, optional)),
-        ):
-            little = AlteredDataset(dataset, change)
-            self._require_words(partial(self.lines, little), words)
+        for words, less in little.items():
+            self._require_words(partial(self.lines, less), words)
 
-    def _require_words(self, ask: Callable[[], object], about: str) -> None:
+    def _require_words(self, ask: Callable[[], list[str]], about: str) -> list[str]:
+        """Return the answer; require that a refusal, which gives no lines, has words."""
         with raises_nothing(
             f"{about}: ",
             "empty frames have no first row and no maximum; raise ValueError for a setting's "
             "value that is not taken",
         ):
             try:
-                ask()
+                return ask()
             except HarvestError as error:
                 require(error.message, f"{about}: an error without words", "say what is missing")
+        return []
 
 
 def _as_it_is(frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -217,7 +205,8 @@ def _shuffled(frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame.sort(pl.int_range(pl.len()).hash(4711))
 
 
-def _all_null(columns: set[str], frame: pl.LazyFrame) -> pl.LazyFrame:
+def nulled(columns: set[str], frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Make some columns null in all rows, if the frame has them."""
     held = frame.collect_schema()
     nulls = [pl.lit(None, held[name]).alias(name) for name in sorted(columns & held.keys())]
     return frame.with_columns(nulls)

@@ -32,7 +32,7 @@ class Conformance:
         """
         cls = getattr(self, kind, None)
         if cls is None:
-            broken(f"{type(self).__name__} has no {kind}", f"set {kind} in the class")
+            raise BrokenPromise(f"{type(self).__name__} has no {kind}", f"set {kind} in the class")
         try:
             return cls.configured(location, **{**self.settings, **more})
         except ConfigError as error:
@@ -83,12 +83,6 @@ def promise(text: str, *, quick: bool = False) -> Callable[[F], F]:
         return tested  # type: ignore[return-value]
 
     return decorate
-
-
-def broken(seen: str, remedy: str) -> NoReturn:
-    """End a test because its promise is broken; raises BrokenPromise."""
-    __tracebackhide__ = True
-    raise BrokenPromise(seen, remedy)
 
 
 def require(holds: object, seen: str, remedy: str) -> None:

@@ -1,7 +1,7 @@
 """Write a new plugin: a complete project that installs and passes its own checks unchanged.
 
-Each file of the project is made from a template. Each kind of plugin has a module, its tests, and
-a hook that is appended to ``plugin.py``.
+Each file of the project is made from the template of the same path. Each kind of plugin has a
+module, its tests, and a hook that is appended to ``plugin.py``.
 """
 
 import keyword
@@ -20,34 +20,19 @@ from harvest.plugins import PluginManager, manager
 NAME_LENGTH = 32
 """Maximum characters of a name: with longer names, generated lines would be too long."""
 
-_PROJECT = {
-    "pyproject.toml": "pyproject.toml.txt",
-    "README.md": "README.md.txt",
-    "LICENSE": "LICENSE.txt",
-    ".gitignore": "gitignore.txt",
-    ".gitlab-ci.yml": "gitlab-ci.yml.txt",
-}
+_PROJECT = (
+    "pyproject.toml README.md LICENSE .gitignore .gitlab-ci.yml "
+    "src/$package/__init__.py src/$package/py.typed src/$package/plugin.py"
+)
 _OF_A_KIND = {
-    "source": {
-        "src/$package/source.py": "source.py.txt",
-        "tests/test_source.py": "test_source.py.txt",
-        "tests/data/first.$word": "first.txt",
-        "tests/data/second.$word": "second.txt",
-    },
-    "sink": {"src/$package/sink.py": "sink.py.txt", "tests/test_sink.py": "test_sink.py.txt"},
-    "view": {
-        "src/$package/views/__init__.py": "views.py.txt",
-        "src/$package/views/per_origin.py": "view.py.txt",
-        "tests/test_view.py": "test_view.py.txt",
-        "tests/conftest.py": "conftest.py.txt",
-    },
-    "report": {
-        "src/$package/report.py": "report.py.txt",
-        "tests/test_report.py": "test_report.py.txt",
-        "tests/conftest.py": "conftest.py.txt",
-    },
+    "source": "src/$package/source.py tests/test_source.py "
+    "tests/data/first.$word tests/data/second.$word",
+    "sink": "src/$package/sink.py tests/test_sink.py",
+    "view": "src/$package/views/__init__.py src/$package/views/per_origin.py "
+    "tests/test_view.py tests/conftest.py",
+    "report": "src/$package/report.py tests/test_report.py tests/conftest.py",
 }
-"""For each kind of plugin: path of a project file -> its template."""
+"""For each kind of plugin: its files in the project."""
 
 KINDS = tuple(_OF_A_KIND)
 
@@ -73,11 +58,9 @@ def scaffold(
             remedy="choose another name, or add a kind to it with --add",
         )
     _require_free(name, words["word"], manager())
-    package = root / "src" / words["package"]
-    texts = {root / target: _render(template, words) for target, template in _PROJECT.items()}
-    texts[package / "__init__.py"] = f'"""The plugin {name} for harvest: {words["kinds"]}."""\n'
-    texts[package / "py.typed"] = ""
-    texts[package / "plugin.py"] = _with_hooks(_render("plugin.py.txt", words), chosen, words)
+    texts = _rendered(_PROJECT, root, words)
+    plugin = root / "src" / words["package"] / "plugin.py"
+    texts[plugin] = _with_hooks(texts[plugin], chosen, words)
     return _write(texts | _parts(root, chosen, words, columnar))
 
 
@@ -185,25 +168,24 @@ def _with_hooks(module: str, kinds: list[str], words: Mapping[str, str]) -> str:
     if "view" in kinds:
         views = f"\n\nfrom {words['package']}.views import VIEWS"
         module = re.sub(r"(?m)^import harvest$", rf"\g<0>{views}", module, count=1)
-    hooks = [_render(f"hook_{kind}.py.txt", words) for kind in kinds]
+    hooks = [_render(f"hook_{kind}.py", words) for kind in kinds]
     return "\n\n".join([module.rstrip("\n") + "\n", *hooks])
 
 
 def _parts(root: Path, kinds: list[str], words: dict[str, str], columnar: bool) -> dict[Path, str]:
     """Render the files of the kinds: path -> text."""
-    texts = {}
-    for kind in kinds:
-        more = dict(words)
-        if kind == "source":
-            way = _render(f"source_{'columns' if columnar else 'rows'}.py.txt", words)
-            more["imports"], _, more["read"] = way.rstrip("\n").partition("\n# ---- read\n")
-        for target, template in _OF_A_KIND[kind].items():
-            texts[root / Template(target).substitute(words)] = _render(template, more)
-    return texts
+    way = _render(f"source_{'columns' if columnar else 'rows'}.py", words)
+    imports, _, read = way.rstrip("\n").partition("\n# ---- read\n")
+    names = " ".join(_OF_A_KIND[kind] for kind in kinds)
+    return _rendered(names, root, {**words, "imports": imports, "read": read})
 
 
-def _render(template: str, words: Mapping[str, str]) -> str:
-    source = files("harvest_testing") / "templates" / template
+def _rendered(names: str, root: Path, words: Mapping[str, str]) -> dict[Path, str]:
+    return {root / Template(n).substitute(words): _render(n, words) for n in names.split()}
+
+
+def _render(name: str, words: Mapping[str, str]) -> str:
+    source = files("harvest_testing") / "templates" / f"{name}.txt"
     return Template(source.read_text("utf-8")).substitute(words)
 
 

@@ -14,12 +14,12 @@ import polars as pl
 from harvest import Dataset, DatasetError, UsageError
 from harvest.findings import SEVERITIES, evaluate
 
-from .datasets import AlteredDataset
+from .datasets import AlteredDataset, nulled
 
 
 def without_column(dataset: Dataset, record_type: str, column: str) -> Dataset:
     """Return a dataset in which a column is null in all rows of a record type."""
-    return AlteredDataset(dataset, partial(_null, column), of=record_type)
+    return AlteredDataset(dataset, partial(nulled, {column}), of=record_type)
 
 
 def without_each_column(
@@ -57,11 +57,6 @@ def faults_of_unknown(
     ]
 
 
-def _null(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
-    kind = frame.collect_schema().get(column)
-    return frame if kind is None else frame.with_columns(pl.lit(None, kind).alias(column))
-
-
 def _faults_of_view(
     known: Dataset, less: Dataset, view: str, key: Sequence[str], settings: dict[str, Any]
 ) -> Iterator[str]:
@@ -70,31 +65,21 @@ def _faults_of_view(
         after = less.view(view, **settings).collect()
     except (DatasetError, UsageError):
         return
-    yield from (f"{view}.{fault}" for fault in faults_of_zeros(before, after, key))
-    both = _side_by_side(before, after, key)
+    both = before.join(after, on=list(key), how="inner", suffix=" of less", nulls_equal=True)
     columns = known.describe(view, **settings).columns
     nullable = {c.name for c in columns if "null" in str(c.doc).lower()}
-    for name, kind in before.schema.items():
-        if kind == pl.Boolean and name in nullable:  # others may say whether a value is known
-            denied = both.filter(pl.col(name), ~pl.col(f"{name} of less"))
-            if not denied.is_empty():
-                where = ", ".join(f"{k} = {denied[k][0]!r}" for k in key)
-                yield f"{view}.{name} is true and becomes false ({where})"
-
-
-def faults_of_zeros(before: pl.DataFrame, after: pl.DataFrame, key: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence for each column in which a number becomes 0, comparing rows by key."""
-    both = _side_by_side(before, after, key)
-    for name, kind in before.schema.items():
-        if kind.is_numeric() and name not in key:
-            zero = both.filter(pl.col(name) != 0, pl.col(f"{name} of less") == 0)
-            if not zero.is_empty():
-                where = ", ".join(f"{k} = {zero[k][0]!r}" for k in key)
-                yield f"{name} is {zero[name][0]!r} and becomes 0 ({where})"
-
-
-def _side_by_side(before: pl.DataFrame, after: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-    return before.join(after, on=list(key), how="inner", suffix=" of less", nulls_equal=True)
+    for name, kind in before.drop(key).schema.items():
+        then, now = pl.col(name), pl.col(f"{name} of less")
+        if kind.is_numeric():
+            found, said = both.filter(then != 0, now == 0), "0"
+        elif kind == pl.Boolean and name in nullable:  # others may say whether a value is known
+            found, said = both.filter(then, ~now), "false"
+        else:
+            continue
+        if not found.is_empty():
+            was = "true" if kind == pl.Boolean else repr(found[name][0])
+            where = ", ".join(f"{k} = {found[k][0]!r}" for k in key)
+            yield f"{view}.{name} is {was} and becomes {said} ({where})"
 
 
 def _faults_of_rules(

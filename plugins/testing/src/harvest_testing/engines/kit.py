@@ -17,7 +17,7 @@ from harvest.plugins import PluginManager, plugins_of
 from harvest_testing.lab.files import files_below
 from harvest_testing.lab.globals import changes, snapshot
 from harvest_testing.lab.process import in_process
-from harvest_testing.promise import Conformance, broken, does_not_apply, promise, require
+from harvest_testing.promise import BrokenPromise, Conformance, does_not_apply, promise, require
 
 LINES: Final = Path(__file__).with_name("lines.py")
 """The plugin with the kit's source and sink."""
@@ -97,7 +97,8 @@ class EngineConformance(Conformance):
         how: further arguments of ``harvest.run``.
         """
         if getattr(self, "engine", None) is None:
-            broken(f"{type(self).__name__} has no engine", "set engine = YourEngine in the class")
+            about = f"{type(self).__name__} has no engine"
+            raise BrokenPromise(about, "set engine = YourEngine in the class")
         (inputs.parent / "journal").unlink(missing_ok=True)
         settings = {self.engine.name: self.settings} if self.settings else None
         how = {"workers": self.workers, "settings": settings, **how}

@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 import pyarrow as pa
@@ -53,17 +53,13 @@ class SinkDriver:
     small_bytes: int = 1 << 20
     stem: Callable[[str, str], str] = part_stem
 
-    def commit(
-        self, partitions: Mapping[str, Iterable[tuple[RecordType, pa.Table]] | None]
-    ) -> Publication:
+    def commit(self, partitions: Mapping[str, Iterable[Rows] | None]) -> Publication:
         """Stage, publish and finish new rows of some partitions; None removes a partition."""
         publication = self.stage(partitions)
         self.publish(publication)
         return self.finish(publication)
 
-    def stage(
-        self, partitions: Mapping[str, Iterable[tuple[RecordType, pa.Table]] | None]
-    ) -> Publication:
+    def stage(self, partitions: Mapping[str, Iterable[Rows] | None]) -> Publication:
         """Write the rows into staging; return the publication that would commit them."""
         self.sink.check()
         self.commits += 1
@@ -131,17 +127,14 @@ def _small(given: Iterable[Rows]) -> dict[str, SmallRows]:
 
 def _unwritten(name: str, few: SmallRows) -> PartFile:
     """Describe rows of a small partition that the sink has not written yet."""
-    about: dict[str, Any] = {
-        "size_bytes": few.size_bytes,
-        "sha256": "",
-        "first_row": 0,
-        "file_rows": few.stop,
-    }
-    return PartFile(path=f"{name}.arrow", record_type=name, rows=few.stop, **about)
+    return PartFile(
+        path=f"{name}.arrow", record_type=name, rows=few.stop, size_bytes=few.size_bytes,
+        sha256="", first_row=0, file_rows=few.stop,
+    )  # fmt: skip
 
 
 def _stage_files(
-    writer: PartWriter, directory: Path, given: Iterable[tuple[RecordType, pa.Table]]
+    writer: PartWriter, directory: Path, given: Iterable[Rows]
 ) -> tuple[PartFile, ...]:
     try:
         for kind, table in given:
@@ -150,12 +143,12 @@ def _stage_files(
     except BaseException:
         writer.abort()
         raise
-    return tuple(_description(directory, path, name, rows) for path, name, rows in written)
-
-
-def _description(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
-    size, digest = flush(directory / path)
-    return PartFile(path=path, record_type=record_type, rows=rows, size_bytes=size, sha256=digest)
+    files = []
+    for path, name, rows in written:
+        size, digest = flush(directory / path)
+        file = PartFile(path=path, record_type=name, rows=rows, size_bytes=size, sha256=digest)
+        files.append(file)
+    return tuple(files)
 
 
 def _digest(text: str) -> str:

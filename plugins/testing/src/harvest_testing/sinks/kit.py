@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,7 +10,7 @@ import attrs
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from harvest import HarvestError, PartFile, Sink, UsageError
+from harvest import HarvestError, Sink, UsageError
 from harvest.model import RecordType
 from harvest.model.frames import frame_of
 from harvest_testing.promise import (
@@ -20,12 +20,10 @@ from harvest_testing.promise import (
     raises_nothing,
 )
 
-from .driver import SinkDriver, files_with
+from .driver import SinkDriver
 from .values import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pyarrow as pa
 
 REPORTED = (HarvestError, OSError)
@@ -68,16 +66,11 @@ class SinkKit(Conformance):
     def open(self, directory: Path) -> Sink:
         """Make the sink in a directory, configured as in a run; skip the test if it refuses."""
         directory.mkdir(parents=True, exist_ok=True)
-        sink: Sink = self.configured(self.location(directory))
+        sink: Sink = self.made("sink", self.location(directory))
         try:
             sink.check()
         except UsageError as error:
             does_not_apply(f"it does not write to {sink.location}: {error}")
-        return sink
-
-    def configured(self, location: Path | str) -> Sink:
-        """Make the sink for a location, without checking the location."""
-        sink: Sink = self.made("sink", location)
         return sink
 
     def driver(self, directory: Path) -> SinkDriver:
@@ -97,17 +90,6 @@ class SinkKit(Conformance):
         self, driver: SinkDriver, kind: RecordType, *tables: pa.Table, after: str
     ) -> None:
         """Require that the committed rows of a type are those of the tables, in order."""
-        self.require_scan(driver.sink, driver.files, kind, *tables, after=after)
-
-    def require_scan(
-        self,
-        sink: Sink,
-        files: Mapping[str, Iterable[PartFile]],
-        kind: RecordType,
-        *tables: pa.Table,
-        after: str,
-    ) -> None:
-        """Require that ``scan`` of a manifest's files returns the rows of the tables, in order."""
         expected = pl.concat(
             [frame_of(kind, table) for table in (kind.arrow_schema.empty_table(), *tables)]
         )
@@ -116,7 +98,7 @@ class SinkKit(Conformance):
             "files that a manifest names stay readable until another one is in force",
         ):
             try:
-                found = sink.scan(files_with(kind, files), kind).collect()
+                found = driver.scan(kind).collect()
                 assert_frame_equal(found, expected, check_exact=True)
                 nested = [n for n, kind in expected.schema.items() if kind.is_nested()]
                 one, other = (repr(frame.select(nested).rows()) for frame in (found, expected))

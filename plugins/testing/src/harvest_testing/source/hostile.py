@@ -174,10 +174,11 @@ class HostilePromises(SourceKit):
                         continue
                     for reject in _rejects(pieces):
                         _require_raw(path.name, more, reject)
-                    found = _by_number(pieces, leave_out=number + 1)
                     about = f"{path.name} with {noise[:40]!r} ({len(noise)} bytes) below {number}"
-                    expected = _moved(before, number)
-                    require_same(found, expected, ALONE, about=f"{about}: others come otherwise")
+                    found = [(at, text) for at, text in _by_number(pieces) if at != number + 1]
+                    expected = [(at + (at > number), text) for at, text in before]
+                    about = f"{about}: others come otherwise"
+                    require_same(_as_lines(found), _as_lines(expected), ALONE, about=about)
             path.write_bytes(b"\n".join([*lines, b""]))
 
     def _files(self, location: Path) -> list[Path]:
@@ -185,8 +186,8 @@ class HostilePromises(SourceKit):
         origins = dict.fromkeys(p.origin for p in self.partitions(self.open(location)))
         return [path for path in map(Path, origins) if path.is_file()]
 
-    def _pieces(self, location: Path, path: Path, **more: object) -> list[Piece]:
-        origin, source = printable(str(path)), self.open(location, **more)
+    def _pieces(self, location: Path, path: Path) -> list[Piece]:
+        origin, source = printable(str(path)), self.open(location)
         mine = [p for p in planned(source) if printable(p.origin) == origin]
         return self.checked(read_all(source, mine))
 
@@ -195,8 +196,8 @@ def _rejects(pieces: Sequence[Piece]) -> list[Reject]:
     return [reject for piece in pieces if piece.found for reject in piece.found.rejects]
 
 
-def _by_number(pieces: Sequence[Piece], leave_out: int | None = None) -> list[str]:
-    """Return rows and rejects as text, each after its line number and a colon."""
+def _by_number(pieces: Sequence[Piece]) -> list[tuple[int, str]]:
+    """Return rows and rejects as text, each with its line number."""
     found = []
     for piece in pieces:
         for name, table in piece.found.tables.items() if piece.found else ():
@@ -205,13 +206,11 @@ def _by_number(pieces: Sequence[Piece], leave_out: int | None = None) -> list[st
     for reject in _rejects(pieces):
         require(reject.position, f"a reject without position: {reject}", ALONE)
         found.append((reject.position, f"{REJECTS[0]}{reject.raw.rstrip()!r}"))
-    return sorted(f"{number}: {text}" for number, text in found if number != leave_out)
+    return found
 
 
-def _moved(lines: Sequence[str], below: int) -> list[str]:
-    """Renumber lines of ``_by_number`` for a line inserted after line ``below``."""
-    pairs = (line.partition(": ")[::2] for line in lines)
-    return sorted(f"{int(n) + (int(n) > below)}: {text}" for n, text in pairs)
+def _as_lines(numbered: Sequence[tuple[int, str]]) -> list[str]:
+    return sorted(f"{number}: {text}" for number, text in numbered)
 
 
 def _require_raw(about: str, lines: Sequence[bytes], reject: Reject) -> None:

@@ -19,7 +19,7 @@ from harvest_testing.lab.globals import (
     snapshot,
 )
 from harvest_testing.lab.process import in_process
-from harvest_testing.promise import broken, promise, raises_nothing, require
+from harvest_testing.promise import BrokenPromise, promise, raises_nothing, require
 
 from .hostile import damaged_copies
 from .kit import SourceKit, files_of
@@ -133,7 +133,7 @@ class ProcessPromises(SourceKit):
                 with contextlib.suppress(KeyboardInterrupt):
                     with contextlib.suppress(StopIteration):
                         rows.throw(KeyboardInterrupt())
-                    broken(
+                    raise BrokenPromise(
                         "reading went on, or ended as whole, after a KeyboardInterrupt at a yield",
                         "catch the exceptions that you expect by name, Exception at most",
                     )

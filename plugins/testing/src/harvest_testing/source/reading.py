@@ -30,7 +30,7 @@ from harvest.model.arrow import concat_tables, conform
 from harvest.model.frames import frame_of
 from harvest.plugin_code import contained
 from harvest.toolkit.texts import printable
-from harvest_testing.promise import BrokenPromise, broken, require
+from harvest_testing.promise import BrokenPromise, require
 
 REJECTS = ("reject ", "refused ")
 """Prefixes of the lines that report unreadable input."""
@@ -227,7 +227,7 @@ def require_same(
     """Require that lines are equal and in the same order; about: begins the message."""
     if found != expected:
         shown = difference(expected, found) or "in another order"
-        broken(f"{about}:\n{shown}" if about else shown, remedy)
+        raise BrokenPromise(f"{about}:\n{shown}" if about else shown, remedy)
 
 
 def difference(first: Iterable[str], second: Iterable[str]) -> str:
@@ -253,7 +253,8 @@ class ArrowSink(DirectorySink):
 
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
         paths = self.paths(f for f in files if f.record_type == record_type.name)
-        tables = [conform(record_type, _rows_of(path)) for path in paths]
+        found = (pa.ipc.open_stream(path.read_bytes()).read_all() for path in paths)
+        tables = [conform(record_type, table) for table in found]
         empty = record_type.arrow_schema.empty_table()
         return frame_of(record_type, pa.concat_tables([empty, *tables])).lazy()
 
@@ -280,8 +281,3 @@ class _ArrowWriter(PartWriter):
 
     def abort(self) -> None:
         """Do nothing: no file is open."""
-
-
-def _rows_of(path: Path) -> pa.Table:
-    with path.open("rb") as file, pa.ipc.open_stream(file) as stream:
-        return stream.read_all()
