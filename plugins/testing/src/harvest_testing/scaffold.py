@@ -169,7 +169,7 @@ def _with_hooks(module: str, kinds: list[str], words: Mapping[str, str]) -> str:
         views = f"\n\nfrom {words['package']}.views import VIEWS"
         module = re.sub(r"(?m)^import harvest$", rf"\g<0>{views}", module, count=1)
     hooks = [_render(f"hook_{kind}.py", words) for kind in kinds]
-    return "\n\n".join([module.rstrip("\n") + "\n", *hooks])
+    return "\n".join([module.rstrip("\n") + "\n", *hooks])
 
 
 def _parts(root: Path, kinds: list[str], words: dict[str, str], columnar: bool) -> dict[Path, str]:
