@@ -24,6 +24,10 @@ _PATIENCE: Final = 1 << 26
 """Bytes to search for complete frames: at most this many plus four times the file's size."""
 
 
+class MapFault(Exception):
+    """A frame's map does not fit its kind."""
+
+
 @attrs.frozen
 class Piece:
     """A complete frame, or bytes that are not one.

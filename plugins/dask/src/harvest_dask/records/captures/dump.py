@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import msgpack
 
 from ..literals import STRING, LiteralFault, bytes_of_literal, canonical_key, key_of_literal
-from .maps import MapFault
+from .container import MapFault
 
 LARGEST: Final = 1 << 30
 """Maximum bytes of an unpacked dump: once loaded, it needs several times as much memory."""
