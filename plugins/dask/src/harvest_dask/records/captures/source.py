@@ -8,8 +8,7 @@ from harvest import Detection, Partition, ReadContext, Record, Source, SourceErr
 from harvest.toolkit.files import folders_of, input_path, list_files, may_be, walk_files
 
 from ..types import CAPTURED_TYPES, RECORD_TYPES, RunDirective
-from .container import MAGIC
-from .dump import dump_format
+from .container import MAGIC, dump_format
 
 __all__ = ["DEPTH", "MARK", "SUFFIX", "DaskSource", "Files"]
 
