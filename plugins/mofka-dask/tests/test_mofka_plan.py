@@ -138,7 +138,7 @@ def test_files_of_one_run_are_planned_without_listing_others(run, monkeypatch):
     other.mkdir()
     (other / "client.csv").write_text(CLIENT)
     plan = list(MofkaDaskSource(str(run.parent)).plan())
-    monkeypatch.setattr("harvest_mofka_dask.source.walk_files", None)
+    monkeypatch.setattr("harvest_dask.records.captures.source.walk_files", None)
 
     given = MofkaDaskSource(str(run.parent)).plan_files([run / "client.csv", run / "gone.csv"])
 

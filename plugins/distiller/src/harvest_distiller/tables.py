@@ -30,28 +30,23 @@ def read_export(
 
     scan_size: size of all scans; None to take the size from the file's name.
 
-    Raises SourceError if the file cannot be read or is not an export.
+    Raises OSError if the file cannot be read, SourceError if it is not an export.
     """
-    try:
-        export = recognise(path)
-        if export is None:
-            raise SourceError(
-                f"the header does not have the columns id, slurm_id, elapsed{misfit(path, ORDERS)}",
-                where=f"{path}, line 1",
-                remedy="export them with COPY ... TO ... WITH CSV HEADER",
-            )
-        if export.order:
-            ctx.note(export.order.note)
-        size = scan_size or size_of_name(path)
-        if size is None and SIZE not in export.columns:
-            ctx.note("the file name has no scan size such as 128_128; set distiller.scan_size")
-        for rows in _lines(path, export, size, ctx):
-            if not rows.is_empty():
-                yield DistillerJob, rows
-    except OSError as error:
+    export = recognise(path)
+    if export is None:
         raise SourceError(
-            f"cannot be read: {error.strerror}", where=str(path), remedy="check the file"
-        ) from error
+            f"the header does not have the columns id, slurm_id, elapsed{misfit(path, ORDERS)}",
+            where=f"{path}, line 1",
+            remedy="export them with COPY ... TO ... WITH CSV HEADER",
+        )
+    if export.order:
+        ctx.note(export.order.note)
+    size = scan_size or size_of_name(path)
+    if size is None and SIZE not in export.columns:
+        ctx.note("the file name has no scan size such as 128_128; set distiller.scan_size")
+    for rows in _lines(path, export, size, ctx):
+        if not rows.is_empty():
+            yield DistillerJob, rows
 
 
 def _lines(

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import attrs
 
-from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
-from harvest.toolkit.files import folders_of, input_path, list_files, walk_files
+from harvest import Detection, Partition, ReadContext, Record, SourceError
+from harvest.toolkit.files import input_path, list_files
 from harvest.toolkit.settings import setting, time_zone
+from harvest_dask.records.captures.source import DEPTH, DaskSource, Files
 from harvest_dask.records.types import RECORD_TYPES
 
 from .read import layout
@@ -45,8 +46,8 @@ class Config:
     )
 
 
-class MofkaDaskSource(Source):
-    """Reads the run directories that the Mofka-Dask coupler leaves.
+class MofkaDaskSource(DaskSource):
+    """Reads the run directories that the Mofka-Dask coupler leaves, found as captures are.
 
     The location is one run directory, a directory that contains runs (up to four levels deep), or
     one file.  Each file is one partition.
@@ -61,59 +62,34 @@ class MofkaDaskSource(Source):
         """Recognize a CSV by its header, a log by its first lines, other files by their names."""
         return _detect_file(path) if path.is_file() else None
 
-    def plan(self) -> Iterator[Partition]:
-        """Yield one partition per file of each run.
-
-        Raises SourceError if the location is missing, cannot be read, or contains no file of a
-        Dask run.
-        """
-        location = self._location()
-        if not location.is_dir():
-            file = layout.kind_by_itself(location)
-            if file is None:
-                raise SourceError(
-                    "is not a file of a Mofka-Dask run",
-                    where=str(location),
-                    remedy=f"give a run directory, or one of: {layout.LOOKED_FOR}",
-                )
-            yield _partition(file, location.parent.parent)
-            return
-        runs = list(layout.runs(walk_files(location, depth=layout.DEPTH, hidden=False)))
-        if not runs:
-            # scripts and settings alone are not a run, but here the user named their directory
-            files = layout.known_files(list_files(location))
-            if not files:
-                raise SourceError(
-                    "holds no file of a Mofka-Dask run",
-                    where=str(location),
-                    remedy=f"looked {layout.DEPTH} levels deep for {layout.LOOKED_FOR}; "
-                    "check the location",
-                )
-            runs = [(location, files)]
-        itself = any(directory == location for directory, _ in runs)
-        base = location.parent if itself else location
-        for _, files in runs:
-            for file in files:
-                yield _partition(file, base)
-
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
-        """Return one partition per file of the runs that contain ``files``.
+        """Return the partitions as for captures; a new file may make scripts part of a run."""
+        return super().plan_files(Path(os.path.abspath(file)) for file in files)  # noqa: PTH100
 
-        A new file may make the scripts next to it part of a run.  Returns None if a file is
-        directly in the location: it may change all partitions' ids, so ``plan`` is needed.
-        """
-        location = self._location()
-        paths = [Path(os.path.abspath(file)) for file in files]  # noqa: PTH100
-        if not location.is_dir() or any(path.parent == location for path in paths):
-            return None
-        itself = any(layout.runs([(location, list_files(location))]))
-        base = location.parent if itself else location
-        folders = folders_of(location, paths, depth=layout.DEPTH, hidden=False)
-        runs = layout.runs((folder, list_files(folder)) for folder in folders)
-        return [_partition(file, base) for _, files in runs for file in files]
-
-    def _location(self) -> Path:
+    def path(self) -> Path:
+        """Return the location as a path without ``..``; raise SourceError if it is missing."""
         return input_path(os.path.abspath(Path(self.location).expanduser()))  # noqa: PTH100
+
+    def runs(self, listed: Iterable[tuple[Path, list[Path]]]) -> Iterator[tuple[Path, Files]]:
+        """Select the directories with a file that only a Dask run leaves."""
+        return ((folder, _with_kinds(files)) for folder, files in layout.runs(listed))
+
+    def named(self, location: Path) -> Files:
+        """Return the files to read where a user named a file, or a directory without a run.
+
+        Scripts and settings alone are not a run, but here the user named their directory.
+        """
+        if location.is_dir():
+            files = layout.known_files(list_files(location))
+            problem = "holds no file of a Mofka-Dask run"
+            remedy = f"looked {DEPTH} levels deep for {layout.LOOKED_FOR}; check the location"
+        else:
+            file = layout.kind_by_itself(location)
+            files, problem = [file] if file else [], "is not a file of a Mofka-Dask run"
+            remedy = f"give a run directory, or one of: {layout.LOOKED_FOR}"
+        if not files:
+            raise SourceError(problem, where=str(location), remedy=remedy)
+        return _with_kinds(files)
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
         """Yield the rows of one file.
@@ -133,10 +109,8 @@ class MofkaDaskSource(Source):
         yield from reader(partition, ctx, self.config)
 
 
-def _partition(file: layout.RunFile, base: Path) -> Partition:
-    return file_partition(
-        file.path, id=file.path.relative_to(base).as_posix(), options={"kind": file.kind}
-    )
+def _with_kinds(files: Iterable[layout.RunFile]) -> Files:
+    return {file.path: {"kind": file.kind} for file in files}
 
 
 def _detect_file(path: Path) -> Detection | None:

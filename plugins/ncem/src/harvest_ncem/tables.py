@@ -34,22 +34,17 @@ def read_table(
 ) -> Iterator[tuple[type[ReceiverStatus] | type[DataFile], pl.DataFrame]]:
     """Read a table and yield its rows as frames.
 
-    Raises SourceError if the file cannot be read, or is not one of the experiment's tables.
+    Raises OSError if the file cannot be read, SourceError if it is not one of the experiment's.
     """
-    try:
-        table = recognise(path)
-        if table is None:
-            raise SourceError(
-                f"neither the name nor the header is one of the experiment's{misfit(path, ORDERS)}",
-                where=str(path),
-                remedy="give a directory, a receiver status, or a table with the header "
-                "scan_number,time0,... or distiller_id,scan_number,datetime",
-            )
-        yield from _TableReader(table, config, ctx).read(path)
-    except OSError as error:
+    table = recognise(path)
+    if table is None:
         raise SourceError(
-            f"cannot be read: {error.strerror}", where=str(path), remedy="check the file"
-        ) from error
+            f"neither the name nor the header is one of the experiment's{misfit(path, ORDERS)}",
+            where=str(path),
+            remedy="give a directory, a receiver status, or a table with the header "
+            "scan_number,time0,... or distiller_id,scan_number,datetime",
+        )
+    yield from _TableReader(table, config, ctx).read(path)
 
 
 @attrs.define

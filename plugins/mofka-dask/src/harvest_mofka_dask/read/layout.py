@@ -12,15 +12,12 @@ from typing import Final
 
 import attrs
 
-from harvest.toolkit.files import out_of_files
+from harvest.toolkit.files import may_be, out_of_files
 from harvest_toolkit.csv_header import column_names, header_line
 from harvest_toolkit.headless import Fit, Order, fitting
 
 HEAD_BYTES: Final = 64 * 1024
 """Maximum bytes of a file that are read to recognize it."""
-
-DEPTH: Final = 4
-"""Number of directory levels below the location to search for runs."""
 
 UNREADABLE: Final = "unreadable"
 """Kind of a CSV that cannot be opened, and that its name does not identify."""
@@ -207,20 +204,15 @@ def kind_of(path: Path) -> RunFile | None:
             return RunFile(path, by_name or UNREADABLE)
         return found or (RunFile(path, by_name) if by_name else None)
     kind = next((kind for kind, named in _NAMES.items() if re.fullmatch(named, name)), None)
-    if kind is None or (kind == "job_script" and not _may_hold_directives(path)):
+    if kind is None or (kind == "job_script" and not may_be(path, _holds_directives)):
         return None
     return RunFile(path, kind)
 
 
-def _may_hold_directives(path: Path) -> bool:
-    """Return whether a script begins with directives; True if it cannot be opened."""
-    try:
-        with path.open("rb") as file:
-            return _DIRECTIVE.search(file.read(HEAD_BYTES)) is not None
-    except OSError as error:
-        if out_of_files(error):
-            raise
-        return True
+def _holds_directives(path: Path) -> bool:
+    """Return whether a script begins with directives."""
+    with path.open("rb") as file:
+        return _DIRECTIVE.search(file.read(HEAD_BYTES)) is not None
 
 
 def kind_by_itself(path: Path) -> RunFile | None:

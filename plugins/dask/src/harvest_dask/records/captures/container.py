@@ -3,11 +3,14 @@
 A frame is a header of 16 bytes (magic, length, index, checksum) and its payload. The checksum
 covers length, index and payload, so a frame is either complete or not valid. After damaged bytes,
 reading continues at the next complete frame; the indices then show how many frames are lost.
+``dump_format`` recognises the other kind of file, a cluster dump.
 """
 
+import re
 import struct
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO, Final
 
 import attrs
@@ -22,6 +25,10 @@ _KEPT: Final = 64 * 1024 + 1
 """Maximum bytes of a damaged place that are kept with its reject."""
 _PATIENCE: Final = 1 << 26
 """Bytes to search for complete frames: at most this many plus four times the file's size."""
+
+
+class MapFault(Exception):
+    """A frame's map does not fit its kind."""
 
 
 @attrs.frozen
@@ -133,3 +140,18 @@ class _Walk:
             # a magic number may cross the end of the block
             start += max(1, len(block) - len(MAGIC) + 1)
         return None
+
+
+def dump_format(path: Path) -> str | None:
+    """Return the format of a cluster dump by its beginning, msgpack or yaml; None if not a dump."""
+    with path.open("rb") as file:
+        head = file.read(512)
+    if head.startswith(b"\x1f\x8b"):
+        try:
+            head = zlib.decompressobj(31).decompress(head, 512)
+        except zlib.error:
+            return None
+    if re.match(rb"[\x81-\x8f](?:\xa9scheduler|\xaescheduler_info)[\x80-\x8f\xde\xdf]", head):
+        return "msgpack"
+    begin = rb"scheduler(?:_info)?:\r?\n +(?:address|clients|events|extensions|id): ?"
+    return "yaml" if re.match(begin, head) else None

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import msgpack
 
 from ..literals import STRING, LiteralFault, bytes_of_literal, canonical_key, key_of_literal
-from .maps import MapFault
+from .container import MapFault, dump_format
 
 LARGEST: Final = 1 << 30
 """Maximum bytes of an unpacked dump: once loaded, it needs several times as much memory."""
@@ -54,21 +54,6 @@ _AROUND: Final = ("tblib", "copyreg", "cloudpickle", "functools", "builtins.geta
 
 Frame: TypeAlias = tuple[str, dict[str, Any]]
 """Kind of a frame, and its fields."""
-
-
-def dump_format(path: Path) -> str | None:
-    """Return the format of a cluster dump by its beginning, msgpack or yaml; None if not a dump."""
-    with path.open("rb") as file:
-        head = file.read(512)
-    if head.startswith(b"\x1f\x8b"):
-        try:
-            head = zlib.decompressobj(31).decompress(head, 512)
-        except zlib.error:
-            return None
-    if re.match(rb"[\x81-\x8f](?:\xa9scheduler|\xaescheduler_info)[\x80-\x8f\xde\xdf]", head):
-        return "msgpack"
-    begin = rb"scheduler(?:_info)?:\r?\n +(?:address|clients|events|extensions|id): ?"
-    return "yaml" if re.match(begin, head) else None
 
 
 def load(path: Path) -> dict[str, Any]:

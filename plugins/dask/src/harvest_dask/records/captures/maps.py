@@ -15,13 +15,10 @@ from ..arrays import list_array, text_map
 from ..key_columns import ASKED, TASKS, with_requested
 from ..types import Environment, Event, GraphTask, LogEvent, RunConfig, RunSoftware
 from .batches import TEXT, TIME, as_text, converted, time_of
+from .container import MapFault
 from .process import ProcessFacts
 
 _MAP: Final = pa.map_(TEXT, TEXT)
-
-
-class MapFault(Exception):
-    """A frame's map does not fit its kind."""
 
 
 Made: TypeAlias = tuple[type[Record], dict[str, pa.Array]]

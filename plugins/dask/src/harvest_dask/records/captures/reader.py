@@ -20,9 +20,9 @@ from harvest.toolkit.texts import excerpt, printable
 from ..arrays import text_map
 from ..types import LogEvent, Process, RunNode
 from .batches import TIME, Batch, as_text
-from .container import Piece, pieces
-from .dump import dump_format, frames_of, load
-from .maps import MAPS, Made, MapFault, event, one_row
+from .container import MapFault, Piece, dump_format, pieces
+from .dump import frames_of, load
+from .maps import MAPS, Made, event, one_row
 from .process import VERSION, ProcessFacts
 from .tables import columns_of, record_class
 

@@ -1,21 +1,25 @@
 """The source ``dask``, which reads capture directories and cluster dumps."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
 from harvest.toolkit.files import folders_of, input_path, list_files, may_be, walk_files
 
 from ..types import CAPTURED_TYPES, RECORD_TYPES, RunDirective
-from .container import MAGIC
-from .dump import dump_format
+from .container import MAGIC, dump_format
+
+__all__ = ["DEPTH", "MARK", "SUFFIX", "DaskSource", "Files"]
 
 DEPTH: Final = 4
-"""Number of directory levels below the location to search for captures."""
+"""Number of directory levels below the location to search for runs."""
 SUFFIX: Final = ".cap"
 MARK: Final = "capture.json"
 """The file that marks a capture directory."""
+
+Files: TypeAlias = Mapping[Path, Mapping[str, Any]]
+"""The files of a run to read, each with the options of its partition."""
 
 
 class DaskSource(Source):
@@ -43,47 +47,61 @@ class DaskSource(Source):
         return Detection(0.9, f"begins as a cluster dump of Dask ({found})") if found else None
 
     def plan(self) -> Iterator[Partition]:
-        """Yield one partition per capture file; a location that is a file is not checked.
+        """Yield one partition per file of each run.
 
-        Raises SourceError if the location is missing or contains no capture file.
+        Raises SourceError if the location is missing or holds no file to read.
         """
-        location = input_path(self.location)
-        if not location.is_dir():
-            if location.name == MARK:
-                raise SourceError(
-                    "holds no rows itself", where=str(location), remedy="name its directory"
-                )
-            yield _partition(location, location.parent.parent)
-            return
-        captures = list(_captures(walk_files(location, depth=DEPTH, hidden=False)))
-        if not captures:
+        location = self.path()
+        folder = location if location.is_dir() else location.parent
+        listed = walk_files(location, depth=DEPTH, hidden=False) if folder == location else ()
+        runs = list(self.runs(listed)) or [(folder, self.named(location))]
+        yield from _partitions(runs, folder, itself=any(each == folder for each, _ in runs))
+
+    def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
+        """Return one partition per file of the runs that contain ``files``.
+
+        Returns None if a file is directly in the location: it may change all partitions' ids, so
+        ``plan`` is needed.
+        """
+        location, paths = self.path(), list(files)
+        if not location.is_dir() or any(path.parent == location for path in paths):
+            return None
+        itself = any(self.runs([(location, list_files(location))]))
+        folders = folders_of(location, paths, depth=DEPTH, hidden=False)
+        runs = self.runs((folder, list_files(folder)) for folder in folders)
+        return list(_partitions(runs, location, itself=itself))
+
+    def path(self) -> Path:
+        """Return the location as a path; raise SourceError if it is missing."""
+        return input_path(self.location)
+
+    def runs(self, listed: Iterable[tuple[Path, list[Path]]]) -> Iterator[tuple[Path, Files]]:
+        """Select the runs among directories with their files; yield each with the files to read.
+
+        Other directories may have unrelated files of the same suffix, for example packet captures.
+        """
+        for folder, files in listed:
+            ours = [file for file in files if file.name.endswith(SUFFIX)]
+            marked = any(file.name == MARK for file in files)
+            if ours and (marked or any(may_be(file, _is_ours) for file in ours)):
+                yield folder, {file: {} for file in ours}
+
+    def named(self, location: Path) -> Files:
+        """Return the files to read where a user named a file, or a directory without a run.
+
+        Raises SourceError if there is none; a file is not checked.
+        """
+        if location.is_dir():
             raise SourceError(
                 "holds no capture file of a Dask run",
                 where=str(location),
                 remedy=f"looked {DEPTH} levels deep for *{SUFFIX} files next to a {MARK}; check "
                 "the location, name a cluster dump itself, or wait until the capture has begun",
             )
-        itself = any(directory == location for directory, _ in captures)
-        base = location.parent if itself else location
-        for _, files in captures:
-            for file in files:
-                yield _partition(file, base)
-
-    def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
-        """Return one partition per capture file in the directories of ``files``.
-
-        Returns None if a file is directly in the location: it may change the ids of all captures,
-        so ``plan`` is needed.
-        """
-        location = input_path(self.location)
-        paths = list(files)
-        if not location.is_dir() or any(path.parent == location for path in paths):
-            return None
-        itself = any(_captures([(location, list_files(location))]))
-        base = location.parent if itself else location
-        folders = folders_of(location, paths, depth=DEPTH, hidden=False)
-        captures = _captures((folder, list_files(folder)) for folder in folders)
-        return [_partition(file, base) for _, files in captures for file in files]
+        if location.name == MARK:
+            remedy = "name its directory"
+            raise SourceError("holds no rows itself", where=str(location), remedy=remedy)
+        return {location: {}}
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
         """Yield the rows of one capture file.
@@ -95,20 +113,14 @@ class DaskSource(Source):
         yield from read_file(partition, ctx)
 
 
-def _partition(file: Path, base: Path) -> Partition:
-    return file_partition(file, id=file.relative_to(base).as_posix())
-
-
-def _captures(listed: Iterable[tuple[Path, list[Path]]]) -> Iterator[tuple[Path, list[Path]]]:
-    """Select the directories that contain capture files, and yield each with its capture files.
-
-    Other directories may have unrelated files of the same suffix, for example packet captures.
-    """
-    for folder, files in listed:
-        ours = [file for file in files if file.name.endswith(SUFFIX)]
-        marked = any(file.name == MARK for file in files)
-        if ours and (marked or any(may_be(file, _is_ours) for file in ours)):
-            yield folder, ours
+def _partitions(
+    runs: Iterable[tuple[Path, Files]], folder: Path, *, itself: bool
+) -> Iterator[Partition]:
+    """Yield the partitions of runs in a directory, or of the run that it is itself."""
+    base = folder.parent if itself else folder
+    for _, files in runs:
+        for file, options in files.items():
+            yield file_partition(file, id=file.relative_to(base).as_posix(), options=options)
 
 
 def _is_ours(path: Path) -> bool:
