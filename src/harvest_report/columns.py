@@ -6,8 +6,8 @@ Numbers are never shortened, nor are notes, which continue in further lines.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeVar
 
 import attrs
 import polars as pl
@@ -30,20 +30,31 @@ _PART = re.compile(r"[^_\s]*_+|\S+\s*")
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Cells:
+class Texts:
     """A column of the terminal with its heading and its full texts."""
 
-    name: str
-    values: list[Any]
     heading: str
-    texts: list[str]
+    texts: Sequence[str]
     form: str | None
     dtype: pl.DataType
 
     @property
     def natural(self) -> int:
         """The width of the widest text, heading included."""
-        return max(map(cell_len, (self.heading, *self.texts)))
+        return max(map(cell_len, (*self.heading.split("\n"), *self.texts)))
+
+    def shortened(self, width: int) -> Self:
+        """Shorten the texts to ``width``, unless different ones would look the same."""
+        texts = [shorten(text, width, self.form) for text in self.texts]
+        return self if len(set(texts)) < len(set(self.texts)) else attrs.evolve(self, texts=texts)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Cells(Texts):
+    """A column of records."""
+
+    name: str
+    values: list[Any]
 
     @property
     def is_prose(self) -> bool:
@@ -89,12 +100,8 @@ class Cells:
 
         Notes are wrapped instead, and so are different texts that would look the same.
         """
-        if self.dtype.is_numeric() or self.is_prose or max(map(cell_len, self.texts)) <= width:
-            return self
-        texts = [shorten(text, width, self.form) for text in self.texts]
-        if len(set(texts)) < len(set(self.texts)):
-            return self
-        return attrs.evolve(self, texts=texts)
+        kept = self.dtype.is_numeric() or self.is_prose or max(map(cell_len, self.texts)) <= width
+        return self if kept else self.shortened(width)
 
 
 def needed(widths: Sequence[int]) -> int:
@@ -102,23 +109,41 @@ def needed(widths: Sequence[int]) -> int:
     return sum(widths) + GAP * (len(widths) - 1)
 
 
-def parted(cells: Sequence[Cells], room: int) -> list[tuple[list[Cells], list[int]]]:
+_Column = TypeVar("_Column", bound=Texts)
+
+
+def split(
+    columns: Sequence[_Column],
+    fits: Callable[[Sequence[_Column]], bool],
+    alone: Callable[[_Column], bool] = lambda _: False,
+) -> list[list[_Column]]:
     """Split columns into tables that fit, each beginning with the columns that name a row.
 
-    Returns no tables when some column has no room next to the first.
+    alone: whether a column that does not fit next to the first one is a table of its own.
     """
-    named = list(cells[: leading([c.texts for c in cells])])
-    parts: list[list[Cells]] = [[cells[0]]]
-    for column in cells[1:]:
-        begins = [parts[-1], *([] if column in named else [named]), [cells[0]]]
-        fitting = (b for b in begins if needed([c.least(SQUEEZED) for c in (*b, column)]) <= room)
-        begin = next(fitting, None)
-        if begin is None:
-            return []
-        if begin is parts[-1]:
-            begin.append(column)
+    named, first = list(columns[: leading([c.texts for c in columns])]), [columns[0]]
+    parts = [first]
+    for column in columns[1:]:
+        apart = alone(column)
+        begins = [parts[-1]] if apart or column in named else [parts[-1], named]
+        fitting = (begin for begin in begins if fits([*begin, column]))
+        begin = next(fitting, [] if apart else first)
+        if begin == parts[-1]:
+            parts[-1] = [*begin, column]
         else:
             parts.append([*begin, column])
+    return parts
+
+
+def parted(cells: Sequence[Cells], room: int) -> list[tuple[list[Cells], list[int]]]:
+    """Split columns into tables with widths; no tables when one has no room next to the first."""
+
+    def fits(part: Sequence[Cells]) -> bool:
+        return needed([c.least(SQUEEZED) for c in part]) <= room
+
+    parts = split(cells, fits)
+    if len(cells) > 1 and not all(map(fits, parts)):
+        return []
     return [
         (
             part,

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
-import polars as pl
 from rich.align import Align
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -14,12 +13,13 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from harvest import Column
-from harvest.toolkit.layout import fit, shorten
+from harvest.toolkit.layout import fit
 from harvest.toolkit.texts import printable_line
 
+from .columns import Texts, split
 from .model import Table
 from .units import in_fitting_units
-from .values import group_starts, leading, rows_of_text
+from .values import group_starts, rows_of_text
 
 LEAST = {"id": 16, "path": 16}
 """Fewest characters of a shortened text, by the format of its column."""
@@ -29,27 +29,18 @@ LONGEST_WORD = 20
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class _Cells:
-    """A column with its heading and texts, its natural width and the widths it can shrink to."""
-
-    head: str
-    texts: Sequence[str]
-    format: str | None
-    dtype: pl.DataType
-
-    @property
-    def natural(self) -> int:
-        return max(map(cell_len, (*self.head.split("\n"), *self.texts)))
+class _Cells(Texts):
+    """A column of a report's table, and the widths that it can shrink to."""
 
     @property
     def least(self) -> int:
         """The width at which only long words break."""
         longest = max(map(cell_len, self.texts))
-        headed = max(map(cell_len, self.head.split()), default=1)
+        headed = max(map(cell_len, self.heading.split()), default=1)
         if self.dtype.is_numeric() or self.dtype.is_temporal():
             return max(longest, headed)
-        if self.format in LEAST:
-            return max(min(longest, LEAST[self.format]), headed)
+        if self.form in LEAST:
+            return max(min(longest, LEAST[self.form]), headed)
         words = max((cell_len(w) for text in self.texts for w in text.split()), default=1)
         return max(min(longest, LEAST_OF_WORDS), min(words, LONGEST_WORD), headed)
 
@@ -58,15 +49,6 @@ class _Cells:
         """The width for a lack of room, at which any word may break, but no number."""
         return max(map(cell_len, self.texts)) if self.dtype.is_numeric() else min(self.natural, 4)
 
-    def within(self, width: int) -> _Cells:
-        """Shorten ids and paths; other texts stay, and the table wraps them."""
-        if self.format not in LEAST:
-            return self
-        texts = [shorten(text, width, self.format) for text in self.texts]
-        # different texts that would look the same are wrapped instead
-        alike = len(set(texts)) < len(set(self.texts))
-        return self if alike else attrs.evolve(self, texts=texts)
-
 
 def grids(table: Table, width: int) -> Iterator[RichTable]:
     """Yield a table with rows, in parts if it is too wide; each begins with the row's names."""
@@ -74,35 +56,17 @@ def grids(table: Table, width: int) -> Iterator[RichTable]:
     texts = list(zip(*rows_of_text(table), strict=True))
     heads = _headings(table.columns, [max(map(cell_len, cells)) for cells in texts])
     cells = [
-        _Cells(head=head, texts=text, format=c.format, dtype=table.rows.schema[c.name])
+        _Cells(heading=head, texts=text, form=c.format, dtype=table.rows.schema[c.name])
         for head, text, c in zip(heads, texts, table.columns, strict=True)
     ]
     starts = group_starts(table)
-    for part in _parts(cells, width):
+    parts = split(
+        cells,
+        lambda part: sum(c.least for c in part) + len(part) - 1 <= width,
+        lambda column: cells[0].narrowest + 1 + column.narrowest > width,
+    )
+    for part in parts:
         yield _grid(part, starts, width)
-
-
-def _parts(cells: Sequence[_Cells], width: int) -> list[list[_Cells]]:
-    """Split the columns into parts that fit the width."""
-    first = cells[0]
-    named = cells[: leading([c.texts for c in cells])]
-    parts = [[first]]
-    for column in cells[1:]:
-        part = parts[-1]
-        if _least([*part, column]) <= width:
-            part.append(column)
-        elif first.narrowest + 1 + column.narrowest > width:
-            parts.append([column])
-        elif part == [first]:
-            part.append(column)
-        else:
-            begin = named if column not in named and _least([*named, column]) <= width else [first]
-            parts.append([*begin, column])
-    return parts
-
-
-def _least(cells: Sequence[_Cells]) -> int:
-    return sum(c.least for c in cells) + len(cells) - 1
 
 
 def _grid(cells: Sequence[_Cells], starts: Sequence[bool], width: int) -> RichTable:
@@ -110,7 +74,10 @@ def _grid(cells: Sequence[_Cells], starts: Sequence[bool], width: int) -> RichTa
     room = width - len(cells) + 1
     widths = fit(natural, [c.least for c in cells], room)
     widths = fit(widths, [min(w, c.narrowest) for w, c in zip(widths, cells, strict=True)], room)
-    shown = [c.within(width) for c, width in zip(cells, widths, strict=True)]
+    # the table wraps other texts than ids and paths
+    shown = [
+        c.shortened(width) if c.form in LEAST else c for c, width in zip(cells, widths, strict=True)
+    ]
     grid = RichTable(
         box=SIMPLE_HEAD,  # one space between columns, and one more where there is room
         show_edge=False,
@@ -121,7 +88,7 @@ def _grid(cells: Sequence[_Cells], starts: Sequence[bool], width: int) -> RichTa
     for column, needed in zip(shown, widths, strict=True):
         side: Any = "right" if column.dtype.is_numeric() else "left"
         grid.add_column(
-            Align(Text(column.head, justify=side), side, vertical="bottom"),
+            Align(Text(column.heading, justify=side), side, vertical="bottom"),
             justify=side,
             overflow="fold",
             width=needed,
