@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from harvest import Column
 
     from .axes import bytes_axis, legend, legend_below, name_bars, seconds_axis
-    from .draw import COLOURS
+    from .draw import COLOURS, INK
     from .interactive import MOST_MARKS
     from .model import LazySection, Marks, Notes, Plot, Section, Table, Tile, with_others
     from .report import Report
 
 __all__ = [
     "COLOURS",
+    "INK",
     "MOST_MARKS",
     "Column",
     "LazySection",

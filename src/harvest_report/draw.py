@@ -39,6 +39,9 @@ COLOURS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Colours by name: the value on a light page and on a dark page."""
 
+INK: Final = COLOURS["ink"][0]
+"""Colour of text and of lines over the data, which a dark page replaces."""
+
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
 PNG_DPI = 144

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from harvest.model import LAYERS, LEVELS
-from harvest_report import COLOURS, Plot
+from harvest_report import COLOURS, INK, Plot
 
 Cells = Mapping[tuple[str, str | int], tuple[int, int, int]]
 """(level, layer or step) -> records, record types in the dataset, record types known."""
 
 SOFT: Final = COLOURS["soft"][0]
-INK: Final = COLOURS["ink"][0]
 GAP: Final = 0.06
 BOX: Final = "round,pad=0,rounding_size=0.08"
 

@@ -12,6 +12,7 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words
 from harvest_report import (
+    INK,
     Column,
     LazySection,
     Notes,
@@ -34,8 +35,6 @@ METHODS = ("file_transfer", "streaming")
 MAX_BINS = 60
 TILES = 4
 """Maximum number of sizes whose speed-up is a key number."""
-INK = "#1f2430"
-"""Text colour in plots of reports."""
 
 COLUMNS = (
     *map(Column, ("size", "method", "outliers", "n")),

@@ -9,7 +9,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words
-from harvest_report import Column, Plot, Table, legend
+from harvest_report import INK, Column, Plot, Table, legend
 from harvest_toolkit.frames import fraction
 
 from .study import Study
@@ -70,7 +70,7 @@ def _draw(figure: Any, groups: list[tuple[int, str, list[float]]], sizes: list[s
             linewidths=0,
             rasterized=True,
         )
-        axes.hlines(median(values), left, left + WIDTH, color="#1f2430", linewidth=1.6)
+        axes.hlines(median(values), left, left + WIDTH, color=INK, linewidth=1.6)
     for number, method in enumerate(LABELS):
         if any(method == other for _, other, _ in groups):
             axes.scatter([], [], s=40, color=f"C{1 - number}", label=LABELS[method])

@@ -7,7 +7,7 @@ import polars as pl
 
 from harvest.toolkit.amounts import seconds_in_words
 from harvest.toolkit.layout import shorten
-from harvest_report import Plot, legend, name_bars
+from harvest_report import INK, Plot, legend, name_bars
 
 from ..calendar import Zone
 from .words import hours_in_words, known_sum
@@ -16,7 +16,6 @@ TICKS = (
     (1, "1 s"), (10, "10 s"), (60, "1 min"), (600, "10 min"), (3600, "1 h"), (6 * 3600, "6 h"),
     (86400, "1 d"), (7 * 86400, "1 week"), (30 * 86400, "30 d"), (365 * 86400, "1 year"),
 )  # fmt: skip
-INK = "#1f2430"
 POINTS_AS_SHAPES = 2000
 PIECES = 20
 MARKERS = "os^Dvp"

@@ -10,9 +10,6 @@ import polars as pl
 from harvest.toolkit.layout import shorten
 from harvest_report.over_time import Window
 
-INK: Final = "#1f2430"
-"""The colour of text in reports' plots, which a page replaces on dark ground."""
-
 COLOURS: Final = ("C0", "C1", "C2", "C3", "C4")
 """Colours of the most important prefixes: as many as colour-blind readers can distinguish."""
 

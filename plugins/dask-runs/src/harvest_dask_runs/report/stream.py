@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from harvest.toolkit.amounts import count_in_words
-from harvest_report import MOST_MARKS, Column, Marks, Notes, Plot, legend, seconds_axis
+from harvest_report import INK, MOST_MARKS, Column, Marks, Notes, Plot, legend, seconds_axis
 from harvest_report.over_time import Window, shades
 
-from .figures import COLOURS, INK, OTHER, mean_at_once, name_workers, short
+from .figures import COLOURS, OTHER, mean_at_once, name_workers, short
 
 DRAWN_AS_SHAPES = 2_500
 IMAGE_COLUMNS = 1_500

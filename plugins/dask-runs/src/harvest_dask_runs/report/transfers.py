@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 
 from harvest.toolkit.amounts import bytes_in_words
-from harvest_report import Column, Plot, Table
+from harvest_report import INK, Column, Plot, Table
 from harvest_report.over_time import shades
 
 from ..frames import CLIENT
-from .figures import INK, short
+from .figures import short
 
 NUMBERED = 12
 """Maximum workers of a matrix with numbers in its cells."""
