@@ -98,6 +98,10 @@ def test_fewer_scans_say_less(tmp_path):
     assert pair["outlook"] == "full in about 14 days; two scans give no interval"
 
 
+def test_without_files_there_is_nothing_to_forecast(tmp_path):
+    assert rows(dataset_of(tmp_path, [{}]), "gpfs.forecast", "scans") == {}
+
+
 PRINTED = """\
 *** Report for USR GRP FILESET quotas on fs1
 mmrepquota::HEADER:version:reserved:reserved:filesystemName:quotaType:id:name:blockUsage:\

@@ -74,7 +74,9 @@ class History:
 
     def groups(self) -> list[tuple[Any, ...]]:
         """Return the groups of the last scan, the largest first."""
-        last = next(reversed(self.times), None)
+        if not self.times:
+            return []
+        last = list(self.times)[-1]
         firsts = self.sums.select(pl.all().list.first()).rows()
         found = zip(self.rows, firsts, strict=True)
         sizes = {group: size for group, (scan, size, _) in found if scan == last}
