@@ -8,6 +8,8 @@ import pytest
 from darshan_logs import modules, only
 from reporting import page_of
 
+from harvest_darshan.views.layers import summed
+
 X, Y, D = 7, 9, 11
 NAMES = [(X, "/scratch/x"), (Y, "/scratch/y"), (D, "/scratch/x:/dset")]
 MIB = 1 << 20
@@ -224,3 +226,10 @@ def test_a_copy_of_a_log_counts_once_and_is_named(dataset):
     assert data.findings(["io.copied_logs"]).found
     (gaps,) = (section for section in report.sections if section.name == "gaps")
     assert "Copied logs, which are left out: 2." in gaps.items
+
+
+def test_a_sum_of_seconds_does_not_depend_on_their_order():
+    # given ten times 0.1 s, whose sum as floats is 0.9999999999999999
+    parts = pl.DataFrame({"seconds": [0.1] * 10})
+
+    assert parts.select(summed(pl.col("seconds"))).item() == 1.0

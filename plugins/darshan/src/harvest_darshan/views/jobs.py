@@ -20,7 +20,7 @@ from .grouping import (
     number_sessions,
     view_of_jobs,
 )
-from .layers import FILE, LAYERS, OPS, UNSUMMED, Layer, counted_records, nanoseconds, sum_of
+from .layers import FILE, LAYERS, OPS, UNSUMMED, Layer, counted_records, nanoseconds, sum_of, summed
 from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
 
 _COUNTS = ("reads", "writes", "read_bytes", "write_bytes")
@@ -177,7 +177,7 @@ def _posix(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
             *(sum_or_none(name).alias(name) for name in _COUNTS),
             *(known_sum(name).alias(name) for name in ALIGNMENTS),
             pl.col("slowest_meta_s").max(),
-            posix_s=sum_or_none(sum_of("read_s", "write_s", "meta_s")),
+            posix_s=summed(sum_of("read_s", "write_s", "meta_s")),
             files=pl.len(),
             slowest_meta_file=by_meta.first(),
         )

@@ -11,7 +11,13 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.frames import directory_of, possible, safe_sum, whole_nanoseconds
+from harvest_toolkit.frames import (
+    directory_of,
+    possible,
+    safe_sum,
+    sum_or_none,
+    whole_nanoseconds,
+)
 
 from ..counters import COUNTS, TIMES, words
 
@@ -146,6 +152,11 @@ def nanoseconds(timer: str) -> pl.Expr:
     Some runtimes write a time below 0 if threads overlap; it counts as 0, a lower bound.
     """
     return whole_nanoseconds(timer).clip(lower_bound=0).cast(pl.Int128)
+
+
+def summed(spent: pl.Expr) -> pl.Expr:
+    """Sum seconds in whole nanoseconds, so that the order does not count; null if none is known."""
+    return sum_or_none((spent * 1e9).round().cast(pl.Int128)) / 1e9
 
 
 def seconds(timer: str) -> pl.Expr:

@@ -17,7 +17,7 @@ from .grouping import (
     program_of,
     view_of_jobs,
 )
-from .layers import nanoseconds, seconds, sum_of
+from .layers import nanoseconds, seconds, sum_of, summed
 
 OPS = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
 """Each operation, with the two words for it in the names of Darshan's counters."""
@@ -240,7 +240,8 @@ def _requests_of(
     )
     most = (("small", "small"), ("random", "random"), ("redundant", "redundant_bytes"))
     sums = mine.group_by(KEY).agg(
-        *(sum_or_none(name).alias(name) for name in (*_SUMMED, "seconds")),
+        *(sum_or_none(name).alias(name) for name in _SUMMED),
+        seconds=summed(pl.col("seconds")),
         small_in_file=pl.col("small").max(),
         **{f"{what}_file": _file_with_most(column) for what, column in most},
     )
