@@ -142,10 +142,7 @@ def test_very_many_tiny_partitions_are_shared_out_though_they_have_few_bytes():
     [
         ({"partition": "a b"}, "batch option 'partition': 'a b' does not fit"),
         ({"extra": "--wrap=rm"}, "--wrap is set by harvest itself"),
-        (
-            {"tasks_per_job": "0"},
-            "'0' does not fit: tasks_per_job must be at least 1",
-        ),
+        ({"tasks_per_job": "0"}, "'0' does not fit: tasks_per_job must be at least 1"),
         ({"retries": -1}, "slurm.retries: -1 does not fit: retries must be at least 0"),
         ({"partitions": "x"}, "has no setting 'partitions'; did you mean 'partition'"),
     ],
