@@ -6,6 +6,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from blank import BLANK
 from clusters import eventually
 from harvest_paced import PacedSource
 
@@ -13,7 +14,7 @@ from harvest.plugins.registry import manager
 from harvest.reading import bundle, reading
 from harvest.reading.bundle import read_partitions
 from harvest.reading.task import Task
-from harvest.storage.part import Part, read_parts
+from harvest.storage.part import read_parts
 from harvest.storage.staging import DONE, STAGING, clear_places, remove_tree, staged_parts
 
 
@@ -30,17 +31,7 @@ def task(tmp_path, monkeypatch):
     sinks = [manager().sink(name)(str(tmp_path / name)) for name in ("jsonl", "parquet")]
     for sink in sinks:
         (sink.state / STAGING).mkdir(parents=True)
-    return Task(
-        source=source, partition=partition, targets=tuple((sink, blank_part()) for sink in sinks)
-    )
-
-
-def blank_part() -> Part:
-    return Part(
-        key="0" * 16, stem=f"a-{'0' * 16}-{'0' * 12}", source="paced", partition="a.txt",
-        origin="a.txt", fingerprint="f", plugin="harvest-paced 1.0", config="c", files=(), rows={},
-        read=0, filtered={}, folded={}, rejected=0, rejects=None, notes=(), run="r",
-    )  # fmt: skip
+    return Task(source=source, partition=partition, targets=tuple((sink, BLANK) for sink in sinks))
 
 
 def staged(task: Task) -> list[list[str]]:
@@ -73,7 +64,7 @@ def test_the_first_to_finish_is_kept_and_the_other_takes_its_result(task, tmp_pa
 
     # then both tell of the same staged part, it is there once, and nothing else is left
     assert slow_results == quick_thread_results
-    stem = blank_part().stem
+    stem = BLANK.stem
     assert staged(task) == [[stem], [stem]]
     assert attempts(task) == []
     for (sink, _), one in zip(task.targets, slow_results[0][0], strict=True):

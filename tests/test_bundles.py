@@ -12,6 +12,7 @@ import crash
 import harvest_paced
 import pytest
 import small_inputs
+from blank import BLANK
 from crash import Place
 from night import SEED
 
@@ -22,7 +23,6 @@ from harvest.reading import reading
 from harvest.reading.bundle import bundles, read_partitions
 from harvest.reading.task import Task
 from harvest.storage.fingerprint import fingerprint
-from harvest.storage.part import Part
 from harvest.storage.staging import (
     ATTEMPTS,
     DONE,
@@ -82,13 +82,6 @@ def test_only_partitions_of_files_for_the_same_sinks_are_taken_together():
 # --- what is staged -------------------------------------------------------------------------------
 
 LINES = {"a.txt": "one\ntwo\n", "b.txt": "three\nbad\n", "c.txt": "", "d.txt": "four\n"}
-
-
-BLANK = Part(
-    key="", stem="", source="paced", partition="", origin="", fingerprint="",
-    plugin="harvest-paced 1.0", config="c", files=(), rows={}, read=0, filtered={}, folded={},
-    rejected=0, rejects=None, notes=(), run="r",
-)  # fmt: skip
 
 
 @pytest.fixture

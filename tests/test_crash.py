@@ -43,6 +43,12 @@ def expected(base: Place, tmp_path_factory: Any) -> dict[str, Any]:
     return crash.contents(place)
 
 
+@pytest.fixture
+def place(base: Place, tmp_path: Path) -> Place:
+    """A copy of them, for one test to harvest."""
+    return base.copy(tmp_path / "D")
+
+
 def complete(place: Place, expected: dict[str, Any], **options: Any) -> None:
     """Run again, undisturbed; then everything must be as if nothing had happened."""
     crash.check_readable(place)
@@ -73,9 +79,8 @@ def passes() -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize(("point", "number"), passes())
 def test_a_kill_at_a_fault_point(
-    point: str, number: int, base: Place, expected: dict[str, Any], tmp_path: Path
+    point: str, number: int, place: Place, expected: dict[str, Any]
 ) -> None:
-    place = base.copy(tmp_path / "D")
     workers = 2 if point.startswith("partition.") else 1
 
     assert crash.killed_at(place.start(workers=workers, HARVEST_FAULT=f"{point}:{number}"))
@@ -85,9 +90,8 @@ def test_a_kill_at_a_fault_point(
 
 @pytest.mark.parametrize("point", [*AFTER_A_KILL, "recover.begun", "recover.finished"])
 def test_a_kill_of_the_run_that_follows_a_killed_one(
-    point: str, base: Place, expected: dict[str, Any], tmp_path: Path
+    point: str, base: Place, place: Place, expected: dict[str, Any], tmp_path: Path
 ) -> None:
-    place = base.copy(tmp_path / "D")
     # the last dataset is published but not committed
     assert crash.killed_at(place.start(workers=1, HARVEST_FAULT="commit.published:3"))
     if point == "recover.move_back":
@@ -146,10 +150,8 @@ WHERE_ASKED = ("run.planned", "partition.rows", "partition.done", "commit.publis
 
 @pytest.mark.parametrize(("point", "what"), [*product(WHERE_ASKED, ("int", "term"))])
 def test_a_run_that_is_asked_to_stop(
-    point: str, what: str, base: Place, expected: dict[str, Any], tmp_path: Path
+    point: str, what: str, base: Place, place: Place, expected: dict[str, Any]
 ) -> None:
-    place = base.copy(tmp_path / "D")
-
     process = place.start(HARVEST_FAULT=f"{point}:1:{what}")
     _, said = process.communicate(timeout=120)
 
@@ -167,10 +169,8 @@ def test_a_run_that_is_asked_to_stop(
 
 @pytest.mark.parametrize("what", ["int", "term"])
 def test_a_run_that_is_asked_to_stop_when_all_is_committed(
-    what: str, base: Place, expected: dict[str, Any], tmp_path: Path
+    what: str, place: Place, expected: dict[str, Any]
 ) -> None:
-    place = base.copy(tmp_path / "D")
-
     process = place.start(workers=1, HARVEST_FAULT=f"manifest.after_rename:3:{what}")
     _, said = process.communicate(timeout=120)
 
@@ -180,10 +180,8 @@ def test_a_run_that_is_asked_to_stop_when_all_is_committed(
 
 @pytest.mark.parametrize("point", ["partition.begun:2", "partition.staged:1"])
 def test_a_worker_that_the_memory_killer_takes(
-    point: str, base: Place, expected: dict[str, Any], tmp_path: Path
+    point: str, base: Place, place: Place, expected: dict[str, Any]
 ) -> None:
-    place = base.copy(tmp_path / "D")
-
     process = place.start(HARVEST_FAULT=f"{point}:die")
     _, said = process.communicate(timeout=120)
 

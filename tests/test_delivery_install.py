@@ -123,10 +123,15 @@ def uv() -> None:
 def test_pip_takes_everything_of_ours_from_a_registry_that_forwards(user, registry, environment):
     address, forwards = registry
     done = user(block(README, "PIP_CONFIG_FILE=/dev/null pip install"), address)
+    check_installed(done, environment, forwards)
+
+
+def check_installed(done, environment, forwards):
+    """Everything of ours is there; where pip is not sent on, nothing rather than a stranger's."""
     if forwards:
         assert done.returncode == 0, done.stderr
         assert installed(environment) == ALL
-    else:  # nothing rather than a stranger's
+    else:
         assert "No matching distribution found for ordinary" in done.stderr
         assert installed(environment) == {}
 
@@ -212,15 +217,8 @@ def test_the_pipeline_of_a_new_plugin_takes_harvest_from_its_registry(
     user, registry, environment, pipeline
 ):
     address, forwards = registry
-
     done = user(f"{pipeline}pip install 'hpc-harvest[all]'", address)
-
-    if forwards:
-        assert done.returncode == 0, done.stderr
-        assert installed(environment) == ALL
-    else:
-        assert "No matching distribution found for ordinary" in done.stderr
-        assert installed(environment) == {}
+    check_installed(done, environment, forwards)
 
 
 # these tests can fail: what people do without thinking takes the stranger's

@@ -162,6 +162,13 @@ def test_what_a_broken_publish_left_out_is_added(dist, registry):
     assert names(registry.uploads) == ["hpc_harvest_argon", "hpc_harvest_zinc", "hpc_harvest"]
 
 
+def check_refused(done: subprocess.CompletedProcess[str], registry: Registry, reason: str) -> None:
+    """Nothing was uploaded, and it is said why."""
+    assert done.returncode == 1
+    assert reason in done.stderr
+    assert registry.uploads == []
+
+
 def test_another_file_of_that_name_stops_it_before_the_first_upload(dist, registry):
     # given a plugin that somebody built from other sources
     other = wheel(dist, "hpc-harvest-zinc", "1.2.0", text="other")
@@ -170,9 +177,7 @@ def test_another_file_of_that_name_stops_it_before_the_first_upload(dist, regist
 
     done = publish(dist, registry)
 
-    assert done.returncode == 1
-    assert f"the index holds another {other.name}" in done.stderr
-    assert registry.uploads == []
+    check_refused(done, registry, f"the index holds another {other.name}")
 
 
 def test_older_versions_are_left_alone(dist, registry, tmp_path):
@@ -185,34 +190,25 @@ def test_older_versions_are_left_alone(dist, registry, tmp_path):
 
 def test_a_wrong_token_is_reported_without_showing_it(dist, registry):
     done = publish(dist, registry, token="wrong-secret")
-    assert done.returncode == 1
-    assert "401" in done.stderr
+    check_refused(done, registry, "401")
     assert "wrong-secret" not in done.stdout + done.stderr
-    assert registry.uploads == []
 
 
 def test_distributions_of_several_versions_are_not_published(dist, registry):
     wheel(dist, "hpc-harvest-argon", "1.3.0")
-    done = publish(dist, registry)
-    assert done.returncode == 1
-    assert "several versions: 1.2.0, 1.3.0" in done.stderr
+    check_refused(publish(dist, registry), registry, "several versions: 1.2.0, 1.3.0")
 
 
 def test_plugins_without_the_core_are_not_published(dist, registry):
     next(dist.glob("hpc_harvest-*")).unlink()
-    done = publish(dist, registry)
-    assert done.returncode == 1
-    assert "no distribution hpc-harvest" in done.stderr
-    assert registry.uploads == []
+    check_refused(publish(dist, registry), registry, "no distribution hpc-harvest")
 
 
 @pytest.mark.parametrize("version", ["1.2.0.dev3", "1.2.0+gabc", "1.2.0.dev3+gabc"])
 def test_what_lies_between_releases_is_not_published(tmp_path, registry, version):
     wheel(tmp_path, "hpc-harvest", version)
     done = publish(tmp_path, registry, tag=f"v{version}")
-    assert done.returncode == 1
-    assert f"{version} is a version between releases" in done.stderr
-    assert registry.uploads == []
+    check_refused(done, registry, f"{version} is a version between releases")
 
 
 @pytest.mark.parametrize(
@@ -227,7 +223,4 @@ def test_what_lies_between_releases_is_not_published(tmp_path, registry, version
     ],
 )
 def test_a_release_is_published_for_its_own_tag_only(dist, registry, tag, reason):
-    done = publish(dist, registry, tag=tag)
-    assert done.returncode == 1
-    assert reason in done.stderr
-    assert registry.uploads == []
+    check_refused(publish(dist, registry, tag=tag), registry, reason)

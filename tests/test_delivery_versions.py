@@ -262,12 +262,10 @@ def test_a_branch_that_moved_on_releases_nothing(repository, origin, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["BROKEN_BUILD", "BROKEN_INSTALL"])
-def test_what_cannot_be_built_and_installed_leaves_no_trace(repository, tmp_path, what):
+def test_what_cannot_be_built_and_installed_leaves_no_trace(repository, origin, what):
     pytest.importorskip("towncrier")
-    # given a repository to push to, and a change that breaks the build or the installation
-    origin = tmp_path / "origin.git"
+    # given a change that breaks the build or the installation
     commit(repository, fixed="Something.")
-    git(tmp_path, "clone", "--quiet", "--bare", str(repository), str(origin))
     before = [git(folder, "show-ref") for folder in (origin, repository)]
 
     done = script(

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 from night import NIGHT
+from scalars import scalars_in
 
 from harvest import HarvestError, collect
 from harvest_testing import SourceConformance
@@ -78,15 +79,6 @@ def read_json(path: Path) -> Any:
     except (ValueError, yaml.YAMLError):
         return None
     return found if isinstance(found, (dict, list)) else None
-
-
-def scalars_in(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Each place of a scalar: its container, and its key there."""
-    for key in list(value) if isinstance(value, dict) else range(len(value)):
-        if isinstance(value[key], (dict, list)):
-            yield from scalars_in(value[key])
-        else:
-            yield value, key
 
 
 def texts_in(value: Any) -> Iterator[str]:

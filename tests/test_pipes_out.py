@@ -186,7 +186,6 @@ def test_an_input_that_breaks_off_keeps_the_rows_that_are_out(tmp_path: Path) ->
     assert "rejected: its end is missing" in done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.slow(night=True)
 def test_a_million_rows_go_through_in_bounded_memory() -> None:
     import resource

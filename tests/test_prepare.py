@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 import pytest
+from blank import BLANK
 from harvest_paced import PacedSource
 
 import harvest
@@ -14,7 +15,6 @@ from harvest import Partition, PluginError, SourceError, collect, collect_partit
 from harvest.plugins.registry import manager
 from harvest.reading.bundle import prepare, read_partitions
 from harvest.reading.task import Task
-from harvest.storage.part import Part
 from harvest.storage.staging import STAGING
 
 GPFS_LINE = "{inode} 2 0  -- /a/file of some length {inode}\n"
@@ -32,11 +32,7 @@ class FailingSource(PacedSource):
 def task_of(source: harvest.Source, partition: Partition, folder: Path) -> Task:
     sink = manager().sink("jsonl")(str(folder / "out"))
     (sink.state / STAGING).mkdir(parents=True, exist_ok=True)
-    part = Part(
-        key="0" * 16, stem=f"a-{'0' * 16}-{'0' * 12}", source=source.name, partition=partition.id,
-        origin=partition.origin, fingerprint="f", plugin="p 1.0", config="c", files=(), rows={},
-        read=0, filtered={}, folded={}, rejected=0, rejects=None, notes=(), run="r",
-    )  # fmt: skip
+    part = attrs.evolve(BLANK, source=source.name, partition=partition.id, origin=partition.origin)
     return Task(source=source, partition=partition, targets=((sink, part),))
 
 

@@ -239,42 +239,30 @@ def test_files_that_a_killed_run_published_are_named_and_removed(tmp_path: Path)
     assert small.seen() == before
 
 
-def test_a_schema_that_does_not_fit_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # given files whose bytes are right, but whose column has another type than declared
-    small = Small(tmp_path).write(a=dump(1))
-    small.harvest()
-    (path,) = small.files()
-    frame = pl.read_parquet(path).with_columns(pl.lit("text").alias("submit_time"))
-    _replace(small, path, frame)
-
-    (problem,) = small.open().verify()
-    assert path.name in problem
-    assert "cannot be read as declared" in problem
-
-
-def test_a_row_too_many_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (lambda rows: rows.with_columns(submit_time=pl.lit("x")), "cannot be read as declared"),
+        (lambda rows: rows.head(1), "has 1 rows of slurm.job, the manifest says 2"),
+    ],
+    ids=["another type", "a row too few"],
+)
+def test_rows_that_do_not_fit_are_named(tmp_path: Path, other: Any, said: str) -> None:
+    # given other rows in a file, whose bytes the manifest names
     small = Small(tmp_path).write(a=dump(1, 2))
     small.harvest()
     (path,) = small.files()
-    _replace(small, path, pl.read_parquet(path).head(1))
+    other(pl.read_parquet(path)).write_parquet(path)
+    (part,) = small.manifest()
+    file = attrs.evolve(part.files[0], size_bytes=path.stat().st_size, sha256=checksum(path))
+    part = attrs.evolve(part, files=(file,))
+    remember(small.state, attrs.evolve(small.manifest(), parts={part.key: part}).save(small.state))
 
     (problem,) = small.open().verify()
-    assert "has 1 rows of slurm.job, the manifest says 2" in problem
+    assert path.name in problem
+    assert said in problem
     assert repair(small.location).left == []
     assert small.jobs() == [1, 2]
-
-
-def _replace(small: Small, path: Path, frame: pl.DataFrame) -> None:
-    """Put other rows in a file, and have the manifest name their bytes."""
-    frame.write_parquet(path)
-    (part,) = small.manifest()
-    (file,) = part.files
-    size, digest = path.stat().st_size, checksum(path)
-    file = attrs.evolve(file, size_bytes=size, sha256=digest)
-    manifest = attrs.evolve(small.manifest(), parts={part.key: attrs.evolve(part, files=(file,))})
-    remember(small.state, manifest.save(small.state))
 
 
 @pytest.mark.slow

@@ -155,20 +155,20 @@ def test_the_manifest_is_one_json_document_that_people_can_read(lines, harvested
     assert (path.parent / "segments" / segment["file"]).is_file()
 
 
-def test_a_source_that_loses_a_unit_is_found_out(lines, harvested, tmp_path):
-    (lines / "a.demo").write_text("one\nlost\n")
+@pytest.mark.parametrize(
+    ("line", "options", "said"),
+    [
+        ("lost", {}, "read 2 units but accounts for 1"),
+        ("bad", {"on_error": "fail"}, r"a\.demo, record 2: the line is bad"),
+    ],
+)
+def test_a_unit_that_is_lost_or_may_not_be_bad_ends_the_run(
+    lines, harvested, tmp_path, line, options, said
+):
+    (lines / "a.demo").write_text(f"one\n{line}\n")
 
-    with pytest.raises(HarvestError, match="read 2 units but accounts for 1"):
-        harvested(lines)
-
-    assert not (tmp_path / "out" / "_harvest" / "manifest.json").exists()
-
-
-def test_on_error_fail_stops_at_the_first_reject(lines, harvested, tmp_path):
-    (lines / "a.demo").write_text("one\nbad\n")
-
-    with pytest.raises(HarvestError, match=r"a\.demo, record 2: the line is bad"):
-        harvested(lines, on_error="fail")
+    with pytest.raises(HarvestError, match=said):
+        harvested(lines, **options)
 
     assert Manifest.load(tmp_path / "out" / "_harvest") is None
 

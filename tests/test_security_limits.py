@@ -50,7 +50,6 @@ def read(module: str, name: str, path: Path) -> tuple[int, int, int]:
     return rows, rejects, peak
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "source", "name", "head"),
     [
@@ -81,7 +80,6 @@ def test_a_line_without_end_costs_bounded_memory(
     assert peak < PEAK_MB
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("head", [TEXT, CSV, LAST_FREE, FIXED, TEXT + JOB[:20], '{"jobs":[{"a":"'])
 def test_a_line_without_end_in_accounting_costs_less_still(tmp_path: Path, head: str) -> None:
     # given a dump of one job, then a line of 256 MiB, and behind it another job
@@ -97,7 +95,6 @@ def test_a_line_without_end_in_accounting_costs_less_still(tmp_path: Path, head:
     assert peak < SLURM_MB
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("head", [TEXT, LAST_FREE, FIXED, SACCT + (JOB + "\n" * 900) * 2_000])
 def test_millions_of_empty_lines_are_no_work_each(tmp_path: Path, head: str) -> None:
     path = tmp_path / "dump.txt"
@@ -107,7 +104,6 @@ def test_millions_of_empty_lines_are_no_work_each(tmp_path: Path, head: str) -> 
     assert peak < SLURM_MB
 
 
-@pytest.mark.slow
 def test_a_quote_that_is_never_closed_costs_no_line(tmp_path: Path) -> None:
     # given commas and one quote: not CSV, so the quote is part of its text
     path = tmp_path / "dump.csv"

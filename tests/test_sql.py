@@ -140,30 +140,25 @@ def test_dates_and_times_in_lists_are_written_as_alone(dataset):
 
 
 @pytest.mark.parametrize(
-    ("value", "kind"),
+    ("value", "reason"),
     [
-        ("[interval 1 day]", r"INTERVAL\[\]"),
-        ("1::union(a integer, b text)", "UNION"),
-        ("340282366920938463463374607431768211455::uhugeint", "UHUGEINT"),
-        ("'12:00+02'::timetz", "TIME WITH TIME ZONE"),
+        ("[interval 1 day]", r"the type INTERVAL\[\].*only DuckDB"),
+        ("1::union(a integer, b text)", "the type UNION.*only DuckDB"),
+        ("340282366920938463463374607431768211455::uhugeint", "the type UHUGEINT.*only DuckDB"),
+        ("'12:00+02'::timetz", "the type TIME WITH TIME ZONE.*only DuckDB"),
+        ("'infinity'::timestamp", "times outside the years 1 to 9999"),
+        ("'10000-01-01'::timestamptz", "times outside the years 1 to 9999"),
+        ("'-infinity'::date", "times outside the years 1 to 9999"),
     ],
 )
-def test_a_type_that_only_duckdb_has_is_refused_by_its_column(dataset, value, kind):
-    with pytest.raises(UsageError, match=f"last has the type {kind}.*only DuckDB"):
-        harvest.open(dataset).sql(f"select {value} as last")
+def test_a_value_that_only_duckdb_has_is_refused_by_its_column(dataset, value, reason):
+    with pytest.raises(UsageError, match=f"last has {reason}"):
+        harvest.open(dataset).sql(f"select {value} as last union all select null")
 
 
 def test_a_name_or_text_that_looks_like_such_a_type_is_none(dataset):
     text = """select {'INTERVAL': 'BIT'::enum('BIT')} as x"""
     assert harvest.open(dataset).sql(text)["x"].to_list() == [{"INTERVAL": "BIT"}]
-
-
-@pytest.mark.parametrize(
-    "value", ["'infinity'::timestamp", "'10000-01-01'::timestamptz", "'-infinity'::date"]
-)
-def test_a_time_that_no_calendar_has_is_refused_by_its_column(dataset, value):
-    with pytest.raises(UsageError, match="last has times outside the years 1 to 9999"):
-        harvest.open(dataset).sql(f"select {value} as last union all select null")
 
 
 def test_the_first_and_the_last_time_of_the_calendar_are_shown(dataset):

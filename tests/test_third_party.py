@@ -104,7 +104,6 @@ def test_example_plugins_and_a_new_one_are_listed(environment):
     assert offers["greeting"] == {"sources": ["greeting"]}  # of ten lines
 
 
-@pytest.mark.slow
 def test_an_example_source_is_harvested_into_an_example_sink_and_ours(environment, tmp_path):
     sample = ROOT / "examples/plugins/harvest-node-exporter/tests/data/node.prom"
     database, folder = tmp_path / "out.duckdb", tmp_path / "out"
@@ -161,7 +160,6 @@ def test_installed_plugins_keep_what_can_be_tried(name, kept, environment):
     assert done.returncode == 0
 
 
-@pytest.mark.slow
 def test_a_dataset_whose_plugin_is_not_installed_says_which_wrote_it(environment, tmp_path):
     # given rows of a plugin, and another environment that never had it
     (tmp_path / "hello.txt").write_text("good\nmorning\n")

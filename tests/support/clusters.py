@@ -85,6 +85,11 @@ class Harvest:
         ).stdout
 
 
+def in_work(dataset: Path, stem: str) -> list[Path]:
+    """The attempts at a partition that a run has begun."""
+    return list((dataset / "_harvest" / "staging" / "attempts").glob(f"{stem}-*"))
+
+
 def rows_files(dataset: Path) -> dict[str, bytes]:
     """Name and content of all files of a dataset but those that tell of its runs."""
     return {

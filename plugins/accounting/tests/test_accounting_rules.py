@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from slurm_reader import RULES
+from spoken import once
 
 import harvest
 from harvest_testing import judge
@@ -114,13 +115,11 @@ def test_runs_whose_cpu_hours_or_users_are_not_known_are_counted_all_the_same():
     rows = failures(
         jobs=[1000], user=[None], cpu_hours=[None], cpu_unknown_jobs=[1000], ended_cpu_hours=[None]
     )
-    assert spoken("slurm.failed_jobs", rows) == [
-        (
-            "medium",
-            "1,000 of 1,000 runs ended as FAILED (100 %). Their CPU hours are unknown. The dump "
-            "does not record their users.",
-        )
-    ]
+    assert spoken("slurm.failed_jobs", rows) == once(
+        "medium",
+        "1,000 of 1,000 runs ended as FAILED (100 %). Their CPU hours are unknown. The dump "
+        "does not record their users.",
+    )
 
 
 def test_repeated_runs_are_counted_by_what_ended_them():
@@ -185,13 +184,11 @@ def test_arrays_of_many_short_tasks():
 def test_arrays_most_of_whose_tasks_failed():
     rows = {**ARRAYS, "ended": [10, 9, 100], "failed": [6, 9, 50], "cpu_hours": [1.0, 1.0, 1.0]}
 
-    assert spoken("slurm.failed_arrays", rows) == [
-        (
-            "high",
-            "Array 5: 6 of 10 tasks failed. It belongs to ann. In 1 of 3 arrays, more than 50 % of "
-            "the tasks failed: 6 tasks in all.",
-        )
-    ]
+    assert spoken("slurm.failed_arrays", rows) == once(
+        "high",
+        "Array 5: 6 of 10 tasks failed. It belongs to ann. In 1 of 3 arrays, more than 50 % of "
+        "the tasks failed: 6 tasks in all.",
+    )
     assert spoken("slurm.failed_arrays", {**rows, "failed": [5, 9, 50]}) == []
 
 
@@ -203,13 +200,11 @@ def test_arrays_that_use_a_small_share_of_their_cpus():
         "cpu_eff": [0.24, 0.0, 0.0],
     }
 
-    assert spoken("slurm.idle_arrays", rows) == [
-        (
-            "medium",
-            "Array 5 wasted 100 CPU hours (24 % used). It belongs to ann. 1 of 3 arrays used less "
-            "than 25 % of their CPUs and wasted 100 CPU hours.",
-        )
-    ]
+    assert spoken("slurm.idle_arrays", rows) == once(
+        "medium",
+        "Array 5 wasted 100 CPU hours (24 % used). It belongs to ann. 1 of 3 arrays used less "
+        "than 25 % of their CPUs and wasted 100 CPU hours.",
+    )
     assert spoken("slurm.idle_arrays", rows, share=0.24) == []
 
 

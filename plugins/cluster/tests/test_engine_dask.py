@@ -13,7 +13,7 @@ from pathlib import Path
 import attrs
 import plenty
 import pytest
-from clusters import Harvest, eventually, rows_files
+from clusters import Harvest, eventually, in_work, rows_files
 from harvest_paced import MUCH, PacedConfig, PacedSource
 from worker_functions import OnlyHere, deadly, doubled, full, refused, tasks_of
 
@@ -290,10 +290,6 @@ def folder(tmp_path):
         text = f"{MUCH}{number}\n{hold}bad\nlast {number}\n"
         (tmp_path / "in $(touch PWNED)" / f"f{number}").write_text(text)
     return tmp_path / "in $(touch PWNED)"
-
-
-def in_work(dataset: Path, stem: str) -> list[Path]:
-    return list((dataset / "_harvest" / "staging" / "attempts").glob(f"{stem}-*"))
 
 
 def local_rows(harvest: Harvest, folder: Path) -> dict[str, bytes]:

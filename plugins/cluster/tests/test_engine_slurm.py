@@ -9,7 +9,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from clusters import eventually, rows_files
+from clusters import eventually, in_work, rows_files
 from harvest_paced import MUCH
 from hypothesis import given
 from hypothesis import strategies as st
@@ -142,10 +142,7 @@ def test_very_many_tiny_partitions_are_shared_out_though_they_have_few_bytes():
     [
         ({"partition": "a b"}, "batch option 'partition': 'a b' does not fit"),
         ({"extra": "--wrap=rm"}, "--wrap is set by harvest itself"),
-        (
-            {"tasks_per_job": "0"},
-            "'0' does not fit: tasks_per_job must be at least 1",
-        ),
+        ({"tasks_per_job": "0"}, "'0' does not fit: tasks_per_job must be at least 1"),
         ({"retries": -1}, "slurm.retries: -1 does not fit: retries must be at least 0"),
         ({"partitions": "x"}, "has no setting 'partitions'; did you mean 'partition'"),
     ],
@@ -208,10 +205,6 @@ def lines(folder: Path, **files: str) -> Path:
     return folder
 
 
-def attempts(dataset: Path, stem: str) -> list[Path]:
-    return list((dataset / "_harvest" / "staging" / "attempts").glob(f"{stem}-*"))
-
-
 def batches(dataset: Path) -> list[Path]:
     return sorted((dataset / "_harvest" / "batch").glob("*"))
 
@@ -242,7 +235,7 @@ def test_a_killed_and_a_requeued_task_leave_the_dataset_of_a_local_run(on_slurm,
     )  # fmt: skip
 
     # when one is killed in the middle and the other is requeued
-    eventually(lambda: attempts(out / "p", "b") and attempts(out / "p", "c"), "both are in work")
+    eventually(lambda: in_work(out / "p", "b") and in_work(out / "p", "c"), "both are in work")
     (job,) = {task.partition("_")[0] for task in queue(on_slurm)}
     victim, moved = f"{job}_2", f"{job}_3"  # of b and c: partitions are in the order of names
     on_slurm.slurm("scancel", "--signal=KILL", "--full", victim)
@@ -312,7 +305,7 @@ def test_a_detached_run_is_committed_by_its_last_job(on_slurm, tmp_path):
         return {job["name"]: job for job in json.loads(done.stdout)}
 
     # when the task that is held up dies, nobody submits it again
-    eventually(lambda: attempts(out, "b"), "it is in work")
+    eventually(lambda: in_work(out, "b"), "it is in work")
     eventually(lambda: state()["harvest-stage"]["done"] == 3, "the others are done")
     stage = state()["harvest-stage"]
     (number,) = [c["number"] for c in stage["commands"] if c["state"] == "running"]
@@ -372,7 +365,7 @@ def test_an_interrupted_run_cancels_its_jobs_and_the_next_one_goes_on(on_slurm, 
     running = on_slurm.start(*arguments, "--engine", "slurm", *QUICK, "-o", "slurm.tasks_per_job=1")
     staging = tmp_path / "out" / "_harvest" / "staging"
     eventually(lambda: list(staging.glob("a-*/_part.json")), "the first is staged")
-    eventually(lambda: attempts(tmp_path / "out", "b"), "the second is in work")
+    eventually(lambda: in_work(tmp_path / "out", "b"), "the second is in work")
 
     os.killpg(running.pid, signal.SIGINT)
 

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from scripts import run_script
+from shares import check_share
 
 import harvest
 from harvest.plugins.registry import manager
@@ -89,15 +90,6 @@ def test_shares_of_jobs_and_requests_are_of_the_time_of_all_processes(dataset, p
             assert row["shared_small"] <= min(row["shared"], row["small"])
         check_share(row["time_share"], row["seconds"], job["process_s"])
         check_share(row["mpiio_share"], row["mpiio_s"], job["process_s"])
-
-
-def check_share(share: float | None, part: float | None, whole: float | None) -> None:
-    """The share is the part of the whole; null where one is not known or the whole is 0."""
-    if share is None:
-        assert part is None or not whole
-    else:
-        assert whole
-        assert share == pytest.approx(part / whole)
 
 
 def test_ranks_have_the_median_of_their_log_and_the_bytes_of_its_trace(dataset):

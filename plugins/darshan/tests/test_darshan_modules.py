@@ -84,9 +84,8 @@ def test_lustre_version_1_is_one_component(harvest_bytes, order):
     data = struct.pack(order + "Qq5q3q", 7, -1, 248, 5, -1, 1 << 20, 3, 11, 22, 33)
     data += struct.pack(order + "Qq5q1q", 8, 0, 248, 5, -1, 1 << 20, 1, 44)
 
-    rows = harvest_bytes(LogWriter(order=order, modules={"LUSTRE": (1, data)}).build()).rows(
-        "darshan.lustre"
-    )
+    log = LogWriter(order=order, modules={"LUSTRE": (1, data)})
+    rows = harvest_bytes(log.build()).rows("darshan.lustre")
 
     assert [row["LUSTRE_COMP_OST_IDS"] for row in rows] == [[11, 22, 33], [44]]
     assert rows[0]["LUSTRE_COMP_STRIPE_SIZE"] == 1 << 20
@@ -127,9 +126,8 @@ def test_heat_maps(harvest_bytes, monkeypatch, order):
     data += struct.pack(order + "6q", 1, 2, 3, 4, 5, 6)
     data += struct.pack(order + "QqdqQQ", 8, 1, 0.5, 0, 1, 2)
 
-    rows = harvest_bytes(LogWriter(order=order, modules={"HEATMAP": (1, data)}).build()).rows(
-        "darshan.heatmap"
-    )
+    log = LogWriter(order=order, modules={"HEATMAP": (1, data)})
+    rows = harvest_bytes(log.build()).rows("darshan.heatmap")
 
     assert [row["position"] for row in rows] == [1, 2]
     assert rows[0]["HEATMAP_WRITE_BINS"] == [1, 2, 3]
@@ -143,9 +141,8 @@ def test_mdhim(harvest_bytes, order):
     data = struct.pack(order + "Qq5q4d3q", 7, 0, 1, 2, 3, 4, 3, 0.1, 0.2, 0.3, 0.4, 9, 8, 7)
     data += struct.pack(order + "Qq5q4d1q", 8, 0, 1, 2, 3, 4, 0, 0.1, 0.2, 0.3, 0.4, 6)
 
-    rows = harvest_bytes(LogWriter(order=order, modules={"MDHIM": (1, data)}).build()).rows(
-        "darshan.mdhim"
-    )
+    log = LogWriter(order=order, modules={"MDHIM": (1, data)})
+    rows = harvest_bytes(log.build()).rows("darshan.mdhim")
 
     assert [row["MDHIM_SERVER_HISTOGRAM"] for row in rows] == [[9, 8, 7], [6]]
     assert rows[0]["MDHIM_F_GET_MAX_DURATION"] == 0.4

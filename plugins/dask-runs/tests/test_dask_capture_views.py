@@ -165,15 +165,17 @@ def traced(run: Path, *operations: dict[str, Any]) -> TracedReader:
     return captured(run, placed)
 
 
+def tied(data: Any) -> list[tuple[str, int | None, str | None]]:
+    """Each worker, its process and what ties them."""
+    return workers_processes(data).select("worker", "pid", "tied_by").collect().rows()
+
+
 def test_a_process_id_ties_workers_whose_threads_are_called_alike(twins):
     # given traces in an order that says nothing, by the hosts' short names
     data = traced(twins, did(22), did(21))
 
-    rows = workers_processes(data).collect().to_dicts()
-    assert [(row["worker"], row["pid"], row["tied_by"], row["candidates"]) for row in rows] == [
-        (A, 21, "process id", 1),
-        (B, 22, "process id", 1),
-    ]
+    assert tied(data) == [(A, 21, "process id"), (B, 22, "process id")]
+    assert workers_processes(data).collect()["candidates"].to_list() == [1, 1]
     io = task_io(data).collect()
     assert list(io.select("key", "pid").iter_rows()) == [("task-0", 21), ("task-1", 22)]
 
@@ -181,11 +183,7 @@ def test_a_process_id_ties_workers_whose_threads_are_called_alike(twins):
 def test_a_process_of_another_id_or_host_is_no_captured_worker(twins):
     data = traced(twins, did(23), did(21, host="node3"))
 
-    rows = workers_processes(data).collect().to_dicts()
-    assert [(row["worker"], row["pid"], row["tied_by"]) for row in rows] == [
-        (A, None, None),
-        (B, None, None),
-    ]
+    assert tied(data) == [(A, None, None), (B, None, None)]
     assert task_io(data).collect().is_empty()
 
 
@@ -214,8 +212,9 @@ def test_processes_of_one_number_on_two_hosts_are_two(tmp_path, ours, theirs):
 
 
 def test_a_trace_without_its_host_is_tied_by_the_process_id(twins):
-    rows = workers_processes(traced(twins, did(22, host=None))).collect().to_dicts()
-    assert [(row["worker"], row["pid"]) for row in rows] == [(A, None), (B, 22)]
+    data = traced(twins, did(22, host=None))
+
+    assert tied(data) == [(A, None, None), (B, 22, "process id")]
 
 
 def test_a_worker_without_a_capture_is_not_tied_to_one_that_has_another(twins):
@@ -223,8 +222,4 @@ def test_a_worker_without_a_capture_is_not_tied_to_one_that_has_another(twins):
     (twins / "worker-1.cap").unlink()
     data = traced(twins, did(21), did(22))
 
-    rows = workers_processes(data).collect().to_dicts()
-    assert [(row["worker"], row["pid"], row["tied_by"]) for row in rows] == [
-        (A, 21, "process id"),
-        (B, 22, "thread"),
-    ]
+    assert tied(data) == [(A, 21, "process id"), (B, 22, "thread")]

@@ -8,6 +8,7 @@ from typing import Any
 import captures
 import pytest
 from dask_rows import made_example
+from shares import check_share
 
 import harvest
 from harvest.plugins.registry import manager
@@ -62,15 +63,6 @@ def rows(dataset: Any, view: str) -> list[dict[str, Any]]:
         return []
     found: list[dict[str, Any]] = dataset.view(view).collect().to_dicts()
     return found
-
-
-def check_share(share: float | None, part: float | None, whole: float | None) -> None:
-    """The share is the part of the whole; null where one is not known or the whole is 0."""
-    if share is None:
-        assert part is None or not whole
-    else:
-        assert whole
-        assert share == pytest.approx(part / whole)
 
 
 def added(values: Iterable[float | None]) -> float | None:

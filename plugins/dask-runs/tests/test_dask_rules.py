@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 from dask_rows import dataset
+from spoken import once
 
 from harvest_dask_runs.rules import RULES
 from harvest_dask_runs.views import indicators as view
@@ -20,11 +21,6 @@ def spoken(name: str, *runs: dict[str, Any], **thresholds: float) -> list[tuple[
     """What a rule says of runs, of which only some numbers are given."""
     found = judge(BY_NAME[name], indicators(*runs), **thresholds)
     return [(f.finding.severity, f.finding.text) for f in found]
-
-
-def once(severity: str, text: str) -> list[tuple[str, str]]:
-    """Of one finding, what ``spoken`` gives."""
-    return [(severity, text)]
 
 
 def indicators(*runs: dict[str, Any]) -> pl.DataFrame:

@@ -377,7 +377,6 @@ def _export_once(out: Path, uri: str) -> None:
     harvest.open(out, plugins=PLUGINS).export("postgresql", uri, views="box.totals")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "kills", [pytest.param(3), pytest.param(100, marks=pytest.mark.slow(night=True))]
 )

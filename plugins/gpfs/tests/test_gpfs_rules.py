@@ -5,6 +5,7 @@ from datetime import timedelta
 import polars as pl
 import pytest
 from scan_rows import NOW, harvested, row
+from spoken import once
 
 from harvest_gpfs import rules
 from harvest_testing import judge
@@ -84,13 +85,11 @@ def test_one_owner_of_more_than_all_others_together_is_named():
         "size_bytes": [51 * GIB, 49 * GIB], "inodes": [1, 2000], "all_bytes": [100 * GIB] * 2,
     }  # fmt: skip
 
-    assert spoken("gpfs.one_owner", rows) == [
-        (
-            "low",
-            "User LabAda owns 51 % of all data: 51.0 GiB",
-            "User LabAda owns 1 object with 51 of 100 GiB.",
-        )
-    ]
+    assert spoken("gpfs.one_owner", rows) == once(
+        "low",
+        "User LabAda owns 51 % of all data: 51.0 GiB",
+        "User LabAda owns 1 object with 51 of 100 GiB.",
+    )
     assert spoken("gpfs.one_owner", rows, share=0.51) == []
     assert len(spoken("gpfs.one_owner", rows, share=0.3)) == 2
     alone = {name: values[:1] for name, values in rows.items()}
@@ -119,14 +118,12 @@ def test_times_after_the_scan_are_counted():
         "all_future_known_inodes": [1000] * 2, "all_data_inodes": [1000] * 2,
     }  # fmt: skip
 
-    assert spoken("gpfs.future_times", rows) == [
-        (
-            "low",
-            "1 of 1,000 objects has a time after the scan",
-            "Access or modification is more than a day after the scan, so age policies skip them. "
-            "User ada has the most: 1.",
-        )
-    ]
+    assert spoken("gpfs.future_times", rows) == once(
+        "low",
+        "1 of 1,000 objects has a time after the scan",
+        "Access or modification is more than a day after the scan, so age policies skip them. "
+        "User ada has the most: 1.",
+    )
     assert spoken("gpfs.future_times", rows | {"future_inodes": [None, None]}) == []
 
 
@@ -152,13 +149,11 @@ def test_directories_of_a_million_entries_are_counted_and_the_largest_is_named()
         "directory": ["/fs/a", "/fs/b", "/fs/c"], "entries": [1_000_000, 2_500_000, 999_999],
     }  # fmt: skip
 
-    assert spoken("gpfs.crowded_directories", rows) == [
-        (
-            "medium",
-            "Directory /fs/b has 2,500,000 entries",
-            "2 directories have 1,000,000 entries or more. The largest is /fs/b.",
-        )
-    ]
+    assert spoken("gpfs.crowded_directories", rows) == once(
+        "medium",
+        "Directory /fs/b has 2,500,000 entries",
+        "2 directories have 1,000,000 entries or more. The largest is /fs/b.",
+    )
     assert spoken("gpfs.crowded_directories", rows, entries=2_500_001) == []
 
 
@@ -180,13 +175,11 @@ def test_growth_counts_by_bytes_or_by_percent_of_what_is_not_little():
     growth = [2**40, 5 * 10**9, 49 * 10**8, 10**8]
     rows = grown("user", growth, [10**14, 10**10, 10**10, 10**6])
 
-    assert spoken("gpfs.owners_grew", rows) == [
-        (
-            "high",
-            "2 of 4 users grew sharply, by up to 1.00 TiB",
-            f"User x0 grew to 91.9 TiB (1.1 %) {MONTH}. 2 of 4 users {MUCH}",
-        )
-    ]
+    assert spoken("gpfs.owners_grew", rows) == once(
+        "high",
+        "2 of 4 users grew sharply, by up to 1.00 TiB",
+        f"User x0 grew to 91.9 TiB (1.1 %) {MONTH}. 2 of 4 users {MUCH}",
+    )
     assert spoken("gpfs.owners_grew", grown("user", growth[2:], [10**10, 10**6])) == []
     ((severity, headline, _),) = spoken("gpfs.owners_grew", rows, growth=1.2e12)
     assert (severity, headline) == ("medium", "User x1 grew by 4.66 GiB (50 %)")
@@ -212,13 +205,11 @@ def test_growth_that_leaves_objects_out_is_of_a_part():
 
 
 def test_a_new_directory_counts_by_its_bytes():
-    assert spoken("gpfs.directories_grew", grown("top", [GIB], [0], "new")) == [
-        (
-            "medium",
-            "Directory x0 grew by 1.00 GiB (new)",
-            f"Directory x0 grew to 1.00 GiB (new) {MONTH}. 1 of 1 directory {MUCH}",
-        )
-    ]
+    assert spoken("gpfs.directories_grew", grown("top", [GIB], [0], "new")) == once(
+        "medium",
+        "Directory x0 grew by 1.00 GiB (new)",
+        f"Directory x0 grew to 1.00 GiB (new) {MONTH}. 1 of 1 directory {MUCH}",
+    )
     assert spoken("gpfs.directories_grew", grown("top", [GIB - 1], [0], "new")) == []
 
 

@@ -165,12 +165,6 @@ def test_wrong_settings_are_told_before_anything_is_read(scan, view, given, erro
         scan.view(view, **given)
 
 
-def test_ages_without_a_time_to_count_from_are_refused(tmp_path):
-    data = dataset(tmp_path, [row("/fs/a", 1, 1, scan_time=None)])
-    with pytest.raises(UsageError, match="give it: now=2026-01-11"):
-        data.view("gpfs.ages")
-
-
 @pytest.mark.parametrize(
     ("view", "by"),
     [("gpfs.cold", "cold"), ("gpfs.small", "top,small"), ("gpfs.policy", "modify_age")],

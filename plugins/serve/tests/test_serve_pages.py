@@ -315,7 +315,6 @@ def test_several_datasets_are_listed_and_a_damaged_one_says_what_verify_says(dat
 ODD = '"><img src=x onerror=alert(1)>{{7*7}}<%= 6*7 %>'
 
 
-@pytest.mark.slow
 def test_markup_in_names_values_texts_and_addresses_is_shown_as_it_is(tmp_path):
     """Whatever the data says is text: nothing of it is an element, or is computed."""
     location = things(tmp_path / ODD, "40 1\nbad <script>alert(1)</script>")

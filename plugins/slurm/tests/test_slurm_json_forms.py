@@ -4,12 +4,12 @@ import gzip
 import json
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from scalars import scalars_in
 from test_slurm_json import exit_of, harvest, harvest_text, make_job, write
 
 import harvest as harvest_api
@@ -209,15 +209,6 @@ def test_numbers_that_are_not_set_are_null_or_a_word_with_complex(tmp_path: Path
     (row,) = harvest(write(tmp_path / "j.json", [job])).rows("slurm.job")
     assert (row["priority"], row["restarts"], row["timelimit_s"], row["end_time"]) == (None,) * 4
     assert dict(row["extra"])["Timelimit"] == "UNLIMITED"
-
-
-def scalars_in(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Each place of a scalar: its container, and its key there."""
-    for key in list(value) if isinstance(value, dict) else range(len(value)):
-        if isinstance(value[key], (dict, list)):
-            yield from scalars_in(value[key])
-        else:
-            yield value, key
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
