@@ -1,6 +1,8 @@
-"""Declare the arguments and options of a plugin's commands, with words that a shell completes::
+"""Declare the arguments and options of a plugin's commands, with words that a shell completes.
 
-Output = Annotated[Path | None, option("-o --output FILE", "Write the rows to FILE.")]
+Flags and metavar are written as help shows them::
+
+    Output = Annotated[Path | None, option("-o --output FILE", "Write the rows to FILE.")]
 """
 
 from collections.abc import Callable
