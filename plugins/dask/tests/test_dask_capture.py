@@ -301,7 +301,7 @@ def test_a_script_that_does_not_fit_costs_the_row_of_its_process_alone(tmp_path,
 
 def test_a_resource_without_an_amount_costs_the_row_of_its_process_alone(tmp_path):
     (reject,) = read(tmp_path, role="worker", resources={"GPU": None}).rejects
-    assert "column 'resources' is {'GPU': None}, not a dict" in reject.reason
+    assert "column 'resources' is {'GPU': None}, not a dict without null" in reject.reason
 
 
 def test_a_spell_in_which_nothing_could_be_recorded_is_a_row_and_a_note(tmp_path):

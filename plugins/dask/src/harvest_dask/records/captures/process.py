@@ -108,7 +108,8 @@ def _one(batch: Batch, name: str, cls: type, kind: pa.DataType, convert: Any) ->
     (value,) = batch.values(name)
     inner = value.values() if isinstance(value, dict) else value
     if value is not None and (not isinstance(value, cls) or (cls is not bool and None in inner)):
-        batch.refuse_where(pa.array([True]), name, f"a {cls.__name__}")
+        expected = "a bool" if cls is bool else f"a {cls.__name__} without null"
+        batch.refuse_where(pa.array([True]), name, expected)
         value = None
     return pa.array([None if value is None else convert(value)], kind)
 
