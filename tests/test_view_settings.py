@@ -9,6 +9,7 @@ from night import NIGHT
 import harvest
 from harvest import HarvestError, ReportSpec, UsageError, View, hookimpl
 from harvest.toolkit.steps import watched
+from harvest_look.choice import Choice
 from harvest_report import LazySection, Notes, Report, Tile
 
 MEANING = "how many rows to give"
@@ -152,6 +153,12 @@ def test_rows_are_limited_in_every_form_of_a_view(everything, tmp_path):
     harvest_here("view", "slurm.jobs", everything, "-n", "4", "-o", tmp_path / "a.csv")
     assert len(lines) == 4
     assert pl.read_csv(tmp_path / "a.csv").height == 4
+
+
+@pytest.mark.parametrize("rows", [0, 19, 20, 21, 10_019, 10_020, 10_021])
+def test_a_terminal_shows_the_first_rows_and_counts_all(rows):
+    first, total = Choice().first(pl.LazyFrame({"a": range(rows)}))
+    assert (first["a"].to_list(), total) == (list(range(min(rows, 20))), rows)
 
 
 def test_a_query_gives_settings_to_the_views_that_it_names(dataset):

@@ -17,7 +17,8 @@ from .where import condition_of
 VALUES_NAMED = 12
 ROWS_SHOWN = 20
 """Rows of a table on a terminal by default."""
-
+ROWS_AT_ONCE = 10_000
+"""Further rows that are collected: counting so few would repeat the work of the view."""
 
 _TEXTS = re.compile(r"'((?:[^']|'')*)'")
 """String literals in an SQL condition."""
@@ -81,9 +82,9 @@ class Choice:
     def first(self, frame: pl.LazyFrame) -> tuple[pl.DataFrame, int]:
         """Return the rows that a terminal shows, and the number of all rows."""
         room = self.rows or ROWS_SHOWN
-        first = frame.head(room + 1).collect()
-        if first.height <= room:
-            return first, first.height
+        first = frame.head(room + ROWS_AT_ONCE).collect()
+        if first.height < room + ROWS_AT_ONCE:
+            return first.head(room), first.height
         return first.head(room), int(frame.select(pl.len()).collect().item())
 
     def meanings(self, spec: View, shown: pl.DataFrame) -> Mapping[str, Column]:

@@ -69,7 +69,7 @@ def with_settings(incomplete: str) -> Items:
     return list(dict.fromkeys(item for kind in kinds for item in named(incomplete, kind)))
 
 
-rows_option = partial(option, min=1, max=10**12)
+rows_option = partial(option, min=1, max=4 * 10**9)  # polars counts rows with 32 bits
 """Return an option for a number of rows."""
 
 Text = str | None
