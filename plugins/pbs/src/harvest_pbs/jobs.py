@@ -22,7 +22,7 @@ _LONGEST_SIGNAL: Final = 127
 def job_table(raw: pa.Table) -> pa.Table:
     """Return rows of jobs.
 
-    raw: a table with the columns of ``keys.SCHEMA``, ``job_id``, ``position`` and ``code``, the
+    raw: a table with the columns of ``SCHEMA``, ``job_id``, ``position`` and ``code``, the
         letter of the record. A row without a letter has its state in the column ``state``, if there
         is one.
     """
