@@ -13,8 +13,7 @@ from pathlib import Path
 from harvest import Partition, file_partition
 from harvest.toolkit.files import may_be
 
-from .headers import recognise
-from .names import LOOK_BYTES, parse_name
+from .recognition import LOOK_BYTES, parse_name, recognise
 
 SCANS_PER_GROUP = 500
 """Number of scan numbers whose files form a partition: about 2,000 receiver statuses."""

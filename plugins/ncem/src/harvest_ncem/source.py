@@ -15,8 +15,7 @@ from harvest.toolkit.files import folders_of, input_path, walk_names
 
 from .config import NcemConfig
 from .directory import OTHER, partitions
-from .headers import recognise
-from .names import LOOK_BYTES, parse_name
+from .recognition import LOOK_BYTES, parse_name, recognise
 from .records import DataFile, ReceiverStatus
 
 
