@@ -10,9 +10,8 @@ from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest_report import Column, LazySection, Notes, Report, Section, Table, Tile, with_others
 from harvest_toolkit.frames import fraction
 
-from ..job_runs import Jobs
+from ..job_runs import ENDS, FAILURES, Jobs
 from ..period import Selection, selection_of
-from ..states import ENDS, FAILURES
 from ..views.declared.common import KEYS, RESOURCES, Resource, groups_of
 from . import words
 from .missing import filled, missing

@@ -11,9 +11,8 @@ import polars as pl
 from harvest_toolkit.frames import fraction
 
 from ..calendar import Period
-from ..job_runs import Jobs
+from ..job_runs import ENDED, FAILED, Jobs
 from ..period import Selection, selection_of
-from ..states import ENDED, FAILED
 from . import measures
 from .declared.common import KEYS, RESOURCES, TREND_KEYS, groups_of
 from .measures import COUNTS, count_of, hours_of
