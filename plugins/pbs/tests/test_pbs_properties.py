@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pbs_logs import ABOUT, ended, line, read, started
 
-from harvest_pbs.parts import allotted, hosts, requested, slots
+from harvest_pbs.jobs import allotted, hosts, requested, slots
 from harvest_pbs.scalar import KNOWN, SCHEMA, pairs_of, raw_row
 from harvest_toolkit.pairs import pairs
 from harvest_toolkit.spans import spans
