@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from slurm_reader import REPORTS, VIEWS, Reader, dataset
 
-from harvest_accounting.states import ENDS, FAILED
+from harvest_accounting.job_runs import ENDS, FAILED
 from harvest_slurm.read.presets import PRESETS
 
 usage_report = REPORTS["slurm.usage"]

@@ -15,7 +15,7 @@ from slurm_reader import REPORTS, RULES, Reader, write_rows
 import harvest
 from harvest.findings import evaluate
 from harvest.plugins.registry import manager
-from harvest_accounting.states import ENDED
+from harvest_accounting.job_runs import ENDED
 from harvest_slurm.job.find import find, of_group
 from harvest_slurm.records import Job, Step
 from harvest_slurm.values.scalars import STATES

@@ -15,7 +15,7 @@ from slurm_reader import REPORTS, Reader, dataset
 import harvest
 from harvest import UsageError
 from harvest_accounting.frame import ended
-from harvest_accounting.states import ENDED, ENDS
+from harvest_accounting.job_runs import ENDED, ENDS
 from harvest_accounting.views.declared.common import RESOURCES
 from harvest_accounting.views.measures import amounts, how_they_ended, use, waits
 from harvest_report import Table

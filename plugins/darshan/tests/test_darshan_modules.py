@@ -7,7 +7,7 @@ import pytest
 from darshan_logs import LogWriter
 
 from harvest_darshan.read.autoperf import APMPI_COUNTERS, APMPI_TIMERS, APXC_COUNTERS
-from harvest_darshan.read.layouts import FIXED
+from harvest_darshan.read.fixed import FIXED
 
 # sizes of a record by module, from its first version on, from Darshan's sources
 SIZES_OF = {

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest_ncem.reports import MAX_BINS, bin_edges, comparison, describe, outliers
+from harvest_ncem.reports import comparison, describe, outliers
+from harvest_ncem.sections import MAX_BINS, bin_edges
 
 HEADER = ["size", "method", "outliers", "n", "mean_s", "median_s", "std_s", "data_gb"]
 HEADER += ["speed_up", "bytes_per_s"]

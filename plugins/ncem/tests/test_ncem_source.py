@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from harvest import SourceError, collect, collect_partition
 from harvest_ncem.config import NcemConfig
-from harvest_ncem.directory import OTHER
-from harvest_ncem.source import NcemSource
+from harvest_ncem.source import OTHER, NcemSource
 
 
 def status(folder: Path, receiver: int, scan: int, **changes) -> Path:

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from harvest_pbs.config import PbsConfig
-from harvest_pbs.source import PbsSource
+from harvest_pbs.source import PbsConfig, PbsSource
 from harvest_testing import Collected, collect
 
 ABOUT = (

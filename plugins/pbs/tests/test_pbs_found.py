@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from harvest_pbs.config import PbsConfig
-from harvest_pbs.source import PbsSource
+from harvest_pbs.source import PbsConfig, PbsSource
 from harvest_testing import collect
 
 DATA = Path(__file__).parent / "data"

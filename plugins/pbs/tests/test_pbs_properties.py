@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pbs_logs import ABOUT, ended, line, read, started
 
-from harvest_pbs.keys import KNOWN, SCHEMA
-from harvest_pbs.parts import allotted, hosts, requested, slots
-from harvest_pbs.scalar import pairs_of, raw_row
+from harvest_pbs.jobs import allotted, hosts, requested, slots
+from harvest_pbs.scalar import KNOWN, SCHEMA, pairs_of, raw_row
 from harvest_toolkit.pairs import pairs
 from harvest_toolkit.spans import spans
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from harvest import ReadContext, SourceError
-from harvest_pbs.config import PbsConfig
 from harvest_pbs.qstat import read_qstat
-from harvest_pbs.source import PbsSource
+from harvest_pbs.source import PbsConfig, PbsSource
 from harvest_testing import Collected, collect
 
 HEAD = '{\n    "timestamp":1618432467,\n    "pbs_version":"20.0.1",\n    "pbs_server":"calc0"'

@@ -12,9 +12,8 @@ import polars as pl
 
 from harvest import DatasetReader
 
-from .job_runs import MORE, JobRuns, Jobs
+from .job_runs import ENDED, MORE, JobRuns, Jobs
 from .possible import disorder, possible, ran_until, seconds_from
-from .states import ENDED
 
 FRAME: Final = (
     "job_id", "submit_time", "restart", "job_id_raw", "array_job_id", "array_task_id",

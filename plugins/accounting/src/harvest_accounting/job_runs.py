@@ -1,4 +1,4 @@
-"""The declaration of a scheduler's jobs, and the choice of jobs for a view, report or rule.
+"""The declaration and states of a scheduler's jobs, and their choice for a view, report or rule.
 
 A scheduler's plugin declares one ``JobRuns``. ``views_of``, ``reports_of`` and ``rules_of`` build
 its views, reports and rules. An entry point of the group ``harvest.job_runs``, named after the
@@ -31,6 +31,27 @@ MORE: Final = (
     "max_disk_write_bytes", "gpu_mem_used_bytes",
 )  # fmt: skip
 """Optional columns of the frame of runs."""
+
+ENDS: Final[dict[str, tuple[str, ...]]] = {
+    "completed": ("completed",),
+    "failed": ("failed",),
+    "out_of_memory": ("out_of_memory",),
+    "timeout": ("timeout", "deadline"),
+    "node_fail": ("node_fail", "boot_fail", "launch_failed", "reconfig_fail"),
+    "cancelled": ("cancelled", "revoked"),
+    "preempted": ("preempted",),
+    "requeued": ("requeued", "requeue_fed"),
+}
+"""The kinds of ends: column -> states, in the spelling of every scheduler's record type."""
+
+FAILURES: Final = ("failed", "out_of_memory", "timeout", "node_fail")
+"""The groups of states that are failures."""
+
+ENDED: Final = tuple(state for states in ENDS.values() for state in states)
+"""The states of runs that ended."""
+
+FAILED: Final = tuple(state for name in FAILURES for state in ENDS[name])
+"""The states of runs that failed."""
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 

@@ -10,8 +10,8 @@ from harvest import Detection, Partition, ReadContext, Record, Source, SourceErr
 from harvest.toolkit.files import input_path, out_of_files, walk_names
 
 from . import records
-from .config import DarshanConfig
 from .read.container import HEADER_BYTES, DamagedError, has_magic
+from .read.regions import DarshanConfig
 
 if TYPE_CHECKING:
     from .read.tables import Rows

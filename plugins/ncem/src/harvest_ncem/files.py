@@ -15,7 +15,7 @@ from harvest.toolkit.frames import TEXT_MAP
 from harvest.toolkit.texts import printable
 
 from .config import NcemConfig
-from .names import LOOK_BYTES, FileName, parse_name
+from .recognition import LOOK_BYTES, FileName, parse_name
 from .records import DataFile, ReceiverStatus
 from .times import parse_times, zone_notes
 

@@ -3,7 +3,6 @@
 The views define durations and exclusions; the report only describes them.
 """
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,28 +10,15 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words
-from harvest_report import (
-    INK,
-    Column,
-    LazySection,
-    Notes,
-    Plot,
-    Report,
-    Table,
-    Tile,
-    legend,
-    legend_below,
-)
+from harvest_report import Column, LazySection, Notes, Report, Table, Tile
 from harvest_toolkit.frames import fraction
 
-from .sections import LABELS, failed_table, throughput_plot
+from .sections import LABELS, failed_table, histograms, overview, throughput_plot
 from .study import Study, load_study
 from .views.declared import OUTLIER_COLUMNS
 from .views.outliers import durations, fences, outliers
 from .views.scans import positions
 
-METHODS = ("file_transfer", "streaming")
-MAX_BINS = 60
 TILES = 4
 """Maximum number of sizes whose speed-up is a key number."""
 
@@ -79,10 +65,10 @@ def comparison(
                 title="Duration per scan, by size and method",
                 group="size",
             ),
-            *([_overview(table)] if sizes else []),
+            *([overview(table)] if sizes else []),
             *([moved] if moved else []),
             *([_fences(limits)] if sizes else []),
-            *(_histograms(size, marked.filter(pl.col("size") == size)) for size in sizes),
+            *(histograms(size, marked.filter(pl.col("size") == size)) for size in sizes),
             LazySection("failed-scans", lambda: failed_table(dataset, made)),
             _left_out(rows),
             _definitions(made, save_correction),
@@ -113,7 +99,7 @@ def describe(marked: pl.DataFrame) -> pl.DataFrame:
     )
     mean = {
         method: pl.col("mean_s").filter(pl.col("method") == method).first().over("size", "outliers")
-        for method in METHODS
+        for method in LABELS
     }
     return (
         statistics.with_columns(
@@ -226,147 +212,3 @@ def _definitions(study: Study, save_correction: bool) -> Notes:
     if study.path:
         items.append(f"Study: {study.path}")
     return Notes("definitions", items, title="Definitions")
-
-
-def _overview(table: pl.DataFrame) -> Plot:
-    shown = table.filter(pl.col("outliers") == "removed")
-    sizes = shown["size"].unique(maintain_order=True).to_list()
-    factors = {size: value for size, value in shown.select("size", "speed_up").iter_rows() if value}
-
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
-        for number, method in enumerate(METHODS):
-            _bars(axes, number, sizes, shown.filter(pl.col("method") == method))
-        top = (pl.col("mean_s") + pl.col("std_s").fill_null(0.0)).max()
-        tops = dict(shown.group_by("size").agg(top).iter_rows())
-        for size, factor in factors.items():
-            axes.annotate(
-                f"{factor:.2f}×",
-                (sizes.index(size), tops[size]),
-                xytext=(0, 5),
-                textcoords="offset points",
-                ha="center",
-                fontweight="bold",
-            )
-        axes.set_xticks(range(len(sizes)), sizes)
-        axes.grid(visible=False, axis="x")
-        axes.margins(y=0.12)
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("scan size (positions)")
-        axes.set_ylabel("duration per scan (s)")
-        legend(figure)
-
-    said = "; ".join(f"{size} {value:.2f} times" for size, value in factors.items())
-    return Plot(
-        "speed-up",
-        draw,
-        "Mean duration and speed-up",
-        "Bars: mean duration per scan by size and method, without outliers; whiskers: one "
-        "standard deviation. Speed-up of streaming: " + (said or "no size has both methods") + ".",
-        size=(7.5, 3.8),
-    )
-
-
-def _bars(axes: Any, number: int, sizes: list[str], rows: pl.DataFrame) -> None:
-    """Draw the mean of a method at each size, with a whisker of one standard deviation."""
-    means = rows["mean_s"].to_list()
-    # a single value has no deviation, so no whisker is drawn
-    spread = rows["std_s"].fill_null(math.nan).to_list()
-    axes.bar(
-        [sizes.index(size) + (number - 0.5) * 0.36 for size in rows["size"]],
-        means,
-        width=0.34,
-        color=f"C{1 - number}",
-        label=LABELS[METHODS[number]],
-        # a whisker below zero would mean a negative time
-        yerr=[[min(s, m) for m, s in zip(means, spread, strict=True)], spread],
-        error_kw={"elinewidth": 1, "capsize": 3, "ecolor": INK},
-    )
-
-
-def _histograms(size: str, rows: pl.DataFrame) -> Plot:
-    groups = [(m, rows.filter(pl.col("method") == m)) for m in METHODS]
-    groups = [(method, found) for method, found in groups if found.height]
-
-    def draw(figure: Any) -> None:
-        panels = figure.subplots(1, len(groups), squeeze=False)[0]
-        for axes, (method, found) in zip(panels, groups, strict=True):
-            _histogram(axes, method, found)
-
-    said = "; ".join(
-        f"{LABELS[method]}: {found.height:,} values, median "
-        f"{_short(found['duration_s'].median())} s, {found['outlier'].sum():,} outliers"
-        for method, found in groups
-    )
-    return Plot(
-        f"histogram-{_word(size)}",
-        draw,
-        f"Durations at {size}",
-        f"Histograms of the durations at {size}. {said[0].upper()}{said[1:]}.",
-        size=(7.5, 3.4),
-    )
-
-
-def _histogram(axes: Any, method: str, rows: pl.DataFrame) -> None:
-    """Draw bins for values within the fences, and one paler bar for all values beyond each."""
-    colour = f"C{1 - METHODS.index(method)}"
-    values = rows["duration_s"]
-    inside = rows.filter(~pl.col("outlier"))["duration_s"]
-    edges = bin_edges(inside)
-    axes.hist(inside.to_list(), bins=edges, color=colour, histtype="stepfilled")
-    width = edges[1] - edges[0]
-    below = values.filter(rows["outlier"] & (values < inside.min()))
-    above = values.filter(rows["outlier"] & (values > inside.max()))
-    low, high = axes.get_xlim()
-    ticks = [(x, f"{x:,g}") for x in axes.get_xticks() if max(low, edges[0]) <= x <= edges[-1]]
-    for part, place, end in (
-        (below, edges[0] - 2 * width, f"down to {_short(below.min())} s"),
-        (above, edges[-1] + 2 * width, f"up to {_short(above.max())} s"),
-    ):
-        if part.len():
-            label = f"{count_in_words(part.len(), 'outlier')}, {end}"
-            axes.bar(place, part.len(), width=2 * width, color=colour, alpha=0.4, label=label)
-            room = 0.12 * (high - low) + width
-            ticks = [(x, text) for x, text in ticks if abs(x - place) > room]
-            ticks.append((place, "beyond"))
-    axes.set_xticks([x for x, _ in ticks], [text for _, text in ticks])
-    for name, measured, style in (("mean", values.mean(), "-"), ("median", values.median(), "--")):
-        drawn = {"color": INK, "linewidth": 1.1, "linestyle": style}
-        place = float(measured)  # type: ignore[arg-type]
-        if edges[0] <= place <= edges[-1]:
-            axes.axvline(place, label=f"{name} {_short(place)} s", **drawn)
-        else:
-            axes.plot([], [], label=f"{name} {_short(place)} s (beyond)", **drawn)
-    axes.set_title(f"{LABELS[method]}, n = {values.len():,}")
-    axes.set_xlabel("duration (s)")
-    axes.set_ylabel("jobs" if method == "file_transfer" else "scans")
-    axes.yaxis.get_major_locator().set_params(integer=True)
-    axes.grid(visible=False, axis="x")
-    legend_below(axes)
-
-
-def bin_edges(values: pl.Series) -> list[float]:
-    """Return the edges of at most 60 equal bins, with the width of Freedman and Diaconis.
-
-    If all values are integers, the edges lie between them, so that no bin contains more integers
-    than its neighbour.
-    """
-    low, high = float(values.min()), float(values.max())  # type: ignore[arg-type]
-    first, third = (values.quantile(q, interpolation="linear") or 0.0 for q in (0.25, 0.75))
-    width = max(2.0 * (third - first) / values.len() ** (1 / 3), (high - low) / MAX_BINS)
-    if (values == values.round()).all():
-        low, high = low - 0.5, high + 0.5
-        width = max(1.0, round(width), math.ceil((high - low) / MAX_BINS))
-    elif high <= low:
-        low, width = low - 0.5, 1.0
-    count = max(1, math.ceil((high - low) / width - 1e-9))
-    edges = [low + i * width for i in range(count + 1)]
-    return [*edges[:-1], max(edges[-1], high)]  # rounding may lower the last edge
-
-
-def _short(value: Any) -> str:
-    return "" if value is None else f"{value:,.1f}"
-
-
-def _word(text: str) -> str:
-    return "".join(c if c.isascii() and c.isalnum() else "-" for c in text)

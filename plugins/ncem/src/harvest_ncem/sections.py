@@ -1,5 +1,6 @@
-"""Two sections of the report: throughput of scans, and lost scans."""
+"""Sections of the report: its plots, and the table of lost scans."""
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from statistics import median
@@ -9,7 +10,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words
-from harvest_report import INK, Column, Plot, Table, legend
+from harvest_report import INK, Column, Plot, Table, legend, legend_below
 from harvest_toolkit.frames import fraction
 
 from .study import Study
@@ -17,6 +18,7 @@ from .study import Study
 LABELS: Final = {"file_transfer": "file transfer", "streaming": "streaming"}
 """Display names of the methods, in the order of the report."""
 
+MAX_BINS: Final = 60
 WIDTH: Final = 0.36
 """Width of a method's points at a size, if sizes are 1 apart."""
 
@@ -82,6 +84,152 @@ def _draw(figure: Any, groups: list[tuple[int, str, list[float]]], sizes: list[s
     axes.set_xlabel("scan size (positions); within a size, scans or jobs in their order")
     axes.set_ylabel("throughput (GiB/s)")
     legend(figure)
+
+
+def overview(table: pl.DataFrame) -> Plot:
+    """Plot the mean duration of each size and method, with the speed-up of streaming."""
+    shown = table.filter(pl.col("outliers") == "removed")
+    sizes = shown["size"].unique(maintain_order=True).to_list()
+    factors = {size: value for size, value in shown.select("size", "speed_up").iter_rows() if value}
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for number, method in enumerate(LABELS):
+            _bars(axes, number, sizes, shown.filter(pl.col("method") == method))
+        top = (pl.col("mean_s") + pl.col("std_s").fill_null(0.0)).max()
+        tops = dict(shown.group_by("size").agg(top).iter_rows())
+        for size, factor in factors.items():
+            axes.annotate(
+                f"{factor:.2f}×",
+                (sizes.index(size), tops[size]),
+                xytext=(0, 5),
+                textcoords="offset points",
+                ha="center",
+                fontweight="bold",
+            )
+        axes.set_xticks(range(len(sizes)), sizes)
+        axes.grid(visible=False, axis="x")
+        axes.margins(y=0.12)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("scan size (positions)")
+        axes.set_ylabel("duration per scan (s)")
+        legend(figure)
+
+    said = "; ".join(f"{size} {value:.2f} times" for size, value in factors.items())
+    return Plot(
+        "speed-up",
+        draw,
+        "Mean duration and speed-up",
+        "Bars: mean duration per scan by size and method, without outliers; whiskers: one "
+        "standard deviation. Speed-up of streaming: " + (said or "no size has both methods") + ".",
+        size=(7.5, 3.8),
+    )
+
+
+def _bars(axes: Any, number: int, sizes: list[str], rows: pl.DataFrame) -> None:
+    """Draw the mean of a method at each size, with a whisker of one standard deviation."""
+    means = rows["mean_s"].to_list()
+    # a single value has no deviation, so no whisker is drawn
+    spread = rows["std_s"].fill_null(math.nan).to_list()
+    axes.bar(
+        [sizes.index(size) + (number - 0.5) * 0.36 for size in rows["size"]],
+        means,
+        width=0.34,
+        color=f"C{1 - number}",
+        label=list(LABELS.values())[number],
+        # a whisker below zero would mean a negative time
+        yerr=[[min(s, m) for m, s in zip(means, spread, strict=True)], spread],
+        error_kw={"elinewidth": 1, "capsize": 3, "ecolor": INK},
+    )
+
+
+def histograms(size: str, rows: pl.DataFrame) -> Plot:
+    """Plot the durations at a size, a histogram per method."""
+    groups = [(m, rows.filter(pl.col("method") == m)) for m in LABELS]
+    groups = [(method, found) for method, found in groups if found.height]
+
+    def draw(figure: Any) -> None:
+        panels = figure.subplots(1, len(groups), squeeze=False)[0]
+        for axes, (method, found) in zip(panels, groups, strict=True):
+            _histogram(axes, method, found)
+
+    said = "; ".join(
+        f"{LABELS[method]}: {found.height:,} values, median "
+        f"{_short(found['duration_s'].median())} s, {found['outlier'].sum():,} outliers"
+        for method, found in groups
+    )
+    return Plot(
+        f"histogram-{_word(size)}",
+        draw,
+        f"Durations at {size}",
+        f"Histograms of the durations at {size}. {said[0].upper()}{said[1:]}.",
+        size=(7.5, 3.4),
+    )
+
+
+def _histogram(axes: Any, method: str, rows: pl.DataFrame) -> None:
+    """Draw bins for values within the fences, and one paler bar for all values beyond each."""
+    colour = f"C{1 - list(LABELS).index(method)}"
+    values = rows["duration_s"]
+    inside = rows.filter(~pl.col("outlier"))["duration_s"]
+    edges = bin_edges(inside)
+    axes.hist(inside.to_list(), bins=edges, color=colour, histtype="stepfilled")
+    width = edges[1] - edges[0]
+    below = values.filter(rows["outlier"] & (values < inside.min()))
+    above = values.filter(rows["outlier"] & (values > inside.max()))
+    low, high = axes.get_xlim()
+    ticks = [(x, f"{x:,g}") for x in axes.get_xticks() if max(low, edges[0]) <= x <= edges[-1]]
+    for part, place, end in (
+        (below, edges[0] - 2 * width, f"down to {_short(below.min())} s"),
+        (above, edges[-1] + 2 * width, f"up to {_short(above.max())} s"),
+    ):
+        if part.len():
+            label = f"{count_in_words(part.len(), 'outlier')}, {end}"
+            axes.bar(place, part.len(), width=2 * width, color=colour, alpha=0.4, label=label)
+            room = 0.12 * (high - low) + width
+            ticks = [(x, text) for x, text in ticks if abs(x - place) > room]
+            ticks.append((place, "beyond"))
+    axes.set_xticks([x for x, _ in ticks], [text for _, text in ticks])
+    for name, measured, style in (("mean", values.mean(), "-"), ("median", values.median(), "--")):
+        drawn = {"color": INK, "linewidth": 1.1, "linestyle": style}
+        place = float(measured)  # type: ignore[arg-type]
+        if edges[0] <= place <= edges[-1]:
+            axes.axvline(place, label=f"{name} {_short(place)} s", **drawn)
+        else:
+            axes.plot([], [], label=f"{name} {_short(place)} s (beyond)", **drawn)
+    axes.set_title(f"{LABELS[method]}, n = {values.len():,}")
+    axes.set_xlabel("duration (s)")
+    axes.set_ylabel("jobs" if method == "file_transfer" else "scans")
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.grid(visible=False, axis="x")
+    legend_below(axes)
+
+
+def bin_edges(values: pl.Series) -> list[float]:
+    """Return the edges of at most 60 equal bins, with the width of Freedman and Diaconis.
+
+    If all values are integers, the edges lie between them, so that no bin contains more integers
+    than its neighbour.
+    """
+    low, high = float(values.min()), float(values.max())  # type: ignore[arg-type]
+    first, third = (values.quantile(q, interpolation="linear") or 0.0 for q in (0.25, 0.75))
+    width = max(2.0 * (third - first) / values.len() ** (1 / 3), (high - low) / MAX_BINS)
+    if (values == values.round()).all():
+        low, high = low - 0.5, high + 0.5
+        width = max(1.0, round(width), math.ceil((high - low) / MAX_BINS))
+    elif high <= low:
+        low, width = low - 0.5, 1.0
+    count = max(1, math.ceil((high - low) / width - 1e-9))
+    edges = [low + i * width for i in range(count + 1)]
+    return [*edges[:-1], max(edges[-1], high)]  # rounding may lower the last edge
+
+
+def _short(value: Any) -> str:
+    return "" if value is None else f"{value:,.1f}"
+
+
+def _word(text: str) -> str:
+    return "".join(c if c.isascii() and c.isalnum() else "-" for c in text)
 
 
 SHOWN: Final = 40

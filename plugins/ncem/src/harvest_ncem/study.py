@@ -34,7 +34,7 @@ import attrs
 
 from harvest import ConfigError
 
-from .durations import seconds
+from .config import seconds
 
 Method: TypeAlias = Literal["streaming", "file_transfer"]
 METHODS: tuple[Method, ...] = ("streaming", "file_transfer")

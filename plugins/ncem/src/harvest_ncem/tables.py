@@ -19,7 +19,7 @@ from harvest_toolkit.frames import extra_of
 from harvest_toolkit.headless import misfit
 
 from .config import NcemConfig
-from .headers import LAST_WRITTEN, ORDERS, Table, recognise
+from .recognition import LAST_WRITTEN, ORDERS, Table, recognise
 from .records import DataFile, ReceiverStatus
 from .times import parse_times, zone_notes
 

@@ -15,7 +15,7 @@ from harvest.toolkit.amounts import count_in_words
 from harvest_toolkit.clocks import Shown, undecided_note
 from harvest_toolkit.frames import first_text
 
-from .headers import MOMENT
+from .recognition import MOMENT
 
 
 def parse_times(rows: pl.DataFrame, zone: str) -> tuple[pl.DataFrame, Counter[str]]:

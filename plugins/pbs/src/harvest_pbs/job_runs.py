@@ -5,7 +5,7 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_accounting.frame import complete, once, rows_of
 
-from .accounting import JOB_RUNS
+from .plugin import JOB_RUNS
 
 
 def runs(data: DatasetReader) -> pl.LazyFrame:

@@ -17,10 +17,9 @@ from harvest_toolkit.pairs import fields, pairs
 from harvest_toolkit.spans import Spans, strings
 from harvest_toolkit.values import LocalTimes
 
-from .keys import KNOWN, OF_EVENTS, SCHEMA
 from .records import Event, Job
 from .runs import Runs
-from .scalar import pairs_of, raw_row
+from .scalar import KNOWN, OF_EVENTS, SCHEMA, pairs_of, raw_row
 from .states import EVENTS, NOT_JOBS, RUNS
 
 _TIME: Final = "%m/%d/%Y %H:%M:%S"
@@ -79,7 +78,7 @@ class LogReader:
         yield Job, self.runs.add(records)
 
     def _runs(self, text: Spans, places: Any, faults: Faults) -> pa.Table:
-        """Return the columns of ``keys.SCHEMA`` of runs' records; unreadable ones become faults."""
+        """Return the columns of ``SCHEMA`` of runs' records; unreadable ones become faults."""
         some = Spans(text.data, text.start[places], text.end[places])
         table, odd = pairs(some, KNOWN)
         table = table.select(SCHEMA.names).cast(SCHEMA)

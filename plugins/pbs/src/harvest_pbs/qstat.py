@@ -25,11 +25,9 @@ from harvest_toolkit.programs import run_program
 from harvest_toolkit.spans import spans
 from harvest_toolkit.values import EPOCH, LocalTimes
 
-from .config import PbsConfig
 from .jobs import job_table
-from .keys import KNOWN, SCHEMA
 from .records import Job
-from .scalar import raw_row
+from .scalar import KNOWN, SCHEMA, raw_row
 from .states import DELETED, FINISHED, QSTAT_STATES
 
 GATHER: Final = 2_000
@@ -78,17 +76,19 @@ class Piece(NamedTuple):
     data: dict[str, Any] | None = None
 
 
-def read_live(partition: Partition, config: PbsConfig, ctx: ReadContext) -> Iterator[Any]:
+def read_live(
+    partition: Partition, program: str, timeout_s: int, ctx: ReadContext
+) -> Iterator[Any]:
     """Return batches of the jobs that the server knows; qstat prints times in UTC."""
     output = run_program(
-        [config.qstat, "-x", "-f", "-F", "json"],
+        [program, "-x", "-f", "-F", "json"],
         ctx,
         where="pbs:live",
         env={**os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8"},
         missing="run this where PBS is installed, set pbs.qstat to its path, or harvest accounting "
         "logs",
         failed="check that the server answers: qstat -B",
-        timeout_s=config.timeout_s,
+        timeout_s=timeout_s,
         slow="set pbs.timeout_s to more seconds, or check the server: qstat -B",
     )
     with output.open("rb") as stream:
@@ -188,7 +188,7 @@ def _decoded(text: str) -> tuple[dict[str, Any], int]:
 
 
 def _row(job_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of ``keys.SCHEMA``, with times as texts, and ``state`` and ``reason``."""
+    """Return the columns of ``SCHEMA``, with times as texts, and ``state`` and ``reason``."""
     pairs: dict[str, str] = {}
     for name, value in data.items():
         if isinstance(value, dict):

@@ -7,16 +7,29 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+import attrs
+
 from harvest import Detection, Partition, ReadContext, Record, Source, file_partitions
+from harvest.toolkit.settings import at_least, setting, time_zone
 from harvest_toolkit.line_source import LineSource
 from harvest_toolkit.live import open_input, unpacked
 
-from .config import PbsConfig
 from .records import Event, Job
 
 LIVE: Final = "live"
 RECORD: Final = re.compile(rb"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;[A-Za-z];[^;\s]+;")
 _HEAD_BYTES: Final = 4096
+
+
+@attrs.frozen(kw_only=True)
+class PbsConfig:
+    """Settings of the source; the last two are for ``pbs:live``."""
+
+    timezone: str | None = setting(
+        "time zone of the server's clock (Europe/Zurich); UTC unless given", None, time_zone
+    )
+    qstat: str = setting("program to run", "qstat")
+    timeout_s: int = setting("seconds after which qstat is stopped", 300, at_least(1))
 
 
 class PbsSource(LineSource):
@@ -60,7 +73,7 @@ class PbsSource(LineSource):
         from .qstat import read_live, read_qstat
 
         if self.location == LIVE:
-            yield from read_live(partition, self.config, ctx)
+            yield from read_live(partition, self.config.qstat, self.config.timeout_s, ctx)
             return
         if kind_of(partition.path) == "qstat":
             with unpacked(partition.path, partition.origin) as stream:

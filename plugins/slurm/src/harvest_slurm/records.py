@@ -148,7 +148,7 @@ class Step(Record):
     )
     ave_rss_bytes: int | None = field(unit="bytes", doc="Resident memory, mean of its tasks.")
     max_rss_node: str | None = field(doc="Node of the task with max_rss_bytes.")
-    max_rss_task: int | None = field(doc="Number of the task with min_cpu_s.")
+    max_rss_task: int | None = field(doc="Number of the task with max_rss_bytes.")
     max_vm_size_bytes: int | None = field(unit="bytes", doc="Virtual memory, maximum of its tasks.")
     ave_vm_size_bytes: int | None = field(unit="bytes", doc="Virtual memory, mean of its tasks.")
     max_pages: int | None = field(doc="Page faults, maximum of its tasks.")

@@ -11,9 +11,8 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.model.frames import seconds
 from harvest_accounting.frame import OWNER, amount, complete, ended, gpus, last_of, once, owner
-from harvest_accounting.job_runs import MORE
+from harvest_accounting.job_runs import ENDS, FAILED, MORE
 from harvest_accounting.possible import bytes_of, millionths, possible
-from harvest_accounting.states import ENDS, FAILED
 from harvest_toolkit.frames import complete_sum
 
 from .accounting import JOB_RUNS

@@ -8,9 +8,8 @@ import polars as pl
 from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest_report import Column, LazySection, Notes, Report, Table, Tile
 
-from ..job_runs import Jobs
+from ..job_runs import ENDED, Jobs
 from ..period import selection_of
-from ..states import ENDED
 from ..views.declared.common import FAILURE_KEYS, groups_of
 from ..views.why import by_reason, why_failed
 from .missing import filled, missing

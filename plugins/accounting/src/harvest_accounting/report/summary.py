@@ -9,9 +9,8 @@ import polars as pl
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
 from harvest_report import Column, LazySection, Notes, Report, Table, Tile
 
-from ..job_runs import Jobs
+from ..job_runs import ENDS, Jobs
 from ..period import Selection, selection_of
-from ..states import ENDS
 from ..views.declared.common import KEYS, groups_of
 from .missing import filled, missing
 from .plots import cpu_hours, states

@@ -10,25 +10,13 @@ from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest_report import Column, LazySection, Notes, Report, Section, Table, Tile, with_others
 from harvest_toolkit.frames import fraction
 
-from ..job_runs import Jobs
+from ..job_runs import ENDS, FAILURES, Jobs
 from ..period import Selection, selection_of
-from ..states import ENDS, FAILURES
 from ..views.declared.common import KEYS, RESOURCES, Resource, groups_of
+from . import words
 from .missing import filled, missing
 from .plots import by_month, of_most_hours, used_and_wasted
-from .words import (
-    CLOCK,
-    counted_in,
-    days_in_words,
-    hours,
-    hours_in_words,
-    known_sum,
-    lasting,
-    part,
-    unknown_use,
-    use_tiles,
-    used_share,
-)
+from .words import days_in_words, hours, known_sum, part
 
 _LABELS: Final = {
     "out_of_memory": "out of memory",
@@ -54,7 +42,7 @@ def usage_report(
     jobs = selection.jobs(data)
     rows = fold(groups, names, top)
     keys = [Column(name) for name in names]
-    caption = counted_in(selection, names, int(groups["undivided_jobs"].sum()))
+    caption = words.counted_in(selection, names, int(groups["undivided_jobs"].sum()))
     ends = _ends_and_waits(data, rows, keys)
 
     def notes() -> Notes:
@@ -62,7 +50,7 @@ def usage_report(
         several = {"month", "day"} & set(names)
         whole = data.view("usage", by="cluster", **choice).collect() if several else groups
         return _notes(
-            data, groups, rows, selection, [*unknown_use(whole), *missing(data.words, jobs)]
+            data, groups, rows, selection, [*words.unknown_use(whole), *missing(data.words, jobs)]
         )
 
     return Report(
@@ -154,7 +142,7 @@ _MONTHS: Final = (
     part("cpu_eff", "share used"),
     part("failed_share", "failed", "share of ended runs"),
     part("year_before_failed_share", "year before"),
-    lasting("mean_wait_s", "mean wait"),
+    words.lasting("mean_wait_s", "mean wait"),
 )
 
 
@@ -167,7 +155,7 @@ def _months(trend: pl.LazyFrame, selection: Selection) -> list[Section]:
     table = Table("months", months, _MONTHS, title="Month by month", note=note)
     dated = months.drop_nulls("month")
     known = dated["cpu_hours"].sum() > 0 and dated.height > 1
-    caption = counted_in(selection, ["month"])
+    caption = words.counted_in(selection, ["month"])
     return [*filled(table, 1, caption), *([by_month(dated)] if known else [])]
 
 
@@ -187,10 +175,10 @@ def _cost_table(rows: pl.DataFrame, keys: list[Column]) -> Table:
 
 _WAITS: Final = (
     Column("waited_jobs", "started", doc="jobs that started, with a known wait"),
-    lasting("mean_wait_s", "mean wait"),
-    lasting("median_wait_s", "median wait"),
-    lasting("max_wait_s", "longest wait"),
-    lasting("median_run_s", "median run", "of ended jobs"),
+    words.lasting("mean_wait_s", "mean wait"),
+    words.lasting("median_wait_s", "median wait"),
+    words.lasting("max_wait_s", "longest wait"),
+    words.lasting("median_run_s", "median run", "of ended jobs"),
 )
 
 
@@ -218,7 +206,7 @@ def _ends_and_waits(data: Jobs, rows: pl.DataFrame, keys: list[Column]) -> list[
             rows,
             (*keys, *_WAITS),
             title="Wait times and run times",
-            note=CLOCK,
+            note=words.CLOCK,
         ),
     ]
 
@@ -247,11 +235,11 @@ def without_jobs(groups: pl.DataFrame) -> Iterator[str]:
 
 def _tiles(data: Jobs, groups: pl.DataFrame) -> Iterator[Tile]:
     jobs = int(groups["jobs"].sum())
-    yield from use_tiles(data, groups, count_in_words(jobs, "job") if jobs else "")
+    yield from words.use_tiles(data, groups, count_in_words(jobs, "job") if jobs else "")
     gpu, used, wasted = (known_sum(groups[RESOURCES[1].column(w)]) for w in ("", "used", "wasted"))
     if gpu:
-        note = used_share(used, wasted) or "use not recorded"
-        yield Tile("GPU hours allocated", hours_in_words(gpu), note)
+        note = words.used_share(used, wasted) or "use not recorded"
+        yield Tile("GPU hours allocated", words.hours_in_words(gpu), note)
     ended = int(groups.select(pl.sum_horizontal(*ENDS)).sum().item())
     if ended:
         failed = int(groups["failed_jobs"].sum())

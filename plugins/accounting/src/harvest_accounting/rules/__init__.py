@@ -15,8 +15,7 @@ import attrs
 
 from harvest import Rule, Threshold
 
-from ..job_runs import JobRuns, Whose, of_scheduler
-from ..states import ENDS
+from ..job_runs import ENDS, JobRuns, Whose, of_scheduler
 from ..views.declared.common import RESOURCES, Resource
 from . import judgements
 

@@ -11,24 +11,11 @@ import polars as pl
 from harvest_toolkit.frames import fraction
 
 from ..calendar import Period
-from ..job_runs import Jobs
+from ..job_runs import ENDED, FAILED, Jobs
 from ..period import Selection, selection_of
-from ..states import ENDED, FAILED
+from . import measures
 from .declared.common import KEYS, RESOURCES, TREND_KEYS, groups_of
-from .measures import (
-    COUNTS,
-    amounts,
-    costs,
-    count_of,
-    counted,
-    hours_of,
-    how_they_ended,
-    shares,
-    unknown_cpu_hours,
-    use,
-    waits,
-    why_they_failed,
-)
+from .measures import COUNTS, count_of, hours_of
 from .why import why_failed
 
 
@@ -47,11 +34,11 @@ def usage(
     """
     names = groups_of(by, (*KEYS, *data.by))
     chosen = why_failed(data, selection_of(data, choice, None).parts(data, names))
-    columns = counted()
+    columns = measures.counted()
     for resource in RESOURCES:
-        columns |= use(resource)
-    columns |= how_they_ended() | why_they_failed() | waits()
-    summed = amounts(chosen).group_by(names).agg(**columns)
+        columns |= measures.use(resource)
+    columns |= measures.how_they_ended() | measures.why_they_failed() | measures.waits()
+    summed = measures.amounts(chosen).group_by(names).agg(**columns)
     times = [name for name in names if name in ("month", "day")]
     most_first = ["cpu_wasted_hours", "cpu_hours", "jobs"]
     order = [*times, *most_first, *(name for name in names if name not in times)]
@@ -59,8 +46,8 @@ def usage(
     # first sorted: a share's denominator is a sum of floats, which depends on their order
     ordered = summed.sort(order, descending=most, nulls_last=True)
     for resource in RESOURCES:
-        ordered = ordered.with_columns(**shares(resource))
-    return ordered.with_columns(**costs(cpu_hour_cost, gpu_hour_cost))
+        ordered = ordered.with_columns(**measures.shares(resource))
+    return ordered.with_columns(**measures.costs(cpu_hour_cost, gpu_hour_cost))
 
 
 def ends(data: Jobs, **choice: str | None) -> pl.LazyFrame:
@@ -84,7 +71,7 @@ def ends(data: Jobs, **choice: str | None) -> pl.LazyFrame:
             jobs=COUNTS.sum().cast(pl.Int64),
             run_again=pl.when(repeated.is_not_null().all()).then(repeated.sum()).cast(pl.Int64),
             cpu_hours=hours_of(given, pl.lit(value=True)),
-            cpu_unknown_jobs=unknown_cpu_hours(),
+            cpu_unknown_jobs=measures.unknown_cpu_hours(),
             median_run_s=pl.col("elapsed_s").filter(COUNTS).median(),
             last_job=job.sort_by(pl.col("at").filter(COUNTS)).last(),
             ended_jobs=pl.col("ended_jobs").first(),
@@ -122,9 +109,9 @@ def arrays(data: Jobs, **choice: str | None) -> pl.LazyFrame:
         "max_run_s": ran.max(),
     }
     for resource in RESOURCES:
-        columns |= use(resource)
+        columns |= measures.use(resource)
     grouped = (
-        amounts(tasks)
+        measures.amounts(tasks)
         .group_by(*data.by, "cluster", "array_job_id")
         .agg(pl.col("user", "account", "partition", "qos", "name").first(), **columns)
     )
@@ -179,11 +166,12 @@ def _earlier(moment: datetime | None, zone: ZoneInfo) -> datetime | None:
 
 
 def _by_month(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    cpu, gpu = (use(resource) for resource in RESOURCES[:2])
+    cpu, gpu = (measures.use(resource) for resource in RESOURCES[:2])
     days = pl.col("at").filter(COUNTS).dt.date()
+    summed = cpu | gpu | measures.how_they_ended() | measures.waits()
     columns = {
         "jobs": COUNTS.sum().cast(pl.Int64),
         "days": days.drop_nulls().n_unique().cast(pl.Int64),
-        **{k: v for k, v in (cpu | gpu | how_they_ended() | waits()).items() if k in MEASURES},
+        **{k: v for k, v in summed.items() if k in MEASURES},
     }
-    return amounts(rows).group_by(keys).agg(**columns)
+    return measures.amounts(rows).group_by(keys).agg(**columns)

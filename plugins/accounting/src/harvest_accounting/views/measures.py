@@ -14,8 +14,8 @@ import polars as pl
 
 from harvest_toolkit.frames import fraction, known_sum
 
+from ..job_runs import ENDED, ENDS, FAILED
 from ..possible import millionths
-from ..states import ENDED, ENDS, FAILED
 from .declared.common import Resource
 
 COUNTS: Final = pl.col("counts")

@@ -9,13 +9,29 @@ from harvest_toolkit.frames import first_text, fraction
 from harvest_toolkit.hosts import expanded
 
 from ..frame import OF_STEP, OWNER, failed_steps, owner
-from ..job_runs import Jobs
+from ..job_runs import ENDED, ENDS, FAILED, Jobs
 from ..period import selection_of
-from ..states import ENDED, ENDS, FAILED, SIGNALS
 from .declared.common import FAILURE_KEYS, groups_of
 from .measures import COUNTS, hours_of, unknown_cpu_hours
 
 _MEMORY: Final = ENDS["out_of_memory"]
+
+_SIGNALS: Final = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    3: "SIGQUIT",
+    4: "SIGILL",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    13: "SIGPIPE",
+    15: "SIGTERM",
+    24: "SIGXCPU",
+    25: "SIGXFSZ",
+}
+"""The signals that end programs on Linux, by number."""
 
 
 def why_failed(data: Jobs, runs: pl.LazyFrame) -> pl.LazyFrame:
@@ -58,7 +74,7 @@ def _named(number: pl.Expr, first: int = 0) -> pl.Expr:
 
     first: is added to signals: shells end with 128 plus the signal that ended a program.
     """
-    names = {first + signal: f" ({name})" for signal, name in SIGNALS.items()}
+    names = {first + signal: f" ({name})" for signal, name in _SIGNALS.items()}
     return number.replace_strict(names, default="", return_dtype=pl.String)
 
 

@@ -16,15 +16,13 @@ from harvest import ReadContext
 from harvest.toolkit.amounts import seconds_in_words
 
 from .. import records
-from ..config import DarshanConfig
 from .autoperf import ApmpiRecords, ApxcRecords
 from .container import HEADER_BYTES, DamagedError, Header, Module, parse_header
 from .dxt import DxtRecords
-from .fixed import FixedRecords
+from .fixed import FIXED, FixedRecords
 from .job import JOB_BYTES, parse_job
-from .layouts import FIXED
 from .names import Names, mount_finder, parse_names
-from .regions import Region, RegionReader
+from .regions import DarshanConfig, Region, RegionReader
 from .tables import BATCH_ROWS, Decoder, Failure, Log, Rows
 from .variable import HeatmapRecords, LustreRecords, MdhimRecords
 

@@ -14,7 +14,8 @@ from typing import BinaryIO, Final
 
 import attrs
 
-from ..config import DarshanConfig
+from harvest.toolkit.settings import positive, setting
+
 from .container import DamagedError, Extent
 
 PIECE: Final = 8 << 20
@@ -24,6 +25,21 @@ KEEP: Final = 48 << 20
 
 RATIO_FREE: Final = 64 << 20
 """Regions up to this inflated size may have any compression ratio."""
+
+
+@attrs.frozen(kw_only=True)
+class DarshanConfig:
+    """Settings of the source ``darshan``."""
+
+    max_inflated_bytes: int = setting(
+        "Most inflated bytes of the regions of one log; more is a reject.", 16 << 30, positive
+    )
+    max_ratio: int = setting(
+        "Largest ratio of inflated to compressed size, above 64 MiB.", 500, positive
+    )
+    max_seconds: float = setting(
+        "Longest time to check one log, in seconds; more is a reject.", 600.0, positive
+    )
 
 
 class RegionReader:

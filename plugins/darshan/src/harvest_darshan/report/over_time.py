@@ -1,7 +1,11 @@
-"""Plot bytes over time by process, from the heat maps of the logs, or else the trace."""
+"""Plot bytes over time by process, from the heat maps of the logs, or else the trace.
+
+The labels and the time axis also serve other plots with a line per process.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -11,15 +15,17 @@ from numpy.typing import NDArray
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
+from harvest.toolkit.layout import shorten
 from harvest_report import Notes, Plot, bytes_axis, seconds_axis
 from harvest_report.over_time import Window, shades
 from harvest_toolkit.frames import LONGEST_S, known_sum, possible, safe_sum
 
+from ..views.grouping import program_of
 from ..views.layers import OPS, SEGMENTS, traced_once
-from .processes import label_lines, named, part_of_logs, window
 
 COLUMNS: Final = 200
 LINES: Final = 300
+LABELLED: Final = 32
 TITLE: Final = "Bytes over time by process"
 
 _Bytes: TypeAlias = "tuple[pl.DataFrame, str]"
@@ -181,3 +187,49 @@ def _draw(
         bar.set_ticks([0, 0.5, 1], labels=rates if most else ["0", "", ""])
         bar.ax.tick_params(labelsize=7)
         bar.outline.set_visible(False)
+
+
+def window(logs: pl.DataFrame, last_us: int | None, columns: int) -> Window:
+    """Return the window from the first start of logs to their last end, or to later I/O."""
+    begin = pl.col("start_time").dt.epoch("us")
+    # logs without fractions of seconds include their last second
+    ran = (pl.col("run_time_s") * 1_000_000).round(0).cast(pl.Int64)
+    start, end = logs.select(start=begin.min(), end=(begin + ran).max()).row(0)
+    last = max(start + 1, end or 0, last_us or 0)
+    return Window(start, last - start, columns)
+
+
+def part_of_logs(lines: pl.DataFrame, logs: pl.DataFrame) -> str:
+    """Format `` 3 of 33 logs have any.``; empty if all have. lines: have ``origin``."""
+    some = lines["origin"].n_unique()
+    return f" {some:,} of {logs.height:,} logs have any." if some < logs.height else ""
+
+
+def named(lines: pl.DataFrame, logs: pl.DataFrame) -> pl.DataFrame:
+    """Add a ``label`` to lines: the rank if there is one log, else the program and process.
+
+    lines: have origin, rank and pid.
+    """
+    known = logs.select("origin", "nprocs", program=program_of(pl.col("exe")))
+    number = pl.col("pid").cast(pl.String).fill_null("")
+    one = pl.format("rank {}", "rank")
+    process = pl.concat_str(pl.col("program").fill_null("process"), pl.lit(" "), number)
+    if logs.height == 1:
+        label = one
+    else:
+        several = pl.concat_str(process, pl.lit(" "), one)
+        label = pl.when(pl.col("nprocs") > 1).then(several).otherwise(process)
+    return lines.join(known, on="origin", how="left", maintain_order="left").with_columns(
+        label=label.str.strip_chars()
+    )
+
+
+def label_lines(axes: Any, labels: Sequence[str]) -> None:
+    """Label the lines: all of them if there is room, else some."""
+    step = -(-len(labels) // LABELLED) or 1
+    axes.set_yticks(
+        range(0, len(labels), step), [shorten(name, 30, "id") for name in labels[::step]]
+    )
+    axes.tick_params(axis="y", length=0, labelsize=7)
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.grid(visible=False)

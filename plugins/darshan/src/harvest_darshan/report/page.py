@@ -13,18 +13,9 @@ from ..views.files import files as files_of
 from ..views.gains import gains as gains_of
 from ..views.grouping import OfLogs, logs_by_job, named_run
 from ..views.jobs import jobs as jobs_of
+from . import tables
 from .over_time import heat_map
 from .requests import order_table, sizes_sections, use_table
-from .tables import (
-    READING_NOTES,
-    bandwidth_table,
-    files_table,
-    gains_table,
-    gaps_notes,
-    jobs_table,
-    layers_table,
-    logs_table,
-)
 from .traced import traced_plots
 
 SHOWN = 12
@@ -68,19 +59,19 @@ def io_report(
     several, name = jobs.height > 1, job_name(shown)
     which = f" of {name}" if several else ""
     sections: list[Section | LazySection] = [
-        LazySection("gains", lambda: gains_table(gains(), top)),
-        LazySection("layers", lambda: layers_table(chosen, logs, jobs)),
-        *([jobs_table(jobs, top)] if several else []),
-        LazySection("bandwidth", lambda: bandwidth_table(chosen, jobs, top)),
-        LazySection("files", lambda: files_table(files(), top, by)),
+        LazySection("gains", lambda: tables.gains_table(gains(), top)),
+        LazySection("layers", lambda: tables.layers_table(chosen, logs, jobs)),
+        *([tables.jobs_table(jobs, top)] if several else []),
+        LazySection("bandwidth", lambda: tables.bandwidth_table(chosen, jobs, top)),
+        LazySection("files", lambda: tables.files_table(files(), top, by)),
         LazySection("use", lambda: use_table(files())),
         LazySection("sizes", lambda: sizes_sections(chosen)),
         LazySection("operations", lambda: order_table(chosen)),
         LazySection("heat-map", lambda: heat_map(narrow, of_job, which)),
         LazySection("traced", lambda: traced_plots(narrow, of_job, which)),
-        *([logs_table(per_log, top)] if per_log.height > 1 else []),
-        gaps_notes(per_log, int(logs["copies"].sum())),
-        READING_NOTES,
+        *([tables.logs_table(per_log, top)] if per_log.height > 1 else []),
+        tables.gaps_notes(per_log, int(logs["copies"].sum())),
+        tables.READING_NOTES,
     ]
     return Report(
         f"I/O of {f'{jobs.height:,} jobs' if several else name}",

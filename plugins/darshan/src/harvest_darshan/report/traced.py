@@ -13,7 +13,7 @@ from harvest_report.over_time import Window
 from harvest_toolkit.frames import safe_sum
 
 from ..views.layers import SEGMENTS, traced_once
-from .processes import label_lines, named, part_of_logs, window
+from .over_time import label_lines, named, part_of_logs, window
 
 ONE: Final = ("origin", "rank", "thread")
 COLUMNS: Final = 600

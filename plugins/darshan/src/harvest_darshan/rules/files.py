@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Final
 from harvest import Finding, Rule, Threshold
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
 
-from .words import (
-    DRISHTI,
-    NO_END,
-    NO_POSIX,
-    REPORTS,
-    NamesWorst,
-    Row,
-    certainty,
-    cost,
-    job_name,
-    severities,
-)
+from . import words
+from .words import DRISHTI, REPORTS, NamesWorst, Row, job_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,7 +56,7 @@ def slow_ranks(
     """Report ranks that spend much longer in traced I/O than the others of their program."""
     ordered = rows.sort("seconds", "rank", descending=[True, False]).to_dicts()
     some = f"{len(ordered):,} of {count_in_words(total, 'traced rank')}"
-    all_of = severities([cost(row["time_share"]) for row in ordered])
+    all_of = words.severities([words.cost(row["time_share"]) for row in ordered])
     named = NamesWorst(
         None,
         lambda row: f"rank {row['rank']} spends {seconds_in_words(row['seconds'])} in I/O",
@@ -76,7 +66,7 @@ def slow_ranks(
         ),
         "I/O takes",
     )
-    yield named.finding(ordered[:1], certainty(ordered))
+    yield named.finding(ordered[:1], words.certainty(ordered))
 
 
 _OF_FILE: Final = ("file", "job", "pid", "program")
@@ -148,7 +138,7 @@ FILE_RULES: Final = (
         reference=f"{DRISHTI} (P19) divides by the time of all ranks; the limits are ours",
         numerator="POSIX time of the slowest rank minus that of the fastest, s",
         denominator="the time that each process of the log ran, s",
-        unable=f"{_NO_RANKS}; or {NO_END}",
+        unable=f"{_NO_RANKS}; or {words.NO_END}",
         thresholds={
             "share": Threshold(0.05, "share of the time that a process ran, from 0 to 1"),
             "seconds": Threshold(1, "seconds by which the slowest rank is slower than the fastest"),
@@ -175,7 +165,7 @@ FILE_RULES: Final = (
         numerator="bytes of the process that moves most minus those of the one that moves least",
         denominator="bytes of the process that moves most",
         judged="files with separate records of several processes",
-        unable=NO_POSIX,
+        unable=words.NO_POSIX,
         thresholds={"share": Threshold(0.3, "most minus fewest bytes of a process, of the most")},
     ),
     _rule(

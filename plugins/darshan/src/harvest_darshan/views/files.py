@@ -10,20 +10,10 @@ from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum, possible, safe_sum, sum_or_none
 
 from ..counters import SIZES
+from . import layers
 from .declared.files import FILE_COLUMNS
 from .grouping import named_run, once, unfinished
-from .layers import (
-    FILE,
-    LAYERS,
-    ORIGIN,
-    SEGMENTS,
-    Layer,
-    counted_records,
-    of_daos,
-    run_of,
-    spent_ns,
-    traced_once,
-)
+from .layers import FILE, LAYERS, run_of
 
 _LIMITS = (
     *(-1, 100, 2**10, 10 * 2**10, 100 * 2**10, 2**20),
@@ -46,7 +36,7 @@ def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 def _files(dataset: DatasetReader) -> pl.DataFrame:
     # in logs of DAOS, its counters include MPI-IO
-    on_daos = ORIGIN.is_in(of_daos(dataset).collect()["origin"].to_list())
+    on_daos = layers.ORIGIN.is_in(layers.of_daos(dataset).collect()["origin"].to_list())
     traced = traced_files(dataset).filter(~((pl.col("module") == "DXT_MPIIO") & on_daos))
     counted = counter_rows(dataset)
     as_traced = pl.col("module").is_in([LAYERS["posix"].module, LAYERS["mpiio"].module])
@@ -127,9 +117,9 @@ def traced_files(dataset: DatasetReader) -> pl.DataFrame:
         name: size.is_between(least, most, closed="right")
         for name, (least, most) in zip(SIZES, pairwise(_LIMITS), strict=True)
     }
-    trace = dataset[SEGMENTS].select(
+    trace = dataset[layers.SEGMENTS].select(
         *("origin", "record_id", "rank", "module", "op", "path", "length"),
-        spent=spent_ns(),
+        spent=layers.spent_ns(),
         sequential=(follows & (pl.col("offset") >= end.shift(1))).fill_null(value=False),
         placed=pl.col("offset").is_not_null(),
     )
@@ -146,7 +136,7 @@ def traced_files(dataset: DatasetReader) -> pl.DataFrame:
             part=((size < 0) | pl.col("spent").is_null()).any(),
             **{name: fits.sum().cast(pl.Int128) for name, fits in sizes.items()},
         )
-        .pipe(traced_once)
+        .pipe(layers.traced_once)
         .collect(engine="streaming")
     )
 
@@ -167,7 +157,7 @@ def _count_untraced(counted: pl.DataFrame, traced: pl.DataFrame) -> pl.DataFrame
 def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
     """Count the Dask tasks that used each file; a row for every file of a Dask run."""
     none = pl.DataFrame(schema={"run": pl.String, "record_id": pl.UInt64, "tasks": pl.Int64})
-    if SEGMENTS not in dataset or "dask.task_transition" not in dataset:
+    if layers.SEGMENTS not in dataset or "dask.task_transition" not in dataset:
         return none
     try:
         used = dataset.view("dask.task_io")
@@ -202,13 +192,13 @@ def counter_rows(dataset: DatasetReader) -> pl.DataFrame:
     """
     rows = [
         _of_op(LAYERS[name], frame, op)
-        for name, frame in counted_records(dataset).items()
+        for name, frame in layers.counted_records(dataset).items()
         for op in ("read", "write")
     ]
     return pl.concat(rows).collect()
 
 
-def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
+def _of_op(layer: layers.Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
     def size(name: str) -> pl.Expr:
         if layer.sizes is None:
             return pl.lit(None, dtype=pl.Int128).alias(name)
@@ -239,7 +229,7 @@ def metadata_seconds(dataset: DatasetReader) -> pl.DataFrame:
     """
     rows = [
         frame.select(*("origin", "record_id"), spent=LAYERS[name].spent("meta"))
-        for name, frame in counted_records(dataset).items()
+        for name, frame in layers.counted_records(dataset).items()
     ]
     return (
         pl.concat(rows)

@@ -9,17 +9,9 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_toolkit.frames import complete_sum, fraction, known_sum, sum_or_none
 
+from . import grouping
 from .declared.jobs import BANDWIDTH_COLUMNS, JOB_COLUMNS
-from .grouping import (
-    KEY,
-    certainty,
-    exe_of_job,
-    joined,
-    known,
-    layer_states,
-    number_sessions,
-    view_of_jobs,
-)
+from .grouping import KEY, joined, known
 from .layers import FILE, LAYERS, OPS, UNSUMMED, Layer, counted_records, nanoseconds, sum_of, summed
 from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
 
@@ -27,16 +19,16 @@ _COUNTS = ("reads", "writes", "read_bytes", "write_bytes")
 _TIMES = ("read", "write", "meta")
 
 
-@view_of_jobs(JOB_COLUMNS)
+@grouping.view_of_jobs(JOB_COLUMNS)
 def jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """Return a row per job, as of ``logs_by_job``: the I/O of its processes in all layers."""
     counted = counted_records(dataset)
-    states = layer_states(dataset, logs)
+    states = grouping.layer_states(dataset, logs)
     mpiio, stdio = (known(layer_sums(dataset, logs, on), states, on) for on in ("mpiio", "stdio"))
     found = joined(
         _totals(logs),
         states,
-        certainty(dataset, logs),
+        grouping.certainty(dataset, logs),
         _counted(counted, logs),
         _beyond(dataset, counted, logs),
         known(_posix(dataset, logs), states, "posix"),
@@ -132,7 +124,7 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
     ends = pl.col("start_time") + pl.duration(microseconds=(ran * 1e6).round())
     wall = (ends.max() - pl.col("start_time").min()).dt.total_microseconds() / 1e6
     sums = logs.group_by(KEY).agg(
-        exe=exe_of_job(),
+        exe=grouping.exe_of_job(),
         uid=pl.col("uid").first(),
         logs=pl.len(),
         wall_s=pl.when(ran.is_not_null().all()).then(wall),
@@ -211,10 +203,10 @@ def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.Data
     )
 
 
-@view_of_jobs(BANDWIDTH_COLUMNS)
+@grouping.view_of_jobs(BANDWIDTH_COLUMNS)
 def bandwidth(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """Return a row per job, or per log, and layer."""
-    states = layer_states(dataset, logs)
+    states = grouping.layer_states(dataset, logs)
     layers = pl.concat(_of_layer(dataset, logs, states, name) for name in LAYERS)
     # if both lack a part, the quotient may be too high or too low
     sure = ~pl.col("certainty").list.contains("impossible_value")
@@ -234,7 +226,7 @@ def _of_layer(
     layer = LAYERS[name]
     used = states.filter(f"uses_{name}").select(*KEY, layer=pl.lit(layer.module))
     sums = joined(layer_sums(dataset, logs, name), _slowest(dataset, logs, layer))
-    return joined(used, known(sums, states, name), certainty(dataset, logs, layer.module))
+    return joined(used, known(sums, states, name), grouping.certainty(dataset, logs, layer.module))
 
 
 def _slowest(dataset: DatasetReader, logs: pl.DataFrame, layer: Layer) -> pl.DataFrame:
@@ -243,7 +235,7 @@ def _slowest(dataset: DatasetReader, logs: pl.DataFrame, layer: Layer) -> pl.Dat
     This is the slowest rank of each shared file, whose record has no other rank's time, plus the
     slowest process in all other files. So it is at least the time of any process.
     """
-    sessions = number_sessions(logs, KEY).select("origin", "nprocs", "session", *KEY)
+    sessions = grouping.number_sessions(logs, KEY).select("origin", "nprocs", "session", *KEY)
     shared = (pl.col("rank") < 0) & (pl.col("nprocs") > 1)
     slowest = nanoseconds(f"{layer.prefix}_F_SLOWEST_RANK_TIME")
     own = layer.spent("read", "write", "meta")

@@ -11,13 +11,7 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.frames import (
-    directory_of,
-    possible,
-    safe_sum,
-    sum_or_none,
-    whole_nanoseconds,
-)
+from harvest_toolkit.frames import directory_of, possible, safe_sum, sum_or_none, whole_nanoseconds
 
 from ..counters import COUNTS, TIMES, words
 

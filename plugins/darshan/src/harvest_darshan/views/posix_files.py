@@ -6,17 +6,9 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import complete_sum, fraction, known_sum, possible, sum_or_none
 
 from ..counters import SIZES
+from . import grouping
 from .declared.jobs import POSIX_FILE_COLUMNS, REQUEST_COLUMNS
-from .grouping import (
-    KEY,
-    certainty,
-    exe_of_job,
-    joined,
-    known,
-    layer_states,
-    program_of,
-    view_of_jobs,
-)
+from .grouping import KEY, joined, known
 from .layers import nanoseconds, seconds, sum_of, summed
 
 OPS = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
@@ -32,13 +24,13 @@ UNNAMED = "(not named)"
 """Shown for a file whose name is not in the log."""
 
 
-@view_of_jobs(POSIX_FILE_COLUMNS)
+@grouping.view_of_jobs(POSIX_FILE_COLUMNS)
 def posix_files(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """Return a row per job and file that POSIX counts, the most time first within a job."""
     files = by_file(dataset, logs).collect(engine="streaming")
     spent = sum_of("read_s", "write_s", "meta_s")
     return (
-        joined(files, process_seconds(logs), certainty(dataset, logs, "POSIX"))
+        joined(files, process_seconds(logs), grouping.certainty(dataset, logs, "POSIX"))
         .with_columns(time_share=share_of(spent))
         .sort(spent, "file", "record_id", descending=[True, False, False], nulls_last=True)
     )
@@ -47,7 +39,7 @@ def posix_files(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 def process_seconds(logs: pl.DataFrame) -> pl.DataFrame:
     """Return the program, processes, process time and ``scheduled`` of each job."""
     return logs.group_by(KEY).agg(
-        program=program_of(exe_of_job()),
+        program=grouping.program_of(grouping.exe_of_job()),
         scheduled=pl.col("scheduled").first(),
         nprocs=pl.col("nprocs").sum(),
         largest_log=pl.col("nprocs").max(),
@@ -209,12 +201,12 @@ MPIIO = ("independent", "collective", "split", "nonblocking")
 _SUMMED = ("requests", "bytes", "small", "random", "shared", "shared_small", "redundant_bytes")
 
 
-@view_of_jobs(REQUEST_COLUMNS)
+@grouping.view_of_jobs(REQUEST_COLUMNS)
 def requests(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """Return two rows per job, or per log: one for reads and one for writes."""
     files = by_file(dataset, logs).collect(engine="streaming")
-    sure = certainty(dataset, logs, "POSIX", "MPI-IO")
-    jobs = joined(process_seconds(logs), layer_states(dataset, logs), sure)
+    sure = grouping.certainty(dataset, logs, "POSIX", "MPI-IO")
+    jobs = joined(process_seconds(logs), grouping.layer_states(dataset, logs), sure)
     return pl.concat(_requests_of(dataset, logs, jobs, files, op, verb) for op, verb, _ in OPS)
 
 

@@ -7,19 +7,11 @@ from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum, possible, sum_or_none
 
+from . import grouping
 from .declared.files import PROCESS_COLUMNS
 from .declared.jobs import RANK_COLUMNS
 from .files import counter_rows, traced_files
-from .grouping import (
-    certainty,
-    joined,
-    layer_states,
-    logs_by_job,
-    named_run,
-    once,
-    program_of,
-    view_of_jobs,
-)
+from .grouping import certainty, joined, layer_states
 from .layers import OPS, ORIGIN, SEGMENTS, spent_ns, traced_once
 
 DXT = ("DXT_POSIX", "DXT_MPIIO")
@@ -30,12 +22,12 @@ def processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame
 
     A log has one process, or all processes of an MPI program (``nprocs``).
     """
-    wanted = named_run(dataset, run)
-    return deferred(lambda: _processes(once(dataset, wanted)), types_of(PROCESS_COLUMNS))
+    wanted = grouping.named_run(dataset, run)
+    return deferred(lambda: _processes(grouping.once(dataset, wanted)), types_of(PROCESS_COLUMNS))
 
 
 def _processes(dataset: DatasetReader) -> pl.DataFrame:
-    logs = logs_by_job(dataset, per_log=True)
+    logs = grouping.logs_by_job(dataset, per_log=True)
     states = layer_states(dataset, logs).select("log", "summed", "uses_stdio", "knows_stdio")
     sure = certainty(dataset, logs).select("log", "certainty")
     traced = traced_files(dataset)
@@ -78,7 +70,7 @@ def _sums(files: pl.DataFrame, what: str) -> pl.DataFrame:
     )
 
 
-@view_of_jobs(RANK_COLUMNS)
+@grouping.view_of_jobs(RANK_COLUMNS)
 def ranks(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """Return a row per log and rank with traced operations."""
     threads = pl.col("thread").drop_nulls().n_unique()
@@ -107,7 +99,7 @@ def ranks(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
         .with_columns(
             log=ORIGIN,
             certainty=sure.list.unique(maintain_order=True),
-            program=program_of(pl.col("exe")),
+            program=grouping.program_of(pl.col("exe")),
             median_s=pl.col("seconds").median().over("origin"),
             time_share=fraction("seconds", "run_time_s"),
         )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Final
@@ -21,7 +22,7 @@ from typing import Any, ClassVar, Final
 import attrs
 import polars as pl
 
-from harvest import UsageError
+from harvest import DatasetReader, UsageError
 
 from .definition import METRICS, Aggregation
 from .groupings import GROUPINGS, NO_DIRECTORY, Setting
@@ -64,6 +65,24 @@ def list_scans(rows: Rows) -> list[Scan]:
         return scans
     untimed = rows.reduce(Counts("origin", pl.col("scan_time").is_null())).sort("origin")
     return [Scan(origin, None, origin, count) for origin, count in untimed.iter_rows()] + scans
+
+
+def several_scans(dataset: DatasetReader, sql: str) -> Iterator[str]:
+    """Warn that a query over ``gpfs.file`` counts the files of every scan.
+
+    A query that contains ``scan_time`` or ``origin`` selects its scan itself.
+    """
+    if re.search(r"\b(scan_time|origin)\b", sql, re.IGNORECASE):
+        return
+    scans = list_scans(PolarsRows(dataset["gpfs.file"]))
+    if len(scans) > 1:
+        last = scans[-1]
+        column = "scan_time" if last.time is not None else "origin"
+        name = last.label.replace("'", "''")
+        yield (
+            f"gpfs.file has {len(scans)} scans, and this query counts rows of all of them; for the "
+            f"last scan only, add: where {column} = '{name}'"
+        )
 
 
 def common_root(*listings: Rows) -> str:

@@ -21,22 +21,18 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.model.frames import types_of
 from harvest_toolkit.frames import fraction, known_sum, possible
 
+from ..aggregation.files import COLUMNS
 from ..aggregation.groupings import NUMBER, parse_age, parse_size, read_names, text_of
 from ..aggregation.listing import CANDIDATE, IDENTITY, Listing
 from ..aggregation.on_polars import PolarsRows
 from ..aggregation.scans import label_of
-from ..views.common import INT, SUMS, TEXT, collected, frame_of, listing, objects_with, of_scan
-from .plugin import OWNER_COLUMNS
+from ..views.common import INT, SUMS, TEXT, collected, declared_types, frame_of, listing, of_scan
+from .plugin import CANDIDATE_OWNERS, CANDIDATES
 
-_OBJECTS: Final = objects_with(
-    *("path", "size_bytes", "allocated_bytes", "user", "access_time", "modify_time", "uid", "gid"),
-    *("paths", "nlink", "kind", "pool", "fileset", "inode", "generation", "path_raw"),
-    *("origin", "position"),
-)
-_OWNERS: Final = types_of(OWNER_COLUMNS)
+_OBJECTS: Final = declared_types(CANDIDATES)
+_OWNERS: Final = declared_types(CANDIDATE_OWNERS)
 _PARTS: Final = ("", "linked_", "excluded_", "elsewhere_")
 
 
@@ -155,7 +151,7 @@ class Choice:
         """Objects with a matching path, each at its first path; ``whole``: all its paths match."""
         rows = frame_of(self.found).filter(self._object())
         passes = (self._place() & ~self._excluded()).alias("whole")
-        wanted = [name for name in (*_OBJECTS, *IDENTITY) if name not in ("user", "paths")]
+        wanted = [name for name in (*_OBJECTS, *IDENTITY) if name in COLUMNS]
         rows = rows.select(*dict.fromkeys(wanted), passes, CANDIDATE.alias("linked"))
         fit = collected(rows.filter("whole"))
         # for objects with several paths, the other paths are needed too

@@ -16,19 +16,17 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader, UsageError
-from harvest.model.frames import types_of
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction
 
 from ..aggregation.groupings import parse_size, read_names
 from ..aggregation.scans import label_of
-from ..views.common import INT, TEXT, aggregated_schema
-from .plugin import TREND
+from ..views.common import declared_types, grouped_types
+from .plugin import FORECAST, QUOTAS, TREND
 from .quotas import Quota, read_quotas
 
 _FULL: Final = ("full_time", "earliest_time", "latest_time")
-_TREND: Final = types_of(TREND)
 _CENTURY: Final = 36_525.0
 
 
@@ -96,7 +94,7 @@ class History:
         points = [(time, size) for time, size, _ in held if size is not None]
         used, inodes = (held[-1][1], held[-1][2]) if held else (None, None)
         labels = [label_of(time) for time, _ in points if time is not None]
-        said: dict[str, Any] = dict.fromkeys(_TREND)
+        said: dict[str, Any] = dict.fromkeys(column.name for column in TREND)
         said |= {"used_bytes": used, "used_inodes": inodes, "scans": len(points) or None}
         if labels:
             said |= {"first_scan": labels[0], "last_scan": labels[-1]}
@@ -224,7 +222,6 @@ class Line:
 
 
 _BY: Final = {"user": "uid", "group": "gid", "fileset": "fileset"}
-_LIMITS: Final = ("soft_bytes", "hard_bytes", "soft_inodes", "hard_inodes")
 
 
 def quotas(
@@ -240,9 +237,7 @@ def quotas(
         kind: {name: number for number, name in reversed(read_names(path, file).items())}
         for kind, path, file in (("user", passwd, "passwd"), ("group", group, "group"))
     }
-    texts = dict.fromkeys(("kind", "name", "fileset", "outlook"), TEXT)
-    counts = dict.fromkeys(("used_bytes", *_LIMITS, "used_inodes"), INT)
-    schema = {**texts, **counts, "used_share": pl.Float64(), **_TREND}
+    schema = declared_types(QUOTAS)
 
     def compute() -> pl.DataFrame:
         if given is None:
@@ -288,8 +283,7 @@ def forecast(
 ) -> pl.LazyFrame:
     """Build the view ``gpfs.forecast``: one row, or one for each group of the last scan."""
     limit = None if capacity is None else parse_size(capacity)
-    sums = {"used_bytes": INT, "outlook": TEXT, "capacity_bytes": INT, "used_share": pl.Float64()}
-    schema = {**aggregated_schema(tuple(dict.fromkeys(by))), **sums, **_TREND}
+    schema = grouped_types(FORECAST, tuple(dict.fromkeys(by)))
 
     def compute() -> pl.DataFrame:
         history = History.of(dataset, by, measure, **more)

@@ -81,7 +81,11 @@ def _part(prefix: str, which: str) -> tuple[Column, Column]:
     )  # fmt: skip
 
 
-OWNER_COLUMNS: Final = (
+CANDIDATE_OWNERS: Final = view(
+    "gpfs.candidate_owners", "space.choose",
+    "Deletion candidates of each owner, and objects that a pattern, a hard link or a missing value "
+    "keeps; largest first.",
+    SETTINGS,
     text("user", "Owner's name in the passwd file; the number where it has none, null where it "
          "is not recorded."),
     size("size_bytes", "Logical size of the candidates with a known size; null where all are "
@@ -108,14 +112,6 @@ OWNER_COLUMNS: Final = (
          f"{_ONCE}; null where all are unknown."),
     columns.NOW,
     columns.SCAN,
-)  # fmt: skip
-
-CANDIDATE_OWNERS: Final = view(
-    "gpfs.candidate_owners", "space.choose",
-    "Deletion candidates of each owner, and objects that a pattern, a hard link or a missing value "
-    "keeps; largest first.",
-    SETTINGS,
-    *OWNER_COLUMNS,
 )  # fmt: skip
 
 _MEASURE: Final = Setting(

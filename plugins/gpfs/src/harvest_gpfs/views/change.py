@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
 
 import attrs
 import polars as pl
@@ -17,19 +16,9 @@ from ..aggregation.groupings import Setting, parse_age
 from ..aggregation.listing import Listing, common_root, list_scans
 from ..aggregation.on_polars import PolarsRows
 from ..aggregation.scans import ALL, LATEST, Scan, pick
-from .common import TEXT, named, no_scan, rows_of, types_of
-from .listed import GROUPS
-from .pairs import SUMS, flows, summed
-
-_SCANS: Final = {"old_scan": TEXT, "new_scan": TEXT}
-_GROWTH: Final = {
-    "state": TEXT,
-    **types_of("old_inodes", "new_inodes", "inodes_change", "old_bytes", "new_bytes"),
-    **types_of("growth_bytes"),
-    "growth_percent": pl.Float64(),
-    **types_of(*SUMS),
-    **_SCANS,
-}
+from .common import declared_types, grouped_types, named, no_scan, rows_of
+from .listed import CHANGE, CHURN, GROUPS
+from .pairs import flows, summed
 
 
 def change(
@@ -49,8 +38,7 @@ def change(
     """
     names = tuple(dict.fromkeys(by))
     setting = named(passwd, group, top_depth=top_depth)
-    schema = {**dict.fromkeys(names, TEXT), **_GROWTH}
-
+    schema = grouped_types(CHANGE, names)
     found = list_scans(rows_of(dataset))
     timed = [scan for scan in found if scan.time is not None]
     if to is None and over is None and not more and len(timed) < 2:
@@ -135,7 +123,7 @@ def churn(
     root: str | None = None,
 ) -> pl.LazyFrame:
     """Build the view ``gpfs.churn``."""
-    schema = {"top": TEXT, **types_of(*SUMS), **_SCANS}
+    schema = declared_types(CHURN)
     if "gpfs.file" not in dataset:
         return deferred(no_scan, schema)
     rows = rows_of(dataset)

@@ -1,6 +1,6 @@
 """Scan and settings of views, and other parts that all views of scans share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -8,18 +8,18 @@ from typing import Any, Final
 import attrs
 import polars as pl
 
-from harvest import DatasetReader, UsageError
+from harvest import DatasetReader, UsageError, View
+from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import sum_or_none
 from harvest_toolkit.kept import kept
 
-from ..aggregation.definition import Aggregation, int64_of
 from ..aggregation.files import COLUMNS
-from ..aggregation.files import scan as read_rows
 from ..aggregation.groupings import GROUPINGS, Setting, read_names
 from ..aggregation.listing import Listing
 from ..aggregation.on_polars import PolarsRows
 from ..aggregation.scans import LATEST, Scan, moment, pick
+from ..measures import DIRECTORY
 
 INT, TEXT, TIME = pl.Int64(), pl.String(), pl.Datetime("us", "UTC")
 
@@ -27,14 +27,19 @@ SUMS: Final = ("inodes", "size_bytes", "allocated_bytes")
 """Sums that most views have."""
 
 
-def types_of(*names: str) -> dict[str, pl.DataType]:
-    """Map names of counts, sums and shares to their types."""
-    return {name: pl.Float64() if name.endswith("share") else INT for name in names}
+def declared_types(view: View) -> dict[str, pl.DataType]:
+    """Return the types of a view's columns, in order; some have the type of ``gpfs.file``."""
+    assert not isinstance(view.columns, str)
+    typed = types_of(column for column in view.columns if column.type is not None)
+    return {column.name: (COLUMNS | typed)[column.name] for column in view.columns}
 
 
-def objects_with(*names: str) -> dict[str, pl.DataType]:
-    """Map columns of objects to types: those of ``gpfs.file``, ``user`` and ``paths``."""
-    return {name: ({"user": TEXT, "paths": INT} | COLUMNS)[name] for name in names}
+def grouped_types(view: View, by: Collection[str]) -> dict[str, pl.DataType]:
+    """Return the types of a view's columns: first those of its groupings, then all others."""
+    types = declared_types(view)
+    keys = [*by, *(["depth"] if DIRECTORY in by else [])]
+    others = (name for name in types if name not in GROUPINGS and name != "depth")
+    return {name: types[name] for name in (*keys, *others)}
 
 
 def rows_of(dataset: DatasetReader) -> PolarsRows:
@@ -116,12 +121,6 @@ def exclusive(by: Sequence[str], *divided_by: str) -> tuple[str, ...]:
                 remedy=f"leave {name} out, or use the view gpfs.usage with by={name}",
             )
     return tuple(dict.fromkeys(by))
-
-
-def aggregated_schema(by: Sequence[str], names: Sequence[str] = ()) -> dict[str, pl.DataType]:
-    """Return the columns of an aggregation's result."""
-    task = Aggregation(tuple(by), tuple(names), Setting(now=datetime(2000, 1, 1, tzinfo=UTC)))
-    return int64_of(task.result(task.partial(read_rows([])).collect()).schema)
 
 
 def part_sum(values: str | pl.Expr, flag: pl.Expr) -> pl.Expr:

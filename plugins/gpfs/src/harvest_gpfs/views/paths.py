@@ -6,7 +6,7 @@ decides the group.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -16,33 +16,33 @@ import polars as pl
 from harvest import DatasetReader, UsageError
 from harvest_toolkit.frames import count_if_known, fraction, possible, sum_or_none
 
+from ..aggregation.files import COLUMNS
 from ..aggregation.groupings import NO_DIRECTORY, parse_size, read_names, text_of
 from ..aggregation.listing import BUDGET, CANDIDATE, IDENTITY, Listing, first_paths, passes_for
-from . import common
-from .common import INT, TEXT, collected, frame_of, listing, objects_with, of_scan, types_of
-
-_SHOWN: Final = objects_with(
-    *("path", "size_bytes", "allocated_bytes", "uid", "user", "gid", "access_time", "modify_time"),
-    *("pool", "fileset", "nlink", "inode", "origin", "position"),
-)
+from .common import INT, TEXT, collected, declared_types, frame_of, listing, of_scan
+from .listed import CROWDED, DUPLICATES, LARGEST, ODD_NAMES, OLDEST
 
 
 def largest(dataset: DatasetReader, n: int, scan: str, passwd: Path | None = None) -> pl.LazyFrame:
     """Build the view ``gpfs.largest``."""
-    return _first(dataset, "size_bytes", n, scan, passwd, descending=True)
+    types = declared_types(LARGEST)
+    return _first(dataset, types, "size_bytes", n, scan, passwd, descending=True)
 
 
 def oldest(
     dataset: DatasetReader, n: int, by: str, scan: str, passwd: Path | None = None
 ) -> pl.LazyFrame:
     """Build the view ``gpfs.oldest``, with the requested time as a column."""
-    return _first(dataset, f"{by}_time", n, scan, passwd, descending=False)
+    types, column = declared_types(OLDEST), f"{by}_time"
+    for name in {"change_time", "create_time"} - {column}:
+        del types[name]
+    return _first(dataset, types, column, n, scan, passwd, descending=False)
 
 
 def _first(
-    dataset: DatasetReader, column: str, n: int, scan: str, passwd: Path | None, *, descending: bool
-) -> pl.LazyFrame:
-    shown = _SHOWN if column in _SHOWN else {**_SHOWN, column: common.TIME}
+    dataset: DatasetReader, shown: Mapping[str, pl.DataType], column: str, n: int, scan: str,
+    passwd: Path | None, *, descending: bool,
+) -> pl.LazyFrame:  # fmt: skip
     names, found = read_names(passwd, "passwd"), listing(dataset, scan)
 
     def compute() -> pl.DataFrame:
@@ -60,7 +60,7 @@ def _objects(
     Rows are sorted by the column, then by object and path, so that the paths of an object are
     adjacent. More rows are read until they contain ``n`` objects.
     """
-    columns = [name for name in shown if name != "user"]
+    columns = [name for name in shown if name in COLUMNS]
     rows = rows.filter(NO_DIRECTORY, pl.col(column).is_not_null()).select(
         *dict.fromkeys((*columns, *IDENTITY)), CANDIDATE.alias("may repeat")
     )
@@ -103,10 +103,6 @@ LEAST_NAMED_ROWS = 2_000_000
 
 _BYTES_PER_ROW: Final = 600
 
-_COPIES: Final = types_of(
-    *("name", "size_bytes", "copies", "extra_bytes", "first_path", "last_path", "all_names"),
-    *("all_extra_copies", "all_extra_bytes", "extra_share"),
-) | dict.fromkeys(("name", "first_path", "last_path"), TEXT)
 _ORDER: Final = ("extra_bytes", "name", "size_bytes")
 
 
@@ -116,7 +112,7 @@ def duplicates(dataset: DatasetReader, above: str, n: int, scan: str) -> pl.Lazy
     above: minimum file size; smaller files are most of the files but hold little data.
     """
     least = parse_size(above)
-    found = listing(dataset, scan)
+    found, types = listing(dataset, scan), declared_types(DUPLICATES)
 
     def compute() -> pl.DataFrame:
         rows = frame_of(found).filter(NO_DIRECTORY)
@@ -142,13 +138,13 @@ def duplicates(dataset: DatasetReader, above: str, n: int, scan: str) -> pl.Lazy
         sizes_known = total or collected(said).item()
         if not sizes_known and not collected(rows.head(1)).is_empty():
             # without sizes, it is also unknown that no name occurs twice
-            return pl.DataFrame({name: [None] for name in _COPIES})
+            return pl.DataFrame({name: [None] for name in types})
         first = pl.concat(firsts).sort(*_ORDER, descending=[True, False, False]).head(n)
         return first.join(pl.concat(together).sum(), how="cross").with_columns(
             extra_share=fraction("all_extra_bytes", pl.lit(all_bytes, pl.Int128))
         )
 
-    return of_scan(found, _COPIES, compute)
+    return of_scan(found, types, compute)
 
 
 def _copies(large: pl.LazyFrame, share: int, shares: int) -> pl.DataFrame:
@@ -195,8 +191,7 @@ def crowded(dataset: DatasetReader, least: int, scan: str) -> pl.LazyFrame:
             "entries", "directory", descending=[True, False]
         )
 
-    entries = types_of("entries", "files", "directories", "size_bytes")
-    return of_scan(found, {"directory": TEXT, **entries}, compute)
+    return of_scan(found, declared_types(CROWDED), compute)
 
 
 _EPOCH_ENDS: Final = datetime(1970, 1, 2, tzinfo=UTC)
@@ -361,11 +356,10 @@ def odd_names(dataset: DatasetReader, scan: str, kinds: Sequence[str] = ()) -> p
     found = listing(dataset, scan)
     names = [pl.when(_ODDITIES[kind]).then(pl.lit(kind)) for kind in wanted]
     kinds_found = pl.concat_str(names, separator=", ", ignore_nulls=True)
-    columns = ["path", "path_raw", "kind", "size_bytes", "uid", "inode", "origin", "position"]
     return (
         frame_of(found)
         .filter(_UNDECODABLE | _SHORT | _ODDITIES["longer than 200 characters"])
-        .select(*columns, kinds_found.alias("oddities"))
+        .with_columns(kinds_found.alias("oddities"), scan=pl.lit(found.scan.label))
         .filter(pl.col("oddities") != "")
-        .select("path", "oddities", *columns[1:], pl.lit(found.scan.label).alias("scan"))
+        .select(*declared_types(ODD_NAMES))
     )

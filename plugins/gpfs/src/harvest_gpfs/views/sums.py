@@ -77,7 +77,16 @@ _OWNERS_KNOWN: Final = (
 )  # fmt: skip
 """Columns of the denominators of shares."""
 
-OWNER_COLUMNS: Final = (
+OWNERS: Final = settings.view(
+    "gpfs.owners", "views.usage",
+    "A row per owner: the data, and how much of them is cold, small or dated in the future.",
+    {
+        "cold": settings.COLD,
+        "below": settings.SMALL,
+        **settings.TIMED,
+        "passwd": settings.PASSWD,
+        "to": Setting("the same as scan, under its name in gpfs.change", str),
+    },
     number("uid", "Owner's number; null where it is not recorded."),
     text("user", "Owner's name in the passwd file; the number as text where it has none."),
     flag("unknown", "Whether the passwd file lacks the owner; null without a passwd file, and for "
@@ -126,19 +135,6 @@ OWNER_COLUMNS: Final = (
     count("cold_days", "Days without access and modification from which data are cold."),
     size("small_below", "Logical size below which a file is small."),
     columns.SCAN,
-)  # fmt: skip
-
-OWNERS: Final = settings.view(
-    "gpfs.owners", "views.usage",
-    "A row per owner: the data, and how much of them is cold, small or dated in the future.",
-    {
-        "cold": settings.COLD,
-        "below": settings.SMALL,
-        **settings.TIMED,
-        "passwd": settings.PASSWD,
-        "to": Setting("the same as scan, under its name in gpfs.change", str),
-    },
-    *OWNER_COLUMNS,
     first=("user", "size_bytes", "share", "files", "cold_share", "small_share", "unknown"),
 )  # fmt: skip
 

@@ -8,7 +8,6 @@ from typing import Any, Final
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fitted, fraction, sum_or_none
 
@@ -17,8 +16,8 @@ from ..aggregation.listing import Listing, common_root, list_scans
 from ..aggregation.scans import label_of
 from ..measures import DIRECTORY, HEAT_UNIT
 from . import common
+from . import sums as declared
 from .common import INT, SUMS, TEXT, asked, exclusive, largest_first, listing, of_scan, part_sum
-from .sums import OWNER_COLUMNS
 
 
 def usage(
@@ -32,7 +31,8 @@ def usage(
         table = found.aggregate(names, measured, setting)
         return largest_first(table, *(n for n in ("size_bytes", "inodes") if n in measured))
 
-    return of_scan(found, common.aggregated_schema(names, measured), compute)
+    types = common.declared_types(declared.USAGE)
+    return of_scan(found, {name: types[name] for name in (*names, *measured)}, compute)
 
 
 def directories(
@@ -41,8 +41,9 @@ def directories(
     """Build the view ``gpfs.directories``, sorted by path."""
     by, measured = [DIRECTORY], tuple(dict.fromkeys(metrics))
     found, setting = asked(dataset, scan, by, root=root, depth=depth)
-    schema = common.aggregated_schema(by, measured)
-    return of_scan(found, schema, lambda: found.aggregate(by, measured, setting))
+    types = common.declared_types(declared.DIRECTORIES)
+    shown = {name: types[name] for name in (DIRECTORY, "depth", *measured)}
+    return of_scan(found, shown, lambda: found.aggregate(by, measured, setting))
 
 
 def extensions(dataset: DatasetReader, scan: str) -> pl.LazyFrame:
@@ -52,7 +53,7 @@ def extensions(dataset: DatasetReader, scan: str) -> pl.LazyFrame:
     def compute() -> pl.DataFrame:
         return largest_first(found.aggregate(["extension"], SUMS, directories=False), "size_bytes")
 
-    return of_scan(found, {"extension": TEXT, **common.types_of(*SUMS)}, compute)
+    return of_scan(found, common.declared_types(declared.EXTENSIONS), compute)
 
 
 _WARMTH: Final = ("inodes", "size_bytes", "with_heat", "warm", "warm_bytes")
@@ -69,9 +70,7 @@ def heat(dataset: DatasetReader, by: Sequence[str], scan: str) -> pl.LazyFrame:
         mean = fraction("heat_units", pl.col("with_heat") * float(HEAT_UNIT))
         return largest_first(table.with_columns(mean_heat=mean), "warm_bytes")
 
-    means = dict.fromkeys(("mean_heat", "hottest"), pl.Float64())
-    schema = {**common.aggregated_schema(names), **common.types_of(*_WARMTH), **means}
-    return of_scan(found, schema, compute)
+    return of_scan(found, common.grouped_types(declared.HEAT, names), compute)
 
 
 _UNTIMED: Final = "(time unknown)"
@@ -88,9 +87,7 @@ def growth(
     of zeros. If only one of two scans records groups, changes between them are unknown.
     """
     names, setting = exclusive(by), common.named(**more)
-    sums = common.aggregated_schema(names, _SUMS)
-    schema = {"scan": TEXT, "scan_time": common.TIME, **sums, "since": TEXT}
-    schema |= common.types_of(*_CHANGES.values())
+    schema = {"scan": TEXT, **common.grouped_types(declared.GROWTH, names)}
 
     def compute() -> pl.DataFrame:
         rows = common.rows_of(dataset)
@@ -98,15 +95,15 @@ def growth(
         whole = root if root is not None or "top" not in names else common_root(rows)
         tables, before, since = [pl.DataFrame(schema=schema)], None, "(first scan)"
         for scan in list_scans(rows):
-            table = Listing(rows.of(scan), scan, whole).aggregate(names, _SUMS, setting)
-            table = _changed(table, before, names).with_columns(
+            sums = Listing(rows.of(scan), scan, whole).aggregate(names, _SUMS, setting)
+            table = _changed(sums, before, names).with_columns(
                 scan=pl.lit(scan.label),
                 scan_time=pl.lit(scan.time, common.TIME),
                 since=pl.lit(since if scan.time is not None else _UNTIMED),
             )
             tables.insert(1, fitted(table, schema))
             if scan.time is not None:
-                before, since = table.select(*sums), scan.label
+                before, since = sums, scan.label
         return pl.concat(tables)
 
     return deferred(compute, schema)
@@ -164,7 +161,7 @@ def owners(
         return _totals(_per_owner(table), setting, named=passwd is not None)
 
     said = None if reference is None else label_of(reference)
-    return of_scan(found, types_of(OWNER_COLUMNS), compute, now=said)
+    return of_scan(found, common.declared_types(declared.OWNERS), compute, now=said)
 
 
 def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
@@ -227,9 +224,9 @@ def cold(
     """Build the view ``gpfs.cold``."""
     names = exclusive(by, "cold")
     found, setting = asked(dataset, scan, cold_days=parse_age(age), **where)
-    schema = _schema(names, "cold", _KNOWN, "cold_share", "untimed")
+    types = common.grouped_types(declared.COLD, names)
     compute = partial(_of_part, found, setting, names, "cold", "size_bytes")
-    return of_scan(found, schema, compute, now=label_of(found.now))
+    return of_scan(found, types, compute, now=label_of(found.now))
 
 
 def small(
@@ -238,8 +235,8 @@ def small(
     """Build the view ``gpfs.small``."""
     names = exclusive(by, "small")
     found, setting = asked(dataset, scan, names, small_below=parse_size(below), **where)
-    schema = _schema(names, "small", ("inodes",), "small_share")
-    return of_scan(found, schema, partial(_of_part, found, setting, names, "small", "inodes"))
+    types = common.grouped_types(declared.SMALL, names)
+    return of_scan(found, types, partial(_of_part, found, setting, names, "small", "inodes"))
 
 
 def _of_part(
@@ -282,17 +279,8 @@ def policy(
             freed_share=fraction("freed_size_bytes", "known_size_bytes")
         )
 
-    limits = {"days": INT, "time": TEXT}
-    schema = _schema(names, "freed", _KNOWN, "freed_share", "untimed", **limits)
-    return of_scan(found, schema, compute, now=label_of(found.now))
-
-
-def _schema(
-    names: Sequence[str], part: str, known: Sequence[str], *more: str, **limits: pl.DataType
-) -> dict[str, pl.DataType]:
-    parts, judged = (f"{part}_{name}" for name in SUMS), (f"known_{name}" for name in known)
-    sums = common.types_of(*parts, *SUMS, *judged, *more)
-    return {**common.aggregated_schema(names), **limits, **sums}
+    types = common.grouped_types(declared.POLICY, names)
+    return of_scan(found, types, compute, now=label_of(found.now))
 
 
 def _flagged(table: pl.DataFrame, flag: str, by: Sequence[str]) -> pl.DataFrame:
@@ -326,8 +314,8 @@ def ages(dataset: DatasetReader, ages: str, scan: str, now: str | None = None) -
         tables = (_classed(found, classes, f"{time}_age", setting) for time in times)
         return pl.concat(t.with_columns(time=pl.lit(n)) for t, n in zip(tables, times, strict=True))
 
-    schema = {"time": TEXT, **classes.schema, **common.types_of(*SUMS)}
-    return of_scan(found, schema, compute, now=label_of(found.now))
+    types = common.declared_types(declared.AGES)
+    return of_scan(found, types, compute, now=label_of(found.now))
 
 
 def sizes(dataset: DatasetReader, sizes: str, scan: str) -> pl.LazyFrame:
@@ -335,9 +323,8 @@ def sizes(dataset: DatasetReader, sizes: str, scan: str) -> pl.LazyFrame:
     bins = SizeBins.parse(sizes)
     classes = _table(bins, "size", "above_bytes", "up_to_bytes")
     found = listing(dataset, scan)
-
-    schema, setting = {**classes.schema, **common.types_of(*SUMS)}, Setting(sizes=bins)
-    return of_scan(found, schema, partial(_classed, found, classes, "size_bin", setting))
+    compute = partial(_classed, found, classes, "size_bin", Setting(sizes=bins))
+    return of_scan(found, common.declared_types(declared.SIZES), compute)
 
 
 def _table(bins: AgeBins | SizeBins, label: str, above: str, up_to: str) -> pl.DataFrame:

@@ -5,21 +5,8 @@ First columns that several views share, then views of durations, then views of s
 
 from typing import Final
 
-from harvest import Column, Setting, View
-from harvest.columns import (
-    amount,
-    count,
-    flag,
-    named,
-    number,
-    passed_on,
-    path,
-    rate,
-    seconds,
-    size,
-    text,
-    time,
-)
+from harvest import Column, Setting, View, columns
+from harvest.columns import amount, count, flag, named, number, passed_on, rate, seconds, text, time
 from harvest.toolkit.settings import one_of
 
 STUDY: Final = Setting("TOML file with the study's scan ranges, sizes and limits")
@@ -137,8 +124,8 @@ STREAMING_COLUMNS: Final = (
             "below 0 where clocks disagree."),
     THROUGHPUT,
     *passed_on("suffix"),
-    size("size_bytes"),
-    path("path"),
+    columns.size("size_bytes"),
+    columns.path("path"),
     EXCLUDED,
 )  # fmt: skip
 

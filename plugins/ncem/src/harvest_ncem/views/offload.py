@@ -11,18 +11,7 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import count_if_known, first_text
 
 from ..study import Range, load_study
-from .scans import (
-    BOGUS,
-    UNDECIDED,
-    in_ranges,
-    no_begin,
-    number_of_files,
-    of_last_take,
-    seconds_between,
-    takes,
-    undecided,
-    within,
-)
+from . import scans
 
 
 def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.LazyFrame:
@@ -34,7 +23,7 @@ def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.La
     made = load_study(study)
     ranges = [r for r in made.ranges if r.method == "file_transfer"]
     found = (
-        in_ranges(written(dataset), made, "file_transfer")
+        scans.in_ranges(written(dataset), made, "file_transfer")
         .with_columns(_exclusion(has_ranges=bool(ranges)))
         # the order decides the last digits of a mean; polars would leave out a sort before it
         .map_batches(lambda takes: takes.sort("scan_number", "take"))
@@ -44,7 +33,7 @@ def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.La
     real, placed = pl.col("scan_number") != 0, pl.col("size").is_not_null()
     # null in no range, and if no data file of any scan was harvested
     wanted = pl.when(placed & pl.col("data_files").is_not_null()).then(pl.lit(True))
-    due = wanted.when(~placed & within(made, "streaming")).then(pl.lit(False))
+    due = wanted.when(~placed & scans.within(made, "streaming")).then(pl.lit(False))
     found = found.with_columns(due=due).drop("begin_undecided", "end_undecided")
     counted = pl.col("offload_s").filter(pl.col("excluded").is_null())
     place = ["size", "first_scan", "last_scan"]
@@ -93,14 +82,14 @@ def written(dataset: DatasetReader) -> pl.LazyFrame:
 
     The numbers are null if no data file of any scan was harvested.
     """
-    scans = takes(dataset)
+    takes = scans.takes(dataset)
     files = (
         dataset["ncem.data_file"]
         .filter(pl.col("kind") == "data")
         .select("scan_number", "modify_time", "size_bytes", "module", "undecided_times")
     )
     placed = (
-        of_last_take(files, "modify_time", scans)
+        scans.of_last_take(files, "modify_time", takes)
         .group_by("scan_number", "take")
         .agg(
             pl.col("modify_time").max().alias("last_written"),
@@ -112,19 +101,19 @@ def written(dataset: DatasetReader) -> pl.LazyFrame:
             ),
         )
     )
-    joined = scans.join(placed, on=["scan_number", "take"], how="full", coalesce=True)
+    joined = takes.join(placed, on=["scan_number", "take"], how="full", coalesce=True)
     return joined.with_columns(
-        data_files=number_of_files("data_files"),
-        offload_s=seconds_between("first_receiver_time", "last_written"),
+        data_files=scans.number_of_files("data_files"),
+        offload_s=scans.seconds_between("first_receiver_time", "last_written"),
     )
 
 
 def _exclusion(*, has_ranges: bool) -> pl.Expr:
     return first_text(
-        (pl.col("scan_number") == 0, BOGUS),
+        (pl.col("scan_number") == 0, scans.BOGUS),
         (pl.lit(has_ranges) & pl.col("size").is_null(), "in no scan range for file_transfer"),
-        (pl.col("first_receiver_time").is_null(), no_begin()),
+        (pl.col("first_receiver_time").is_null(), scans.no_begin()),
         (pl.col("last_written").is_null(), "no data file"),
-        (undecided(), UNDECIDED),
+        (scans.undecided(), scans.UNDECIDED),
         (pl.col("offload_s") < 0, "last written before the first receiver time"),
     ).alias("excluded")

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.layout import table_lines
 from harvest_accounting.calendar import Zone
-from harvest_accounting.states import FAILED
+from harvest_accounting.job_runs import FAILED
 
 from .find import Found, of_group
 

@@ -4,24 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from .json_values import (
-    INFINITE,
-    in_words,
-    joined,
-    mega_tres_of,
-    member,
-    number,
-    object_of,
-    objects_of,
-    read,
-    seconds_of,
-    states_of,
-    step_id_of,
-    text_of,
-    texts_of,
-    time_of,
-    tres_of,
-)
+from . import json_values
+from .json_values import member, number, objects_of, read, seconds_of, text_of, time_of
 
 _FINE: Final = frozenset(
     {"completed", "pending", "running", "suspended", "configuring", "resizing"}
@@ -34,7 +18,7 @@ def _exit(data: Mapping[str, Any], keys: str, state: str | None) -> dict[str, An
     value = member(data, keys)
     if value is None:
         return unknown
-    status = read(data, f"{keys}.status", texts_of)
+    status = read(data, f"{keys}.status", json_values.texts_of)
     code = read(data, f"{keys}.return_code", number)
     caught = read(data, f"{keys}.signal.signal_id", number)
     if caught is None:
@@ -86,7 +70,7 @@ _JOB: Final = {
     "priority": (number, "priority"),
     "state_by": (text_of, "kill_request_user"),
     "reason": (text_of, "state.reason"),
-    "flags": (joined, "flags"),
+    "flags": (json_values.joined, "flags"),
     "eligible_time": (time_of, "time.eligible"),
     "start_time": (time_of, "time.start"),
     "end_time": (time_of, "time.end"),
@@ -140,11 +124,11 @@ def job_row(data: Any) -> dict[str, Any]:
     """Return the row of a job; raises KeyError or ValueError for JSON that is not a job."""
     for keys in ("job_id", "state", "time", "time.submission"):
         around, _, key = keys.rpartition(".")
-        if key not in object_of(member(data, around) if around else data):
+        if key not in json_values.object_of(member(data, around) if around else data):
             raise KeyError(key)
-    state, flags = read(data, "state.current", states_of)
-    requested = read(data, "tres.requested", mega_tres_of)
-    allocated = read(data, "tres.allocated", mega_tres_of)
+    state, flags = read(data, "state.current", json_values.states_of)
+    requested = read(data, "tres.requested", json_values.mega_tres_of)
+    allocated = read(data, "tres.allocated", json_values.mega_tres_of)
     limit = read(data, "time.limit", number)
     derived = _exit(data, "derived_exit_code", None)
     return {
@@ -180,7 +164,7 @@ def _cpu_seconds(data: Mapping[str, Any]) -> dict[str, float | None]:
 def _job_extra(data: Mapping[str, Any], flags: str | None) -> dict[str, str]:
     """Return values of a job without a column; flags: the words after its state."""
     extra = {
-        key: in_words(value)
+        key: json_values.in_words(value)
         for key, value in data.items()
         if key not in _READ and _says_something(value)
     }
@@ -189,9 +173,9 @@ def _job_extra(data: Mapping[str, Any], flags: str | None) -> dict[str, str]:
     required = data.get("required") or {}
     memory = {key: value for key, value in required.items() if key.startswith("memory")}
     if any(_says_something(value) for value in memory.values()):
-        extra["required"] = in_words(memory)
+        extra["required"] = json_values.in_words(memory)
     limit = data["time"].get("limit")
-    if limit == INFINITE or (isinstance(limit, dict) and limit.get("infinite")):
+    if limit == json_values.INFINITE or (isinstance(limit, dict) and limit.get("infinite")):
         extra["Timelimit"] = "UNLIMITED"
     return extra
 
@@ -218,9 +202,9 @@ def step_rows(data: Mapping[str, Any], job: Mapping[str, Any]) -> Iterator[dict[
 
 
 def _step_row(step: Mapping[str, Any], job: Mapping[str, Any]) -> dict[str, Any]:
-    state, flags = read(step, "state", states_of)
-    allocated = read(step, "tres.allocated", mega_tres_of)
-    step_id = read(step, "step.id", step_id_of)
+    state, flags = read(step, "state", json_values.states_of)
+    allocated = read(step, "tres.allocated", json_values.mega_tres_of)
+    step_id = read(step, "step.id", json_values.step_id_of)
     component = read(step, "step.het.component", number)  # of 21.08 and 22.05
     return {
         **_use(step),
@@ -239,7 +223,7 @@ def _use(step: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a step used: in the JSON, ``requested`` is input and ``consumed`` is output."""
 
     def amounts(keys: str) -> dict[str, int]:
-        return read(step, f"tres.{keys}", tres_of)
+        return read(step, f"tres.{keys}", json_values.tres_of)
 
     columns: dict[str, Any] = {}
     for short, word in (("max", "max"), ("ave", "average")):

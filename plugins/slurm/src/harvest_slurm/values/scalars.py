@@ -8,7 +8,7 @@ A ValueError means that the text cannot be read; its message is the reason of th
 import math
 import re
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -96,10 +96,7 @@ def _scaled(text: str, base: int, complaint: str) -> int | Word | None:
         raise ValueError(complaint)
     if power < 0:
         return Word(text)
-    try:
-        value = Decimal(number) * int(base**power)
-    except InvalidOperation:
-        raise ValueError(complaint) from None
+    value = Decimal(number) * int(base**power)
     if value > INT64_MAX:
         return Word(text)
     return math.floor(value + Decimal("0.5"))

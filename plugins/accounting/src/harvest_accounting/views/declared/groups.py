@@ -6,18 +6,8 @@ from harvest import Column, View
 from harvest.columns import amount, count, hours, number, passed_on, seconds, share, text, time
 
 from ...job_runs import Whose
-from .common import (
-    DAY,
-    ENDED_OR_NOT,
-    PRICES,
-    RESOURCES,
-    TREND_KEYS,
-    Resource,
-    by,
-    failed_by,
-    of_jobs,
-    which_hours,
-)
+from . import common
+from .common import DAY, RESOURCES, TREND_KEYS, Resource, by, of_jobs
 
 GROUPS: Final = (
     text("month", f"Month in which the hours were used, {DAY}: 2024-01. Runs count in the month in "
@@ -165,7 +155,7 @@ _BY_END: Final = (
 _ENDS_COLUMNS: Final = (
     text("state", "Their state; null where unknown."),
     *_BY_END,
-    ENDED_OR_NOT,
+    common.ENDED_OR_NOT,
 )
 
 _FAILURES_COLUMNS: Final = (
@@ -265,12 +255,12 @@ _TREND_COLUMNS: Final = (
 
 def grouped(whose: Whose) -> tuple[View, ...]:
     """Return the views with sums over runs."""
-    hours = which_hours(whose)
+    hours = common.which_hours(whose)
     trend_by = by(whose, (), " within a month; all together unless given", TREND_KEYS)
     return (
         of_jobs(
             whose, "usage", "groups", _USAGE_COLUMNS,
-            {"by": by(whose, ("user",)), **hours, **PRICES},
+            {"by": by(whose, ("user",)), **hours, **common.PRICES},
             "CPU, GPU and memory hours allocated, used and wasted, final states and waits by group "
             "of jobs. A job counts when it ended, its hours when they were used.",
         ),
@@ -288,7 +278,7 @@ def grouped(whose: Whose) -> tuple[View, ...]:
             "and user.",
         ),
         of_jobs(
-            whose, "reasons", "why", _REASONS_COLUMNS, {"by": failed_by(whose), **hours},
+            whose, "reasons", "why", _REASONS_COLUMNS, {"by": common.failed_by(whose), **hours},
             "Why runs failed: exit code, signal, memory, time limit or node, by account, user, "
             "partition, node or other groups, with the node and step of most failures.",
         ),
