@@ -1,21 +1,16 @@
 """Links from batch jobs to the Dask runs, and programs with Darshan logs, that ran in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_toolkit.frames import directory_of
 from harvest_toolkit.hosts import expanded, same_host, short
 
 from .links import CERTAIN, LIKELY, links, rows
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
-
-    from .runs import Runs
+from .runs import Runs
 
 JOB_VARIABLES: Final = ("SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID")
 """Environment variables in which a batch system passes its id to a job."""
@@ -179,9 +174,4 @@ def _by_host_and_time(runs: pl.DataFrame, hosts: pl.DataFrame, jobs: pl.LazyFram
         .with_columns(candidates=pl.len().over("run").cast(pl.Int64))
         .sort("run", "cluster", "job_id")
     )
-    return links(
-        fits.lazy(),
-        "job to run",
-        how="the run's hosts and time",
-        sure=LIKELY,
-    )
+    return links(fits.lazy(), "job to run", how="the run's hosts and time", sure=LIKELY)
