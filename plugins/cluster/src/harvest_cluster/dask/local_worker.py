@@ -25,8 +25,6 @@ from harvest.errors import HarvestError
 _END_S: Final = 10.0
 """Maximum seconds that a worker may take to end."""
 
-_READY: Final = "ready"
-
 
 @contextlib.contextmanager
 def local_workers(
@@ -116,7 +114,7 @@ def main(descriptor: int) -> None:
     async def work() -> None:
         closed = asyncio.Event()
         async with distributed.Nanny(scheduler, **options):
-            connection.send(_READY)
+            connection.send("ready")
             asyncio.get_running_loop().add_reader(connection.fileno(), closed.set)
             await closed.wait()
 
