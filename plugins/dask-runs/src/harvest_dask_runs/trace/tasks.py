@@ -12,17 +12,9 @@ import polars as pl
 
 from harvest_toolkit.frames import first_text
 
-from ..critical.path import COMPUTING
+from ..critical_path import COMPUTING
 from ..frames import moved_bytes
-from .tracks import (
-    BATCH_ROWS,
-    Tracks,
-    args_of,
-    event_rows,
-    microseconds_since,
-    with_lanes,
-    with_numbers,
-)
+from .tracks import Tracks, args_of, microseconds_since, with_lanes, with_numbers
 
 PATH_PLACE = 5
 WORKER_PLACE = 100
@@ -179,9 +171,7 @@ def transfer_events(slices: pl.DataFrame, tracks: Tracks) -> Iterator[pl.DataFra
             copies=pl.col("copies"),
         ),
     )
-    flows = _flows(numbered.rename({"number": "pid"}), tracks.start)
-    for batch in flows.iter_slices(BATCH_ROWS):
-        yield event_rows(batch, tracks.run)
+    yield from tracks.events(_flows(numbered.rename({"number": "pid"}), tracks.start))
 
 
 def _flows(numbered: pl.DataFrame, start: int) -> pl.DataFrame:
