@@ -39,11 +39,8 @@ def jobs_of_runs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFrame]:
     known = _job_ids(dataset, runs)
     jobs = _jobs(dataset)
     by_id = _fitting(known.lazy(), jobs).join(runs.frame.lazy(), on="run", how="left")
-    by_id = by_id.filter(
-        pl.col("start_time").is_null()
-        | pl.col("first_time").is_null()
-        | _at_once("first_time", "last_time")
-    )
+    timeless = pl.any_horizontal(pl.col("start_time", "first_time").is_null())
+    by_id = by_id.filter(timeless | _at_once())
     named = known.lazy().join(by_id.drop("how"), on=["run", "job_id"], how="left")
     several = pl.len().over("run", "job_id").cast(pl.Int64)
     yield links(
@@ -68,7 +65,7 @@ def jobs_of_logs(dataset: DatasetReader, placed: pl.DataFrame) -> Iterator[pl.La
         .rename({"start_time": "first_time", "end_time": "last_time"})
         .join(placed.lazy(), on="log", how="anti")
     )
-    fits = _fitting(logs, _jobs(dataset)).filter(_at_once("first_time", "last_time"))
+    fits = _fitting(logs, _jobs(dataset)).filter(_at_once())
     named = logs.join(fits.select("log", "cluster", "start_time"), on="log", how="left")
     yield links(
         named.with_columns(candidates=pl.len().over("log").cast(pl.Int64)),
@@ -141,10 +138,10 @@ def _fitting(left: pl.LazyFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:
     return left.join(whole, on="job_id")
 
 
-def _at_once(first: str, last: str) -> pl.Expr:
-    """Return whether a job overlaps with an interval; a job without an end still runs."""
-    ends = pl.col("end_time").is_null() | (pl.col(first) <= pl.col("end_time") + _SLACK)
-    begins = pl.coalesce(last, first) >= pl.col("start_time") - _SLACK
+def _at_once() -> pl.Expr:
+    """Return whether a job overlaps with first_time to last_time; without an end, it still runs."""
+    ends = pl.col("end_time").is_null() | (pl.col("first_time") <= pl.col("end_time") + _SLACK)
+    begins = pl.coalesce("last_time", "first_time") >= pl.col("start_time") - _SLACK
     return ends & begins
 
 
@@ -154,12 +151,12 @@ def _by_host_and_time(runs: pl.DataFrame, hosts: pl.DataFrame, jobs: pl.LazyFram
     near = (
         jobs.drop_nulls(["start_time", "node_list"])
         .join(timed.lazy(), how="cross")
-        .filter(_at_once("first_time", "last_time"))
+        .filter(_at_once())
         .select("cluster", "job_id", "node_list", "run")
         .unique()
         .collect(engine="streaming")
     )
-    theirs = hosts.drop_nulls().unique().with_columns(short=short(pl.col("host")))
+    theirs = hosts.with_columns(short=short(pl.col("host")))
     counted = theirs.drop_nulls("short").with_columns(wanted=pl.len().over("run"))
     fits = (
         near.with_columns(node=expanded(pl.col("node_list")))
