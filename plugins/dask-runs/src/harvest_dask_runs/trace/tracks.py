@@ -114,9 +114,9 @@ def with_numbers(
     return placed.join(numbers, on=by, how="left", nulls_equal=True, maintain_order="left")
 
 
-def args_of(**columns: pl.Expr) -> pl.Expr:
+def args_of(**columns: str | pl.Expr) -> pl.Expr:
     """Encode columns as a JSON object, by name."""
-    return pl.struct([value.alias(name) for name, value in columns.items()]).struct.json_encode()
+    return pl.struct(**columns).struct.json_encode()
 
 
 def micros_of(time: datetime | None) -> int:

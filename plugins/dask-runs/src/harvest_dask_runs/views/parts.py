@@ -99,10 +99,7 @@ def what_ran(found: pl.DataFrame, threads: pl.DataFrame, needs: pl.LazyFrame) ->
     longest = (
         low.sort("within", "key", descending=[True, False])
         .unique("run", keep="first", maintain_order=True)
-        .select(
-            *("run", pl.col("key").alias("few_key"), pl.col("prefix").alias("few_prefix")),
-            few_key_s=seconds(pl.col("within")),
-        )
+        .select("run", few_key="key", few_prefix="prefix", few_key_s=seconds(pl.col("within")))
     )
     waiting = (
         needs.join(longest.lazy(), left_on=["run", "dependency"], right_on=["run", "few_key"])
