@@ -45,7 +45,8 @@ def local_workers(
         # one by one, so that started workers are stopped if a later one cannot start
         workers.extend(_Worker() for _ in range(count))
         for worker in workers:
-            worker.send(message)
+            with contextlib.suppress(ConnectionError):  # wait_until_ready reports a lost worker
+                worker.connection.send(message)
         for worker in workers:
             worker.wait_until_ready()
         yield
@@ -68,11 +69,6 @@ class _Worker:
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
             )
-
-    def send(self, message: Any) -> None:
-        # wait_until_ready reports a lost worker
-        with contextlib.suppress(ConnectionError):
-            self.connection.send(message)
 
     def wait_until_ready(self) -> None:
         try:
