@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from dask_rows import RUN, A, at, attempt, dataset, ran, scheduler, window, worker
 
-from harvest_dask_runs.executions.executions import executions
+from harvest_dask_runs.executions import executions
 from harvest_dask_runs.frames import load
 from harvest_dask_runs.record_names import EXECUTED
 from harvest_dask_runs.trace.view import trace

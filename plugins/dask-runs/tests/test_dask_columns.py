@@ -12,7 +12,7 @@ from shares import check_share
 
 import harvest
 from harvest.plugins.registry import manager
-from harvest_dask_runs.views import VIEWS as DECLARED
+from harvest_dask_runs.plugin import harvest_views
 from harvest_testing import faults_of_columns
 
 REAL = ("D2024-04-19_19:01:00_R1_W8", "image-processing-head")
@@ -72,7 +72,7 @@ def added(values: Iterable[float | None]) -> float | None:
 
 
 def test_every_view_of_the_plugin_is_looked_at():
-    assert set(VIEWS) == {view.name for view in DECLARED}
+    assert set(VIEWS) == {view.name for view in harvest_views()}
 
 
 @pytest.mark.parametrize("view", VIEWS)

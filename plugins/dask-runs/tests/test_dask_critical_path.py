@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import harvest
 from harvest_dask.records import types as r
-from harvest_dask_runs.critical.path import PARTS, critical_path_view
+from harvest_dask_runs.critical_path import PARTS, critical_path_view
 from harvest_dask_runs.memory import MemoryReader
 from harvest_dask_runs.views.indicators import indicators
 

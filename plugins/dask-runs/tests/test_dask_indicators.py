@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import harvest
 from harvest_dask.records.types import WorkerSample
-from harvest_dask_runs.parts.occupancy import at_once
-from harvest_dask_runs.rules import RULES
+from harvest_dask_runs.plugin import harvest_rules
 from harvest_dask_runs.views.indicators import indicators
+from harvest_dask_runs.views.parts import at_once
 
 T = captures.T
 A, B = "tcp://10.0.0.2:4001", "tcp://10.0.0.3:4002"
@@ -261,7 +261,7 @@ def test_the_example_names_the_tasks_that_wait_for_files(tmp_path):
     run = made_example(tmp_path)
     harvest.run([f"mofka-dask:{run}", f"darshan:{run}"], f"parquet:{tmp_path / 'out'}", workers=1)
     example = harvest.open(tmp_path / "out")
-    rules = [rule.name for rule in RULES]
+    rules = [rule.name for rule in harvest_rules()]
     texts = {f.rule.name: f.finding.text for f in example.findings(rules).found}
     loads = example.view("dask.tasks").filter(prefix="load").collect()
     share = loads["io_seconds"].sum() / loads["duration_s"].sum()

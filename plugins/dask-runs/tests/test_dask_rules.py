@@ -8,10 +8,11 @@ import pytest
 from dask_rows import dataset
 from spoken import once
 
-from harvest_dask_runs.rules import RULES
+from harvest_dask_runs.plugin import harvest_rules
 from harvest_dask_runs.views import indicators as view
 from harvest_testing import judge
 
+RULES = harvest_rules()
 BY_NAME = {rule.name: rule for rule in RULES}
 SCHEMA = view.indicators(dataset()).collect_schema()
 START = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -12,7 +12,7 @@ from harvest.findings import evaluate
 from harvest.plugins.registry import manager
 from harvest_dask.records import types as r
 from harvest_dask_runs.memory import MemoryReader
-from harvest_dask_runs.rules import RULES
+from harvest_dask_runs.plugin import harvest_rules
 from harvest_dask_runs.views.indicators import indicators
 
 
@@ -94,7 +94,7 @@ def test_few_tasks_and_short_movements_are_known_to_be_few_where_all_workers_rep
     known = WithIndicators(tables_of([*came, *rows]))
     names = {"dask.short_tasks", "dask.transfers"}
 
-    verdict = evaluate(known, manager(), rules=[rule for rule in RULES if rule.name in names])
+    verdict = evaluate(known, manager(), rules=[r for r in harvest_rules() if r.name in names])
 
     assert set(verdict.passed) == (set() if silent else names)
     assert {name for name, _ in verdict.unjudged} == (names if silent else set())

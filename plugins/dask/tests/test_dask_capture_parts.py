@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from harvest_dask.content import scheduler_rows
 from harvest_dask.content.logs import COLUMNS, LogTap
-from harvest_dask.content.process import measure
-from harvest_dask.content.secrecy import flat_config, mask_arguments, mask_values
+from harvest_dask.content.process import flat_config, mask_arguments, mask_values, measure
 from harvest_dask.preload import dask_setup
 from harvest_dask.settings import CaptureError, Settings, settings_from_dask
 from harvest_dask.write import queues

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 import harvest
 from harvest import collect
-from harvest_yappi.callgrind import parse_callgrind
 from harvest_yappi.records import Thread
 from harvest_yappi.source import YappiSource
-from harvest_yappi.threads import parse_threads
+from harvest_yappi.texts import parse_callgrind, parse_threads
 
 PROGRAM = """
 import asyncio, json, sys, threading, yappi

@@ -21,25 +21,16 @@ if TYPE_CHECKING:
     from .objects.tasks import Task, TaskHandler
 
 __all__ = [
-    "EventSource",
-    "GraphEvent",
-    "SchedulerEvent",
-    "Task",
-    "TaskEvent",
-    "TaskHandler",
-    "TaskState",
-    "TransferEvent",
-    "WorkerEvent",
-]
+    "EventSource", "GraphEvent", "SchedulerEvent", "Task", "TaskEvent", "TaskHandler", "TaskState",
+    "TransferEvent", "WorkerEvent",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     place = ".objects.tasks" if name in ("Task", "TaskHandler") else ".objects.events"
-    value = getattr(importlib.import_module(place, __name__), name)
-    globals()[name] = value
-    return value
+    return getattr(importlib.import_module(place, __name__), name)
 
 
 def __dir__() -> list[str]:

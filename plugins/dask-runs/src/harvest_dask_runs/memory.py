@@ -4,10 +4,8 @@ For small runs, and for tests of views and readers: ``Harvested.of`` takes the r
 ``harvest.collect`` for any source of Dask runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import attrs
 import polars as pl
@@ -83,7 +81,7 @@ class Harvested:
     @classmethod
     def of(
         cls, collected: Iterable[Collected], label: str | None = None, notes: Iterable[str] = ()
-    ) -> Harvested:
+    ) -> Self:
         """Combine the results of sources; notes: further notes, which come first."""
         parts = list(collected)
         names = {name: None for found in parts for name in found.tables}

@@ -5,12 +5,20 @@ from harvest.toolkit.settings import at_least
 
 from .named_commands import harvest_commands as harvest_commands
 from .record_names import EXECUTED, JOINED, SEGMENT
-from .rules import RULES
-from .views import VIEWS
+from .rules.threads import THREADS
+from .rules.work import WORK
+from .rules.workers import ON_WORKERS
+from .views.declared.indicators import INDICATORS
+from .views.declared.io import COVERAGE, TASK_IO, TRACE, WORKERS_PROCESSES
+from .views.declared.runs import RUN_SUMMARY, WORKERS
+from .views.declared.tasks import CRITICAL_PATH, PREFIXES, TASKS
 
 harvest_api = 1
 
-harvest_views = declare(*VIEWS)
+harvest_views = declare(
+    *(TASKS, WORKERS, PREFIXES, INDICATORS, RUN_SUMMARY),
+    *(TASK_IO, COVERAGE, WORKERS_PROCESSES, TRACE, CRITICAL_PATH),
+)
 
 harvest_reports = declare(
     ReportSpec(
@@ -21,8 +29,7 @@ harvest_reports = declare(
         requires=(*EXECUTED, "dask.transfer", "dask.worker", SEGMENT),
         settings={
             "run": Setting(
-                "the run: its directory, or the directory's name; needed if there are several",
-                str,
+                "the run: its directory, or the directory's name; needed if there are several", str
             ),
             "top": Setting(
                 "number of slowest tasks and largest transfers listed", int, 20, at_least(1)
@@ -45,4 +52,4 @@ harvest_reports = declare(
     ),
 )
 
-harvest_rules = declare(*RULES)
+harvest_rules = declare(*THREADS, *ON_WORKERS, *WORK)

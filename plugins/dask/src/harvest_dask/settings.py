@@ -12,8 +12,6 @@ from typing import Final
 
 import dask.config
 
-from .content.profile import CLOCKS
-
 PREFIX: Final = "harvest.capture"
 """Prefix of the settings in Dask's configuration."""
 
@@ -51,7 +49,7 @@ class Settings:
             )
         if self.via not in (None, "scheduler"):
             raise CaptureError(f"via is {self.via!r}: give 'scheduler', or leave it out")
-        if self.yappi is not None and self.yappi not in CLOCKS:
+        if self.yappi not in (None, "cpu", "wall"):
             raise CaptureError(f"yappi is {self.yappi!r}: give 'cpu' or 'wall', or leave it out")
         if self.yappi is not None and self.via is not None:
             raise CaptureError("yappi needs a directory that the workers share: leave via out")

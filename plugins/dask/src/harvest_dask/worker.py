@@ -1,4 +1,4 @@
-"""Capture of a worker: transitions, executions, transfers, logs and samples.
+"""Capture of a worker: transitions, executions, transfers, logs, samples and a profile.
 
 Dask keeps the last transfers and stimuli of a worker in bounded deques. The capture replaces them
 with deques that forward each new entry, so that none is missed when they overflow.
@@ -6,6 +6,8 @@ with deques that forward each new entry, so that none is missed when they overfl
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -14,16 +16,11 @@ from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from distributed.worker_state_machine import (
-    ExecuteFailureEvent,
-    ExecuteSuccessEvent,
-    RescheduleEvent,
-)
+from distributed import worker_state_machine
 from tornado.ioloop import PeriodicCallback
 
 from .content import logs, samples
 from .content.process import REPEAT_S, Offset, clock_frame, first_frames, measure, start
-from .content.profile import Profile
 from .settings import TOPIC, Settings
 from .write.directory import file_name, process_id
 from .write.queues import Columns, Payload, spell
@@ -34,9 +31,9 @@ TRANSITION_COLUMNS: Final = ("time", "key", "start_state", "finish_state", "stim
 EXECUTION_COLUMNS: Final = ("key", "thread", "begins", "ends", "status")
 
 _ENDS: Final[Mapping[type, str]] = {
-    ExecuteSuccessEvent: "finished",
-    ExecuteFailureEvent: "error",
-    RescheduleEvent: "rescheduled",
+    worker_state_machine.ExecuteSuccessEvent: "finished",
+    worker_state_machine.ExecuteFailureEvent: "error",
+    worker_state_machine.RescheduleEvent: "rescheduled",
 }
 _SPILLS: Final[Mapping[str, tuple[str, str]]] = {
     "spills": ("disk-write", "count"),
@@ -47,6 +44,8 @@ _SPILLS: Final[Mapping[str, tuple[str, str]]] = {
 """Metric of Dask's spill buffer for each column of a sample."""
 _captured: WeakKeyDictionary[Any, dict[str | None, WorkerCapture]] = WeakKeyDictionary()
 """Captures of each worker of this process: preloads may request one twice."""
+
+logger = logging.getLogger("harvest_dask")
 
 
 class TappedLog(deque[Any]):
@@ -227,3 +226,51 @@ def _transfer_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
         "peer": [entry["who"] for entry in entries],
         "keys": [[[spell(k), n] for k, n in entry["keys"].items()] for entry in entries],
     }
+
+
+class Profile:
+    """A Yappi profile of this process from now on, saved next to the capture's files.
+
+    Yappi supports one profile per process. The statistics stay in memory until the capture ends: a
+    killed worker leaves no profile.
+
+    clock: ``cpu`` or ``wall``. path: path of the files without their suffixes, ``.pstat`` for
+    functions and ``.threads.txt`` for threads.
+    """
+
+    def __init__(self, clock: str, path: Path) -> None:
+        self._path = path
+        self._yappi: Any = None
+        try:
+            import yappi  # the extra `yappi`
+        except ImportError:
+            logger.warning(
+                "this process is not profiled: install hpc-harvest-dask[yappi] where it runs"
+            )
+            return
+        if yappi.is_running():
+            logger.warning("this process is already profiled: the capture adds no profile")
+            return
+        yappi.set_clock_type(clock)
+        yappi.start()
+        self._yappi = yappi
+
+    def save(self) -> None:
+        """Stop the profile and write both files; each file is complete or absent."""
+        yappi, self._yappi = self._yappi, None
+        if yappi is None:
+            return
+        yappi.stop()
+        draft = self._path.with_suffix(".part")
+        try:
+            yappi.get_func_stats().save(str(draft), type="pstat")
+            draft.replace(self._path.with_suffix(".pstat"))
+            with draft.open("w", encoding="utf-8") as file:
+                yappi.get_thread_stats().print_all(out=file)
+            draft.replace(self._path.with_suffix(".threads.txt"))
+        except OSError as error:
+            logger.warning("the profile of this process cannot be saved: %s", error)
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
+        finally:
+            yappi.clear_stats()

@@ -6,23 +6,19 @@ of the dataset, and the record types that installed sources declare.
 The steps of a run's life follow from the place (see ``run_map_kinds``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
+from harvest import Dataset
 from harvest.model import LAYERS, LEVELS
 from harvest.toolkit.amounts import count_in_words
 from harvest_report import Column, Notes, Report, Table, Tile
 
 from .run_map_kinds import STEPS, bringers_of, kinds_of
 from .run_map_plot import map_plot
-
-if TYPE_CHECKING:
-    from harvest import Dataset
 
 
 def run_map(dataset: Dataset) -> Report:

@@ -11,18 +11,13 @@ A run's life has five steps. A record type's place decides which steps it covers
 Client, scheduler and workers report set-up and execution together. Their types count in both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
-from harvest import PluginError, record_type
+from harvest import Dataset, PluginError, record_type
 from harvest.model import LAYERS, LEVELS
-
-if TYPE_CHECKING:
-    from harvest import Dataset
 
 STEPS: Final[Mapping[int, str]] = {
     1: "job start",

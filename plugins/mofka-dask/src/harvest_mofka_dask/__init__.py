@@ -24,25 +24,16 @@ if TYPE_CHECKING:
     from .tasks import TaskHandler
 
 __all__ = [
-    "EventSource",
-    "GraphEvent",
-    "SchedulerEvent",
-    "Task",
-    "TaskEvent",
-    "TaskHandler",
-    "TaskState",
-    "TransferEvent",
-    "WorkerEvent",
-]
+    "EventSource", "GraphEvent", "SchedulerEvent", "Task", "TaskEvent", "TaskHandler", "TaskState",
+    "TransferEvent", "WorkerEvent",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = ".tasks" if name == "TaskHandler" else "harvest_dask_runs"
-    value = getattr(importlib.import_module(home, __name__), name)
-    globals()[name] = value
-    return value
+    return getattr(importlib.import_module(home, __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harvest import UsageError
+from harvest.errors import ExitCode
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.completion import group, option
 from harvest.toolkit.texts import printable_line
@@ -34,7 +35,6 @@ ROLES: dict[str, tuple[str, tuple[str, ...]]] = {
 The first that exists is read; a graph is read only if it is named."""
 ESSENTIAL = ("scheduler", "transitions")
 REJECTS_SHOWN = 5
-EXIT_REJECTS = 3
 
 app = group("Dask runs recorded through Mofka.")
 
@@ -78,7 +78,7 @@ def capture(
     """
     given = zip(ROLES, (scheduler, workers, transitions, transfers, graph), strict=True)
     if _compile(dict(given), output):
-        raise typer.Exit(EXIT_REJECTS)
+        raise typer.Exit(ExitCode.REJECTS)
 
 
 app.command()(trace)

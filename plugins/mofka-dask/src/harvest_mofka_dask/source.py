@@ -27,8 +27,7 @@ READERS = {
     "nodes": "jobfiles:nodes",
     "job_script": "jobfiles:directives",
     "job_output": "software:packages",
-    "json_config": "configs:json_settings",
-    "yaml_config": "configs:yaml_settings",
+    **dict.fromkeys(("json_config", "yaml_config"), "configs:settings"),
     "darshan_config": "configs:darshan_settings",
 }
 """Reader of each kind of file, as ``module:function`` of ``read``, imported when needed."""

@@ -1,6 +1,10 @@
 """The source ``yappi``, with one partition per saved file."""
 
 import ast
+import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -13,11 +17,9 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.files import input_path, may_be, walk_files
 from harvest.toolkit.settings import positive, setting
 
-from .callgrind import Subject, parse_callgrind
 from .kinds import HEAD, Format, format_of, text_lines
-from .pstat import UnreadableError, read_pstat
 from .records import Call, Function, Thread
-from .threads import parse_threads
+from .texts import Subject, parse_callgrind, parse_threads
 
 PICKLE = "a pickle, Yappi's own format ystat: reading it would run whatever code it names"
 REMEDY = "save the statistics as pstat or callgrind: get_func_stats().save(path, type='pstat')"
@@ -110,7 +112,7 @@ class YappiSource(Source):
                 yield self._callgrind_function(subject, profile.pid)
         for edge in profile.edges:
             costs = {"ncall": edge.calls, "tsub_s": None, "ttot_s": edge.us / 1e6}
-            yield _call(edge.caller, edge.callee, costs, profile.pid, edge.line)
+            yield _call(edge.caller, edge.callee, profile.pid, position=edge.line, **costs)
 
     def _callgrind_function(self, subject: Subject, pid: int | None) -> Function:
         # total time, by two sums: its time in all callers' calls, and own time plus callees' time;
@@ -128,7 +130,7 @@ class YappiSource(Source):
 
     def _pstat(self, path: Path, ctx: ReadContext) -> Iterator[Record]:
         memory, seconds = self.config.max_memory_bytes, self.config.max_seconds
-        rows = read_pstat(path, ctx.scratch, memory=memory, seconds=seconds)
+        rows = _read_pstat(path, ctx.scratch, memory=memory, seconds=seconds)
         try:
             for number, (what, *values) in enumerate(rows, start=1):
                 ctx.read(1)
@@ -142,8 +144,8 @@ class YappiSource(Source):
                     costs["primitive_calls"] = min(first, second)
                     yield self._function(Subject(*places[0]), costs)
                 else:
-                    yield _call(Subject(*places[0]), Subject(*places[1]), costs)
-        except UnreadableError as error:
+                    yield _call(Subject(*places[0]), Subject(*places[1]), **costs)
+        except _Unreadable as error:
             _reject_whole(path, str(error), ctx)
 
     def _function(
@@ -163,13 +165,47 @@ class YappiSource(Source):
         )
 
 
-def _call(
-    caller: Subject,
-    callee: Subject,
-    costs: Mapping[str, Any],
-    pid: int | None = None,
-    position: int | None = None,
-) -> Call:
+class _Unreadable(Exception):
+    """Raised for a pstat file that cannot be read; its text is the reason."""
+
+
+def _read_pstat(path: Path, scratch: Path, *, memory: int, seconds: int) -> Iterator[list[Any]]:
+    """Yield the rows of a pstat file, which ``unmarshal`` reads in a separate process.
+
+    scratch: a directory for its output; memory, seconds: its limits in bytes and CPU seconds.
+
+    Raises _Unreadable if the file is not a pstat, or the process crashes or exceeds a limit.
+    """
+    output = scratch / "pstat.jsonl"
+    program = Path(__file__).with_name("unmarshal.py")
+    command = [sys.executable, "-I", *map(str, (program, path, output, memory, seconds))]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds + 5, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _Unreadable(f"reading it took more than {seconds} s") from error
+    if done.returncode:
+        raise _Unreadable(_reason(done, seconds))
+    with output.open(encoding="ascii") as lines:
+        for line in lines:
+            yield json.loads(line)
+    output.unlink()
+
+
+def _reason(done: subprocess.CompletedProcess[bytes], seconds: int) -> str:
+    lines = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+    last = lines[-1] if lines else ""
+    if done.returncode == -signal.SIGXCPU or done.returncode == -signal.SIGKILL:
+        return f"reading it took more than {seconds} s"
+    if done.returncode < 0:
+        return f"reading it crashed the reader with {signal.Signals(-done.returncode).name}"
+    if last.startswith("MemoryError"):
+        return "reading it took more memory than max_memory_bytes"
+    return last or f"the reader ended with status {done.returncode}"
+
+
+def _call(caller: Subject, callee: Subject, pid: int | None = None, **more: Any) -> Call:
     return Call(
         caller=caller.name,
         caller_module=caller.module,
@@ -178,8 +214,7 @@ def _call(
         module=callee.module,
         lineno=callee.lineno,
         pid=pid,
-        position=position,
-        **costs,
+        **more,
     )
 
 

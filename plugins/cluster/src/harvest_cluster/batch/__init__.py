@@ -34,17 +34,6 @@ from .slurm import SlurmError
 from .status import CommandStatus, JobStatus
 
 __all__ = [
-    "ARRAY_TASKS",
-    "FIRST_PAUSE_S",
-    "LONGEST_PAUSE_S",
-    "PATIENCE_S",
-    "PAUSE_GROWS",
-    "Batch",
-    "CommandStatus",
-    "Job",
-    "JobStatus",
-    "Options",
-    "Script",
-    "SlurmError",
-    "python",
-]
+    "ARRAY_TASKS", "FIRST_PAUSE_S", "LONGEST_PAUSE_S", "PATIENCE_S", "PAUSE_GROWS", "Batch",
+    "CommandStatus", "Job", "JobStatus", "Options", "Script", "SlurmError", "python",
+]  # fmt: skip

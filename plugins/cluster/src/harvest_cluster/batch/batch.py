@@ -1,7 +1,5 @@
 """Jobs that belong together, in one directory: write, submit, watch, cancel."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import shlex
@@ -9,7 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import attrs
 
@@ -64,7 +62,7 @@ class Batch:
         self.directory = Path(directory).expanduser().absolute()
 
     @classmethod
-    def open(cls, directory: Path | str) -> Batch:
+    def open(cls, directory: Path | str) -> Self:
         """Open the batch that was submitted from ``directory``.
 
         Raises UsageError if there is none.

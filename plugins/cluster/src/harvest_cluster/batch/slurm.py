@@ -18,15 +18,13 @@ _TIMEOUT_S: Final = 120.0
 
 _KEPT: Final = frozenset(("SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT"))
 
-_WAITING: Final = frozenset(
-    (
-        "CONFIGURING", "PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD",
-        "SPECIAL_EXIT",
-    )
-)  # fmt: skip
+_WAITING: Final = (
+    *("CONFIGURING", "PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD"),
+    "SPECIAL_EXIT",
+)
 _SPAN: Final = re.compile(r"(\d+)(?:-(\d+))?(?::(\d+))?")
-_RUNNING: Final = frozenset(
-    ("COMPLETING", "RESIZING", "RUNNING", "SIGNALING", "STAGE_OUT", "STOPPED", "SUSPENDED")
+_RUNNING: Final = (
+    *("COMPLETING", "RESIZING", "RUNNING", "SIGNALING", "STAGE_OUT", "STOPPED", "SUSPENDED"),
 )
 
 

@@ -54,10 +54,7 @@ class DaskEngine(Engine):
         completed; the next run uses their staged parts.
         """
         wanted = self.workers and min(self.workers, len(work.bundles))
-        with (
-            connect(self.config, wanted, work.cost_bytes) as client,
-            work.remote() as remote,
-        ):
+        with connect(self.config, wanted, work.cost_bytes) as client, work.remote() as remote:
             tasks = ClusterTasks(
                 client, self.config, Bundle.read, work.on_progress, remote.terms, origin=_origin
             )

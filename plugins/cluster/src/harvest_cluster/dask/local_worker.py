@@ -25,8 +25,6 @@ from harvest.errors import HarvestError
 _END_S: Final = 10.0
 """Maximum seconds that a worker may take to end."""
 
-_READY: Final = "ready"
-
 
 @contextlib.contextmanager
 def local_workers(
@@ -47,7 +45,8 @@ def local_workers(
         # one by one, so that started workers are stopped if a later one cannot start
         workers.extend(_Worker() for _ in range(count))
         for worker in workers:
-            worker.send(message)
+            with contextlib.suppress(ConnectionError):  # wait_until_ready reports a lost worker
+                worker.connection.send(message)
         for worker in workers:
             worker.wait_until_ready()
         yield
@@ -70,11 +69,6 @@ class _Worker:
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
             )
-
-    def send(self, message: Any) -> None:
-        # wait_until_ready reports a lost worker
-        with contextlib.suppress(ConnectionError):
-            self.connection.send(message)
 
     def wait_until_ready(self) -> None:
         try:
@@ -116,7 +110,7 @@ def main(descriptor: int) -> None:
     async def work() -> None:
         closed = asyncio.Event()
         async with distributed.Nanny(scheduler, **options):
-            connection.send(_READY)
+            connection.send("ready")
             asyncio.get_running_loop().add_reader(connection.fileno(), closed.set)
             await closed.wait()
 

@@ -13,7 +13,7 @@ import polars as pl
 from harvest.model.frames import seconds
 from harvest_toolkit.frames import directory_of, first_text, known_sum
 
-from ..critical.path import COLUMN_OF_PART
+from ..critical_path import COLUMN_OF_PART
 from ..views.workers import TOOK_PART
 from .sides import RunOf
 

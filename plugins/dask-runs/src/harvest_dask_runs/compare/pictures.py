@@ -11,7 +11,7 @@ from harvest.toolkit.layout import shorten
 from harvest_report import Plot, legend, name_bars, seconds_axis
 from harvest_report.over_time import Window
 
-from ..report.figures import mean_at_once
+from ..report.stream import mean_at_once
 from ..trace.tracks import micros_of
 from .compare import Comparison
 from .numbers import Numbers

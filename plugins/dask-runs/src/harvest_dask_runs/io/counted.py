@@ -9,9 +9,7 @@ Workers also use files for a task before they execute it, for example when its a
 So if only tasks of one kind ran in the process meanwhile, that kind is named, but no task.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
@@ -22,10 +20,8 @@ from harvest_toolkit.kept import kept
 from ..frames import runs_of
 from ..record_names import JOB
 from .lanes import FOREVER
+from .match import Correlation
 from .ties import may_be_of, runs_of_logs, trace
-
-if TYPE_CHECKING:
-    from .match import Correlation
 
 OPS: Final = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
 SKEW: Final = pl.duration(seconds=2)

@@ -7,9 +7,7 @@ around it.  So of several windows that contain a moment, the one that began last
 that began together, the one that ends first; then the first in order of key.
 """
 
-from __future__ import annotations
-
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import attrs
 import numpy as np
@@ -39,7 +37,7 @@ class Lanes:
     around: Ints
 
     @classmethod
-    def of(cls, frame: pl.DataFrame) -> Lanes:
+    def of(cls, frame: pl.DataFrame) -> Self:
         """Build from the columns lane, start, end and window, all int64."""
         reach = pl.col("end").cum_max().shift(1).over("lane")
         ordered = frame.sort(

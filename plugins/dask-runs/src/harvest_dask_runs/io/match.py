@@ -16,8 +16,8 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_toolkit.frames import known_sum, safe_sum
 
-from ..executions.windows import thread_completions, windows
 from ..frames import Frames, exact_sum, load, runs_of
+from ..windows import thread_completions, windows
 from .lanes import FOREVER, Lanes
 from .ties import processes_of, runs_of_logs, ties, trace
 

@@ -1,12 +1,10 @@
 """Events of a task as objects: states, and events by recorder."""
 
-from __future__ import annotations
-
 import abc
 import enum
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import attrs
 
@@ -40,7 +38,7 @@ class TaskState(enum.StrEnum):
     ERROR = "error"
 
     @classmethod
-    def _missing_(cls, value: object) -> TaskState | None:
+    def _missing_(cls, value: object) -> Self | None:
         if not isinstance(value, str):
             return None
         state = str.__new__(cls, value)

@@ -11,15 +11,13 @@ A handler holds the view ``dask.tasks`` as a frame and creates a :class:`Task` o
 needed, so a run with millions of events takes only the memory of its frame.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import warnings
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import attrs
 import polars as pl
@@ -27,13 +25,11 @@ import polars as pl
 import harvest
 from harvest import DatasetReader, Reject
 
+from ..memory import Harvested
 from ..views.tasks import tasks
 from .events import AnyEvent, SchedulerEvent, TaskState, TransferEvent, WorkerEvent, event_of
 from .output import write_tasks
 from .text import task_text
-
-if TYPE_CHECKING:
-    from ..memory import Harvested
 
 
 @attrs.define(kw_only=True)
@@ -61,7 +57,7 @@ class Task:
     events: tuple[AnyEvent, ...] = ()
 
     @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Task:
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
         """Create the task of a row of the view ``dask.tasks``."""
         values = {field.name: row[field.name] for field in attrs.fields(cls)}
         if values["dependencies"] is not None:

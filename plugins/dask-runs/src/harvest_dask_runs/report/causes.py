@@ -11,10 +11,9 @@ from harvest_report import Column, Plot, Section, Table, legend, seconds_axis
 from harvest_report.over_time import Window
 from harvest_toolkit.frames import fraction
 
-from ..critical.path import COLUMN_OF_PART, COMPUTING, PARTS, UNRECORDED
+from ..critical_path import COLUMN_OF_PART, COMPUTING, PARTS, UNRECORDED
 from ..trace.tracks import microseconds_since
-from .figures import COLOURS, mean_at_once
-from .stream import GREY, OCCUPANCY_COLUMNS, SINCE
+from .stream import COLOURS, GREY, OCCUPANCY_COLUMNS, SINCE, mean_at_once
 
 COLOUR = dict(zip(PARTS, (*COLOURS, GREY), strict=True))
 

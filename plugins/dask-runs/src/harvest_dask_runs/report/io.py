@@ -105,6 +105,7 @@ def _by_process(logs: pl.DataFrame, rest: pl.DataFrame, tied: pl.DataFrame) -> T
     )
     known = rows["worker"].is_not_null().any()
     programs = rows["program"].drop_nulls().unique().to_list()
+    owner = Column("worker", format="id", doc="the worker whose tasks its threads ran")
     return Table(
         "io-processes",
         rows.sort("op", "counted", "log", descending=[False, True, False]),
@@ -112,11 +113,7 @@ def _by_process(logs: pl.DataFrame, rest: pl.DataFrame, tied: pl.DataFrame) -> T
             "op",
             *(["program"] if len(programs) > 1 else []),
             Column("pid", "process", None, "d", doc="its id, by the name of its log"),
-            *(
-                [Column("worker", format="id", doc="the worker whose tasks its threads ran")]
-                if known
-                else []
-            ),
+            *([owner] if known else []),
             Column("counted", unit="bytes"),
             Column("traced", unit="bytes", doc="bytes that traced operations asked for"),
             Column(
@@ -136,6 +133,7 @@ def _notes_on_processes(
 ) -> list[str]:
     """Write the notes below the table of processes; active: those with I/O."""
     idle = logs.height - active["log"].n_unique()
+    idle_ones = count_in_words(idle, "process", "processes")
     cut = logs.explode("partial_modules").drop_nulls("partial_modules")
     known_sizes = {op: bytes_in_words(size) for op, size in _sizes(logs, "stdio").items()}
     buffered = dict.fromkeys(OPS, "an unknown number of bytes") | known_sizes
@@ -146,11 +144,7 @@ def _notes_on_processes(
         f"{buffered['write']} of writes.",
         *([f"All are processes of {programs[0]}."] if len(programs) == 1 else []),
         *([] if known else ["It is unknown which process is which worker."]),
-        *(
-            [f"Not listed, without I/O: {count_in_words(idle, 'process', 'processes')}."]
-            if idle
-            else []
-        ),
+        *([f"Not listed, without I/O: {idle_ones}."] if idle else []),
         *([f"Darshan's record is cut off: {_cut_modules(cut)}."] if cut.height else []),
     ]
 

@@ -10,7 +10,7 @@ from harvest_report import INK, Column, Plot, Table
 from harvest_report.over_time import shades
 
 from ..frames import CLIENT
-from .figures import short
+from .stream import short
 
 NUMBERED = 12
 """Maximum workers of a matrix with numbers in its cells."""

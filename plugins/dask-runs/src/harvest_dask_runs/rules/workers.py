@@ -182,7 +182,7 @@ def _cut_records(run: Run, **_: float) -> Finding:
     )
 
 
-WORKERS: Final = (
+ON_WORKERS: Final = (
     *(_spilling, _full_memory, _memory_warnings),
     *(_lost_workers, _silent_workers, _cut_records),
 )

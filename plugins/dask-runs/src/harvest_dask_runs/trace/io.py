@@ -76,13 +76,7 @@ def io_events(
             pid="number",
             name="op",
             cat=pl.lit("io"),
-            args=args_of(
-                path=pl.col("path"),
-                bytes=pl.col("length"),
-                offset=pl.col("offset"),
-                module=pl.col("module"),
-                task=pl.col("key"),
-            ),
+            args=args_of(path="path", bytes="length", offset="offset", module="module", task="key"),
         )
 
 

@@ -12,17 +12,9 @@ import polars as pl
 
 from harvest_toolkit.frames import first_text
 
-from ..critical.path import COMPUTING
+from ..critical_path import COMPUTING
 from ..frames import moved_bytes
-from .tracks import (
-    BATCH_ROWS,
-    Tracks,
-    args_of,
-    event_rows,
-    microseconds_since,
-    with_lanes,
-    with_numbers,
-)
+from .tracks import Tracks, args_of, microseconds_since, with_lanes, with_numbers
 
 PATH_PLACE = 5
 WORKER_PLACE = 100
@@ -69,7 +61,7 @@ def task_events(placed: pl.DataFrame, tracks: Tracks) -> Iterator[pl.DataFrame]:
         name=pl.coalesce("prefix", "key"),
         cat=pl.lit("task"),
         args=args_of(
-            key=pl.col("key"),
+            key="key",
             outcome=pl.col("outcome").fill_null("not seen to end"),
             told_by=first_text(
                 (pl.col("by_scheduler") & pl.col("by_worker"), "scheduler and worker"),
@@ -77,7 +69,7 @@ def task_events(placed: pl.DataFrame, tracks: Tracks) -> Iterator[pl.DataFrame]:
             ).fill_null("worker"),
             begins_us=microseconds_since(tracks.start, pl.col("begins")),
             ends_us=microseconds_since(tracks.start, pl.col("ends")),
-            size_bytes=pl.col("size_bytes"),
+            size_bytes="size_bytes",
         ),
     )
 
@@ -97,7 +89,7 @@ def path_events(path: pl.DataFrame, tracks: Tracks) -> Iterator[pl.DataFrame]:
         pid=pl.lit(pid, pl.Int64),
         name=pl.when(executed).then(pl.coalesce("prefix", "key")).otherwise("part"),
         cat=pl.when(executed).then(pl.lit("path")).otherwise(pl.lit("path.wait")),
-        args=args_of(**{name: pl.col(name) for name in ("step", "key", "worker", "link", "after")}),
+        args=args_of(step="step", key="key", worker="worker", link="link", after="after"),
     )
 
 
@@ -172,16 +164,9 @@ def transfer_events(slices: pl.DataFrame, tracks: Tracks) -> Iterator[pl.DataFra
         pid="number",
         name=pl.when(outgoing).then(pl.lit("send to ")).otherwise(pl.lit("receive from ")) + peer,
         cat=pl.when("recorded").then(pl.lit("transfer")).otherwise(pl.lit("transfer.untold")),
-        args=args_of(
-            bytes=pl.col("bytes"),
-            keys=pl.col("names"),
-            told_by=pl.col("worker"),
-            copies=pl.col("copies"),
-        ),
+        args=args_of(bytes="bytes", keys="names", told_by="worker", copies="copies"),
     )
-    flows = _flows(numbered.rename({"number": "pid"}), tracks.start)
-    for batch in flows.iter_slices(BATCH_ROWS):
-        yield event_rows(batch, tracks.run)
+    yield from tracks.events(_flows(numbered.rename({"number": "pid"}), tracks.start))
 
 
 def _flows(numbered: pl.DataFrame, start: int) -> pl.DataFrame:

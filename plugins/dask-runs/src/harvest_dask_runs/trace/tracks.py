@@ -7,13 +7,11 @@ not overlap.  Overlaps are rare: they are found column-wise, and only their trac
 row by row.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import orjson
 import polars as pl
@@ -39,7 +37,7 @@ class Tracks:
     left_out: by what they are, rows that no event shows.
     """
 
-    def __init__(self, run: str, before: Tracks | None = None):
+    def __init__(self, run: str, before: Self | None = None):
         """before: the tracks of another run in the same trace, whose numbers go on here."""
         self.run = run
         self.start = 0
@@ -83,12 +81,19 @@ class Tracks:
         """
         names, self._news = self._news, []
         schema = {name: EVENT[name] for name in ("name", "ph", "pid", "tid", "args")}
-        yield event_rows(pl.DataFrame(names, schema=schema), self.run)
+        yield from self.events(pl.DataFrame(names, schema=schema))
         ts = microseconds_since(self.start, pl.col("start"))
         dur = (pl.col("end") - pl.col("start")).dt.total_microseconds()
         for batch in rows.iter_slices(BATCH_ROWS):
-            slices = batch.select("tid", **columns, ph=pl.lit("X"), ts=ts, dur=dur)
-            yield event_rows(slices, self.run)
+            yield from self.events(batch.select("tid", **columns, ph=pl.lit("X"), ts=ts, dur=dur))
+
+    def events(self, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """Yield events in batches, completed to all columns of EVENT, in its order."""
+        empty = pl.DataFrame(schema=EVENT)
+        for batch in rows.iter_slices(BATCH_ROWS):
+            named = batch.with_columns(run=pl.lit(self.run))
+            typed = named.cast({name: EVENT[name] for name in named.columns})
+            yield pl.concat([empty, typed], how="diagonal")
 
     def _tell(self, what: str, pid: int, tid: int | None, args: dict[str, Any]) -> None:
         text = orjson.dumps(args).decode()
@@ -109,16 +114,9 @@ def with_numbers(
     return placed.join(numbers, on=by, how="left", nulls_equal=True, maintain_order="left")
 
 
-def event_rows(events: pl.DataFrame, run: str) -> pl.DataFrame:
-    """Complete events to all columns of EVENT, in its order."""
-    empty = pl.DataFrame(schema=EVENT)
-    named = events.with_columns(run=pl.lit(run))
-    return pl.concat([empty, named.cast({c: EVENT[c] for c in named.columns})], how="diagonal")
-
-
-def args_of(**columns: pl.Expr) -> pl.Expr:
+def args_of(**columns: str | pl.Expr) -> pl.Expr:
     """Encode columns as a JSON object, by name."""
-    return pl.struct([value.alias(name) for name, value in columns.items()]).struct.json_encode()
+    return pl.struct(**columns).struct.json_encode()
 
 
 def micros_of(time: datetime | None) -> int:

@@ -17,8 +17,8 @@ from polars.io.plugins import register_io_source
 from harvest import DatasetReader, UsageError
 from harvest.toolkit.files import replacing
 
-from ..critical.path import critical_path
-from ..executions.executions import executions
+from ..critical_path import critical_path
+from ..executions import executions
 from ..frames import choose_run, load, named_run, runs_of
 from ..io.match import correlate
 from ..io.ties import runs_of_logs

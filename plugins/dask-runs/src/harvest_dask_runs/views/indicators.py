@@ -7,15 +7,14 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import complete_sum, count_if_known, fraction, known_sum
 from harvest_toolkit.kept import kept
 
-from ..critical.links import dependencies
-from ..critical.path import critical_path, division
-from ..executions.executions import executions
-from ..executions.windows import completions
+from ..critical_links import dependencies
+from ..critical_path import critical_path, division
+from ..executions import executions
 from ..frames import Frames, load, named_run, pairs_of, runs_of
 from ..io.ties import processes
-from ..parts.occupancy import at_once, path_in_short, what_ran, what_was_awaited
-from ..parts.signs import log_signs, memory_use
 from ..record_names import DASK_TYPES
+from ..windows import completions
+from . import parts
 from .declared.indicators import INDICATOR_COLUMNS
 from .kinds import io_by_task, kinds_of
 from .workers import TOOK_PART, recorded_runs, whole_runs, worker_frame
@@ -65,16 +64,16 @@ def _judged(dataset: DatasetReader, run: str | None) -> JudgedRuns:
     kinds = kinds_of(found, frames, io, whole_runs(frames).collect())
     workers = _with_threads(every)
     threads = _threads(workers, found)
-    spans = at_once(found.lazy(), threads.lazy()).collect()
+    spans = parts.at_once(found.lazy(), threads.lazy()).collect()
     path, ends = critical_path(found, frames), _ends(frames["dask.process"])
     files = processes(dataset)
     pieces = [
         threads,
         spans,
         division(path, frames),
-        path_in_short(path),
-        what_ran(found, threads, dependencies(frames)),
-        what_was_awaited(path, spans),
+        parts.path_in_short(path),
+        parts.what_ran(found, threads, dependencies(frames)),
+        parts.what_was_awaited(path, spans),
         _time_of_threads(workers, spans),
         _balance(workers),
         _executed(found),
@@ -82,8 +81,8 @@ def _judged(dataset: DatasetReader, run: str | None) -> JudgedRuns:
         _failures(kinds),
         _io_of_kinds(kinds),
         _moved(frames),
-        memory_use(frames).collect(),
-        log_signs(frames["dask.log_event"], spans.select("run", "last_end").lazy()).collect(),
+        parts.memory_use(frames).collect(),
+        parts.log_signs(frames["dask.log_event"], spans.select("run", "last_end").lazy()).collect(),
         _silent(workers, frames, spans.join(ends, "run", "left"), recorded_runs(frames).collect()),
         _files(files, io),
         _cut(frames),

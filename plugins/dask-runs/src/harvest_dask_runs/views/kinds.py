@@ -9,10 +9,10 @@ from harvest_dask.records.key_prefixes import prefix_of
 from harvest_dask.records.literals import text_of_literal
 from harvest_toolkit.frames import fraction, known_sum, mapped, sum_or_none
 
-from ..executions.executions import executions
-from ..executions.windows import RUNNING
+from ..executions import executions
 from ..frames import Frames, exact_sum, load
 from ..record_names import COUNTED, DASK_TYPES, KILLED, SEGMENT
+from ..windows import RUNNING
 from .declared.tasks import PREFIX_COLUMNS
 from .task_io import TASK_IO, io_of_tasks, once
 from .workers import whole_runs

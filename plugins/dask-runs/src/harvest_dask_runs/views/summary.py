@@ -11,10 +11,10 @@ from harvest.model.frames import seconds
 from harvest_dask.records.key_prefixes import prefix_of
 from harvest_toolkit.frames import count_if_known, known_sum, sum_or_none
 
-from ..executions.executions import executions
+from ..executions import executions
 from ..frames import Frames, load, moved_bytes, pairs_of, sentence
-from ..parts.signs import NO_LINES
 from ..record_names import DASK_TYPES, JOB_TYPES
+from .parts import NO_LINES
 from .workers import recorded_runs, worker_frame
 
 LEFT_STATES = ("memory", "released", "forgotten", "erred")

@@ -14,7 +14,7 @@ from harvest_toolkit.frames import (
     whole_nanoseconds,
 )
 
-from ..executions.executions import executions
+from ..executions import executions
 from ..frames import host_of, load, named_run
 from ..io.counted import counted_io
 from ..io.match import Correlation, correlate

@@ -15,7 +15,7 @@ from harvest.model.frames import seconds
 from harvest_dask.records.key_prefixes import prefix_of
 from harvest_toolkit.choices import choices
 
-from ..executions.executions import executions
+from ..executions import executions
 from ..frames import Frames, load, named_run, sentence
 from ..record_names import DASK_TYPES
 from .declared.tasks import TASK_COLUMNS

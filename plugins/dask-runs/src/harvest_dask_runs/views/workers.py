@@ -7,7 +7,7 @@ from harvest.model.frames import seconds
 from harvest.toolkit.frames import TEXT_MAP
 from harvest_toolkit.frames import known_sum, sum_or_none
 
-from ..executions.executions import executions
+from ..executions import executions
 from ..frames import Frames, host_of, load, moved_bytes
 from ..record_names import DASK_TYPES
 

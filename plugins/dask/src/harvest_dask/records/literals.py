@@ -13,15 +13,9 @@ from typing import Final
 from harvest.toolkit.texts import printable
 
 __all__ = [
-    "LiteralFault",
-    "bytes_of_literal",
-    "canonical_key",
-    "dict_items",
-    "key_of_literal",
-    "name_in_key",
-    "set_items",
-    "text_of_literal",
-]
+    "LiteralFault", "bytes_of_literal", "canonical_key", "dict_items", "key_of_literal",
+    "name_in_key", "set_items", "text_of_literal",
+]  # fmt: skip
 
 LONGEST_KEY: Final = 64 * 1024
 DEEPEST: Final = 40

@@ -27,10 +27,7 @@ _KINDS: Final = (
         r"|^Worker closed\b|^End (?:worker|scheduler|Nanny)\b|^Scheduler closing\b"
         r"|^Closing dask-",
     ),
-    (
-        "client",
-        r"^Receive client connection\b|^Remove client\b|^Close client connection\b",
-    ),
+    ("client", r"^Receive client connection\b|^Remove client\b|^Close client connection\b"),
     (
         "connection",
         r"^Starting established connection\b|^Connection (?:to|from)\b|^Starting worker compute"

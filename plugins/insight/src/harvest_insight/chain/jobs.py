@@ -1,21 +1,16 @@
 """Links from batch jobs to the Dask runs, and programs with Darshan logs, that ran in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_toolkit.frames import directory_of
 from harvest_toolkit.hosts import expanded, same_host, short
 
 from .links import CERTAIN, LIKELY, links, rows
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
-
-    from .runs import Runs
+from .runs import Runs
 
 JOB_VARIABLES: Final = ("SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID")
 """Environment variables in which a batch system passes its id to a job."""
@@ -44,11 +39,8 @@ def jobs_of_runs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFrame]:
     known = _job_ids(dataset, runs)
     jobs = _jobs(dataset)
     by_id = _fitting(known.lazy(), jobs).join(runs.frame.lazy(), on="run", how="left")
-    by_id = by_id.filter(
-        pl.col("start_time").is_null()
-        | pl.col("first_time").is_null()
-        | _at_once("first_time", "last_time")
-    )
+    timeless = pl.any_horizontal(pl.col("start_time", "first_time").is_null())
+    by_id = by_id.filter(timeless | _at_once())
     named = known.lazy().join(by_id.drop("how"), on=["run", "job_id"], how="left")
     several = pl.len().over("run", "job_id").cast(pl.Int64)
     yield links(
@@ -73,7 +65,7 @@ def jobs_of_logs(dataset: DatasetReader, placed: pl.DataFrame) -> Iterator[pl.La
         .rename({"start_time": "first_time", "end_time": "last_time"})
         .join(placed.lazy(), on="log", how="anti")
     )
-    fits = _fitting(logs, _jobs(dataset)).filter(_at_once("first_time", "last_time"))
+    fits = _fitting(logs, _jobs(dataset)).filter(_at_once())
     named = logs.join(fits.select("log", "cluster", "start_time"), on="log", how="left")
     yield links(
         named.with_columns(candidates=pl.len().over("log").cast(pl.Int64)),
@@ -146,10 +138,10 @@ def _fitting(left: pl.LazyFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:
     return left.join(whole, on="job_id")
 
 
-def _at_once(first: str, last: str) -> pl.Expr:
-    """Return whether a job overlaps with an interval; a job without an end still runs."""
-    ends = pl.col("end_time").is_null() | (pl.col(first) <= pl.col("end_time") + _SLACK)
-    begins = pl.coalesce(last, first) >= pl.col("start_time") - _SLACK
+def _at_once() -> pl.Expr:
+    """Return whether a job overlaps with first_time to last_time; without an end, it still runs."""
+    ends = pl.col("end_time").is_null() | (pl.col("first_time") <= pl.col("end_time") + _SLACK)
+    begins = pl.coalesce("last_time", "first_time") >= pl.col("start_time") - _SLACK
     return ends & begins
 
 
@@ -159,12 +151,12 @@ def _by_host_and_time(runs: pl.DataFrame, hosts: pl.DataFrame, jobs: pl.LazyFram
     near = (
         jobs.drop_nulls(["start_time", "node_list"])
         .join(timed.lazy(), how="cross")
-        .filter(_at_once("first_time", "last_time"))
+        .filter(_at_once())
         .select("cluster", "job_id", "node_list", "run")
         .unique()
         .collect(engine="streaming")
     )
-    theirs = hosts.drop_nulls().unique().with_columns(short=short(pl.col("host")))
+    theirs = hosts.with_columns(short=short(pl.col("host")))
     counted = theirs.drop_nulls("short").with_columns(wanted=pl.len().over("run"))
     fits = (
         near.with_columns(node=expanded(pl.col("node_list")))
@@ -179,9 +171,4 @@ def _by_host_and_time(runs: pl.DataFrame, hosts: pl.DataFrame, jobs: pl.LazyFram
         .with_columns(candidates=pl.len().over("run").cast(pl.Int64))
         .sort("run", "cluster", "job_id")
     )
-    return links(
-        fits.lazy(),
-        "job to run",
-        how="the run's hosts and time",
-        sure=LIKELY,
-    )
+    return links(fits.lazy(), "job to run", how="the run's hosts and time", sure=LIKELY)

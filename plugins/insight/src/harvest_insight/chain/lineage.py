@@ -1,23 +1,17 @@
 """The views ``run.chain``, all links across sources, and ``run.lineage``, which follows them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import polars as pl
 
-from .files import entries_of_files, files_of_logs
+from harvest import DatasetReader
+
 from .jobs import jobs_of_logs, jobs_of_runs
 from .links import SURE, links_together
 from .microscope import scans_and_jobs
-from .runs import processes_and_logs, runs_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
+from .runs import entries_of_files, files_of_logs, processes_and_logs, runs_of
 
 
 def chain(dataset: DatasetReader) -> pl.LazyFrame:
-    """Build one row per link; ``harvest_insight.views`` documents the columns."""
+    """Build one row per link; ``harvest_insight.plugin`` documents the columns."""
     runs = runs_of(dataset)
     return links_together(
         *jobs_of_runs(dataset, runs),

@@ -1,13 +1,10 @@
 """Links: pairs of records of different sources that belong together."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
-if TYPE_CHECKING:
-    from harvest import DatasetReader
+from harvest import DatasetReader
 
 CERTAIN: Final = "certain"
 """Both records hold the same id, or one is within the other's directory."""

@@ -1,16 +1,13 @@
 """Links of the microscope: from scan to Distiller to Slurm job to the files that the job wrote."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
-from .links import CERTAIN, LIKELY, links, rows
+from harvest import DatasetReader
 
-if TYPE_CHECKING:
-    from harvest import DatasetReader
+from .links import CERTAIN, LIKELY, links, rows
 
 _FILE: Final = ("scan_number", "distiller_id", "kind", "path", "modify_time")
 _JOB: Final = ("cluster", "job_id_raw", "start_time", "end_time")

@@ -1,26 +1,23 @@
-"""Links of Dask runs to their processes, and of processes to their Darshan logs."""
-
-from __future__ import annotations
+"""Links of Dask runs to their processes, of these to Darshan logs, and of logs to files."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import attrs
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_toolkit.frames import directory_of, first_text, nearest_above
 from harvest_toolkit.hosts import same_host, short
 
 from .links import CERTAIN, LIKELY, POSSIBLE, links, rows, schema, typed
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 _SUMMARY: Final = ("run", "first_time", "last_time")
 _TIES: Final = (
     *("run", "worker", "address_host", "host", "pid"),
     *("log", "tied_by", "candidates"),
 )
+_ENTRY: Final = ("path", "inode", "generation", "create_time", "scan_time")
 _PROCESS: Final = ("address", "role", "host", "pid", "start_time", "last_time", "origin")
 
 
@@ -115,4 +112,38 @@ def _logs_of_processes(dataset: DatasetReader, runs: Runs) -> pl.DataFrame:
         .select("run", "host", "pid", "log", process="address")
         .sort("run", "process", "log")
         .collect()
+    )
+
+
+def files_of_logs(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
+    """Yield the links ``log to file``, from the file names that a log records."""
+    files = rows(dataset, "darshan.file", "record_id", "path", "origin")
+    files = files.rename({"origin": "log"})
+    yield links(files, "log to file", how="name record of the log", sure=CERTAIN)
+
+
+def entries_of_files(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
+    """Yield the links ``file to entry``: to the same path in each scan that lists it.
+
+    An entry created after the end of the last log with this path may be another file of that
+    name. The link is then possible, otherwise likely.
+    """
+    if "gpfs.file" not in dataset or "darshan.file" not in dataset:
+        return
+    ended = rows(dataset, "darshan.job", "end_time", "origin")
+    used = (
+        rows(dataset, "darshan.file", "path", "origin")
+        .join(ended, on="origin", how="left")
+        .group_by("path")
+        .agg(pl.col("end_time").max())
+    )
+    entries = rows(dataset, "gpfs.file", *_ENTRY).join(used, on="path")
+    made_since = pl.col("create_time") > pl.col("end_time")
+    yield links(
+        entries,
+        "file to entry",
+        how=pl.when(made_since)
+        .then(pl.lit("same path; the entry was made after the last log of it"))
+        .otherwise(pl.lit("same path")),
+        sure=pl.when(made_since).then(pl.lit(POSSIBLE)).otherwise(pl.lit(LIKELY)),
     )

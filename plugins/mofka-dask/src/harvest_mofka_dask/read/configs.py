@@ -28,16 +28,6 @@ class _Fault(ValueError):
     """The reason why a configuration file cannot be read."""
 
 
-def json_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
-    """Read ``config.json``; ``position`` numbers the settings.  A damaged file is one reject."""
-    yield from _settings(partition, ctx, _parse_json)
-
-
-def yaml_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
-    """Read ``distributed.yaml``, ``dask.yaml``, ...; a file may have several documents."""
-    yield from _settings(partition, ctx, _parse_yaml)
-
-
 def darshan_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
     """Read Darshan's ``config.txt``: a directive with values per line; ``position``: the line."""
     name = _file_name(partition)
@@ -60,8 +50,13 @@ def darshan_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator
             yield RunConfig(file=name, key=match[1], value=value, position=number)
 
 
-def _settings(partition: Partition, ctx: ReadContext, parse: Any) -> Iterator[RunConfig]:
+def settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
+    """Read ``config.json``, or YAML, which may have several documents: one row per setting.
+
+    ``position`` numbers the settings.  A damaged file is one reject.
+    """
     path = partition.path
+    parse = _parse_json if partition.options["kind"] == "json_config" else _parse_yaml
     with path.open("rb") as file:
         data = file.read(LARGEST + 1)
     ctx.advance(len(data))
@@ -69,17 +64,17 @@ def _settings(partition: Partition, ctx: ReadContext, parse: Any) -> Iterator[Ru
         if len(data) > LARGEST:
             raise _Fault(f"larger than {LARGEST} bytes")
         found = _flatten(parse(data), "", 0) if data.strip() else ()
-        settings = list(islice(found, MOST + 1))
-        if len(settings) > MOST:
+        pairs = list(islice(found, MOST + 1))
+        if len(pairs) > MOST:
             raise _Fault(f"more than {MOST} settings")
     except (_Fault, RecursionError) as fault:
         ctx.read(1)
         ctx.reject(data, f"is not a configuration: {fault}", record_type="run.config")
         return
-    ctx.read(len(settings))
-    if not settings:
+    ctx.read(len(pairs))
+    if not pairs:
         ctx.note(f"{path.name} holds no setting")
-    for number, (key, value) in enumerate(settings, 1):
+    for number, (key, value) in enumerate(pairs, 1):
         yield RunConfig(file=_file_name(partition), key=key, value=value, position=number)
 
 

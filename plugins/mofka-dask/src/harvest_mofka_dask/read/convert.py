@@ -3,8 +3,6 @@
 Whole columns are converted, and single texts only where that failed.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping
@@ -16,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import Record, record_type
+from harvest_dask.records.captures.batches import whole_number
 from harvest_toolkit.spans import epoch_microseconds, spans
 
 from .csv_tables import Chunk
@@ -74,19 +73,9 @@ def _integer(text: str) -> int | None:
     """Parse a whole number as Python may print it: ``7``, ``7.0``, ``2.25e+13``."""
     word = text.strip()
     try:
-        value = int(word) if len(word) <= 20 else None
+        return whole_number(int(word) if len(word) <= 20 else float(word))
     except ValueError:
-        value = None
-    if value is None:
-        try:
-            number = float(word)
-        except ValueError:
-            return None
-        # above 2**53 a float no longer says which integer was meant
-        if not math.isfinite(number) or not number.is_integer() or abs(number) > 2**53:
-            return None
-        value = int(number)
-    return value if -(2**63) <= value < 2**63 else None
+        return whole_number(_float(word))
 
 
 def _float(text: str) -> float | None:

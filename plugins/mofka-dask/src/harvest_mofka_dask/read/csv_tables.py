@@ -6,14 +6,13 @@ faults of single rows on the chunk; :meth:`Chunk.rows` returns the rows without 
 of the record type and rejects the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from harvest import Partition, ReadContext, Record, record_type
 from harvest.toolkit.texts import excerpt
@@ -23,9 +22,6 @@ from harvest_toolkit.delimited import CUT, Block, blocks, columns
 from harvest_toolkit.headless import Fit, fitting, misfit
 
 from .layout import CSV_KINDS, CsvKind, parse_header
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SHOWN: Final = 800
 """Maximum characters of the header in a reason."""

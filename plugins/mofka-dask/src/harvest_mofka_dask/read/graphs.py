@@ -4,14 +4,13 @@ A row of ``graph.csv`` is a whole graph, printed as the set of requested keys an
 key to the set of keys that it needs; either may have megabytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from harvest import Partition, ReadContext
 from harvest_dask.records.arrays import list_array
@@ -28,9 +27,6 @@ from harvest_dask.records.types import GraphTask
 
 from .convert import converted
 from .csv_tables import Chunk, chunks
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _SET = rf"(?:set\(\)|\{{{ANY_KEY}(?:, {ANY_KEY})*\}})"
 _NEEDS = rf"{ANY_KEY}: {_SET}"

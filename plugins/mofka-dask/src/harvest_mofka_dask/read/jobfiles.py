@@ -24,13 +24,11 @@ _RESOURCE: Final = re.compile(r",(?=\w+=)")
 
 _PBS_SWITCHES: Final = frozenset("fhIVXz")
 _SLURM_SWITCHES: Final = frozenset("HIkOQsvVWhu")
-_SLURM_LONG_SWITCHES: Final = frozenset(
-    (
-        *("contiguous", "exclusive", "get-user-env", "help", "hold", "ignore-pbs", "immediate"),
-        *("no-kill", "no-requeue", "nice", "overcommit", "oversubscribe", "parsable"),
-        *("propagate", "quiet", "reboot", "requeue", "spread-job", "stepmgr", "test-only"),
-        *("usage", "use-min-nodes", "verbose", "version", "wait"),
-    )
+_SLURM_LONG_SWITCHES: Final = (
+    *("contiguous", "exclusive", "get-user-env", "help", "hold", "ignore-pbs", "immediate"),
+    *("no-kill", "no-requeue", "nice", "overcommit", "oversubscribe", "parsable"),
+    *("propagate", "quiet", "reboot", "requeue", "spread-job", "stepmgr", "test-only"),
+    *("usage", "use-min-nodes", "verbose", "version", "wait"),
 )
 
 

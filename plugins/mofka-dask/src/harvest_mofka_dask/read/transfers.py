@@ -6,39 +6,25 @@ so reading has two passes: the rows go to a spool, and their hashes of 128 bits 
 all hashes are known, the first of equal rows is kept, with their number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from harvest import Partition, ReadContext
+from harvest_dask.records.captures.batches import TRANSFER
 from harvest_dask.records.key_columns import key_sizes
 from harvest_dask.records.types import Transfer
 
 from .convert import converted
 from .csv_tables import Chunk, chunks
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 MERGED = "repeated transfer"
-
-_NAMES = {
-    "start_time": "start",
-    "end_time": "stop",
-    "duration_s": "duration",
-    "total_bytes": "total",
-    "compressed_bytes": "compressed",
-    "bandwidth": "bandwidth",
-    "middle": "middle",
-}
-"""The CSV's name of each column of a transfer."""
 
 
 def transfers(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
@@ -112,7 +98,7 @@ def _columns(chunk: Chunk) -> dict[str, pa.Array]:
     chunk.aside["who"] = pc.if_else(pc.or_(incoming, outgoing), nobody, who)
     return {
         **moments,
-        **converted(chunk, Transfer, _NAMES),
+        **converted(chunk, Transfer, TRANSFER),
         "keys": keys,
         "direction": direction,
         "requestor": pc.if_else(incoming, reporter, pc.if_else(outgoing, who, nobody)),

@@ -6,7 +6,7 @@ from harvest import Column, View
 from harvest.columns import amount, count, flag, named, seconds, share, size, text, texts, time
 
 from ...record_names import JOINED
-from .common import REPEATS, RUN, RUN_SETTING, UNENDED, WHOLE
+from . import REPEATS, RUN, RUN_SETTING, UNENDED, WHOLE
 
 _ENDED: Final = "null where no execution was seen to end"
 _TRANSFERS: Final = "null without transfers"

@@ -6,7 +6,7 @@ from harvest import Column, View
 from harvest.columns import count, named, number, path, seconds, share, size, text, time
 
 from ...record_names import COUNTED, RECORDED, SEGMENT
-from .common import LOG, RECORD_ID, RUN, RUN_SETTING, WORKER
+from . import LOG, RECORD_ID, RUN, RUN_SETTING, WORKER
 
 _HOST: Final = text("host", "Host of the process, as Darshan names it; null where it has none.")
 _PID: Final = number("pid", "Process id, by Darshan's log; null where it has none.")

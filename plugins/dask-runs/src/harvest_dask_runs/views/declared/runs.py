@@ -6,7 +6,7 @@ from harvest import Column, View
 from harvest.columns import count, flag, number, seconds, size, text, texts, time
 
 from ...record_names import JOINED
-from .common import RUN, RUN_SETTING, WORKER
+from . import RUN, RUN_SETTING, WORKER
 
 _NO_TRANSFERS: Final = "null where no transfer is recorded"
 _NO_GRAPHS: Final = "null where no graph is recorded"

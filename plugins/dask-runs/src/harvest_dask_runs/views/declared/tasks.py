@@ -6,7 +6,7 @@ from harvest import Column, Setting, View
 from harvest.columns import count, flag, named, seconds, share, size, text, texts, time
 
 from ...record_names import EXECUTED, RECORDED
-from .common import KEY, PREFIX, REPEATS, RUN, RUN_SETTING, UNENDED, WHOLE
+from . import KEY, PREFIX, REPEATS, RUN, RUN_SETTING, UNENDED, WHOLE
 
 _LAST: Final = "of its last execution that ended in memory, else of its last"
 _NO_MOVES: Final = "null where the run has no record of transfers with their keys"
@@ -162,7 +162,7 @@ CRITICAL_PATH: Final = View(
     doc="The critical path, without gap or overlap: the execution that ended last, the task that "
     "it followed, and so back to the first. Each task has a row for its execution, and before it a "
     "row for each thing that it waited for.",
-    build="harvest_dask_runs.critical.path:critical_path_view",
+    build="harvest_dask_runs.critical_path:critical_path_view",
     requires=EXECUTED,
     settings=RUN_SETTING,
     columns=PATH_COLUMNS,

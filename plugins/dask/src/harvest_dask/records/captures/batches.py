@@ -4,17 +4,16 @@ Frames hold rows column by column, as Python lists of plain values. Whole column
 values are converted one by one only if that fails or would lose data.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from harvest import ReadContext, Record, record_type
 from harvest.toolkit.texts import excerpt
@@ -23,14 +22,25 @@ from ..arrays import flags, list_array, text_map
 from ..key_columns import KEY_SIZE
 from ..types import Transfer
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+__all__ = [
+    "FLOAT", "TEXT", "TIME", "TRANSFER", "Batch", "as_text", "converted", "time_of", "whole_number",
+]  # fmt: skip
 
 TEXT: Final = pa.string()
 INTEGER: Final = pa.int64()
 FLOAT: Final = pa.float64()
 TIME: Final = pa.timestamp("us", "UTC")
 _PAIRS: Final = record_type(Transfer).arrow_schema.field("keys").type
+TRANSFER: Final = {
+    "start_time": "start",
+    "end_time": "stop",
+    "middle": "middle",
+    "duration_s": "duration",
+    "total_bytes": "total",
+    "compressed_bytes": "compressed",
+    "bandwidth": "bandwidth",
+}
+"""Dask's name of each column of a transfer."""
 _STATES: Final = ("start_state", "finish_state", "direction", "status")
 """Columns that are in lower case."""
 
@@ -221,7 +231,8 @@ def _text(value: Any) -> str | None:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _integer(value: Any) -> int | None:
+def whole_number(value: Any) -> int | None:
+    """Convert a whole number of 64 bits, which may be an exact float; None for another value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if isinstance(value, float):
@@ -242,7 +253,7 @@ def _number(value: Any) -> float | None:
 
 _CONVERTERS: Final[dict[pa.DataType, tuple[tuple[type, ...], Callable[[Any], Any], str]]] = {
     TEXT: ((str,), _text, "a text"),
-    INTEGER: ((int,), _integer, "a whole number of 64 bits"),
+    INTEGER: ((int,), whole_number, "a whole number of 64 bits"),
     FLOAT: ((float, int), _number, "a number"),
     TIME: ((float, int), _number, "a time in seconds since 1970"),
 }

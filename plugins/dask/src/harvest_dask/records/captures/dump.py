@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 import msgpack
 
 from ..literals import STRING, LiteralFault, bytes_of_literal, canonical_key, key_of_literal
+from .batches import TRANSFER
 from .container import MapFault, dump_format
 
 LARGEST: Final = 1 << 30
@@ -27,17 +28,7 @@ _STATUS: Final = {
 _EVENT: Final = ("time", "topic", "message")
 _TRANSITION: Final = ("time", "key", "start_state", "finish_state", "stimulus_id")
 _OF_WORKER: Final = ("host", "nthreads", "memory_limit")
-_TRANSFER: Final = {
-    "start_time": "start",
-    "end_time": "stop",
-    "middle": "middle",
-    "duration_s": "duration",
-    "total_bytes": "total",
-    "compressed_bytes": "compressed",
-    "bandwidth": "bandwidth",
-    "peer": "who",
-}
-"""Dask's name of each column of a transfer."""
+_TRANSFER: Final = {**TRANSFER, "peer": "who"}
 _TASK: Final = re.compile(r"<Task(?:State)? (.+) [\w-]+>", re.DOTALL)
 _LISTS: Final = re.compile(rf"({STRING})|\[\]|[\[\]]")
 _TUPLES: Final = {"[]": "()", "[": "(", "]": ",)"}

@@ -25,7 +25,7 @@ import polars as pl
 
 from harvest_toolkit.deferred import deferred
 
-from ..frames import Frames
+from .frames import Frames
 
 RUNNING = ("executing", "long-running")
 HELD = ("cancelled", "resumed")
@@ -82,8 +82,7 @@ def _found(frames: Frames, workers: pl.DataFrame | None) -> pl.DataFrame:
     finished = done.select(*ONE, "thread", done="time").collect(engine="streaming")
     threads = _with_attempts(_with_threads(found, finished), _attempts(rows_of("dask.execution")))
     return threads.with_columns(
-        pl.coalesce("own_thread", "thread").alias("thread"),
-        credited=pl.col("thread").is_not_null(),
+        pl.coalesce("own_thread", "thread").alias("thread"), credited=pl.col("thread").is_not_null()
     ).sort("run", "key", "worker", "start", "end", "thread", nulls_last=True)
 
 

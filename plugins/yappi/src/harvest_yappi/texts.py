@@ -1,24 +1,29 @@
-"""Parse Yappi's callgrind text.
+"""Parse the texts of Yappi: callgrind, and printed thread tables.
 
-The text begins with a header. For each function, two lines define its number: ``fl=(N) FILE`` and
+No file that Yappi saves contains threads; ``get_thread_stats().print_all(out=file)`` prints them.
+
+Callgrind begins with a header. For each function, two lines define its number: ``fl=(N) FILE`` and
 ``fn=(N) NAME FILE:LINE``. Then each has a block: ``fl=(N)``, ``fn=(N)``, ``LINE MICROSECONDS`` (own
 time), and for each callee ``cfl=(M)``, ``cfn=(M)``, ``calls=COUNT 0`` and ``0 MICROSECONDS``.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import attrs
 
 from .kinds import LONGEST
+from .records import Thread
 
 _REFERENCE: Final = re.compile(r"(fl|fn|cfl|cfn)=\((\d{1,18})\)(?: (.*))?")
 _CALLS: Final = re.compile(r"calls=(\d{1,18}) \d+")
 _COST: Final = re.compile(r"(\d{1,18}) (\d{1,18})")
 _PLACE: Final = re.compile(r"(.*):(\d{1,18})")
 _PID: Final = re.compile(r"pid:\s*(\d{1,18})\s*")
-_HEADER: Final = ("version:", "creator:", "cmd:", "part:", "events:")
+_NO_ROWS: Final = ("version:", "creator:", "cmd:", "part:", "events:")
+_TABLE: Final = re.compile(r"name +id +(tid +)?ttot +scnt")
+_NUMBERS: Final = re.compile(r"(-?\d{1,18}) (?:(\d{1,18}) )?(\d{1,18}\.\d{1,18}) (\d{1,18})")
 
 
 @attrs.define
@@ -74,7 +79,7 @@ class Profile:
         if len(text) > LONGEST:
             self.reject(number, text, f"a line of more than {LONGEST} bytes")
             return
-        if not text or text.startswith(("#", *_HEADER)):
+        if not text or text.startswith(("#", *_NO_ROWS)):
             return
         if found := _PID.fullmatch(text):
             self.pid = int(found[1])
@@ -156,3 +161,37 @@ def parse_callgrind(lines: Iterable[str], reject: Callable[[int, str, str], None
         profile.line(number, line)
     profile.drop_calls()
     return profile
+
+
+def parse_threads(lines: Iterable[str], reject: Callable[[int, str], None]) -> Iterator[Thread]:
+    """Yield the rows of all thread tables in a text; a table ends at an empty line.
+
+    A row's ``thread`` is None for greenlets.
+    reject: called with line number and text for each line within a table that is not a row.
+    """
+    inside = with_thread = False
+    for number, raw in enumerate(lines, start=1):
+        if len(raw) > LONGEST:
+            if inside:
+                reject(number, raw)
+            continue
+        text = raw.strip()
+        if header := _TABLE.fullmatch(text):
+            inside, with_thread = True, header[1] is not None
+        elif not text:
+            inside = False
+        elif inside:
+            # split from the right, since a name may contain blanks and numbers
+            name, *numbers = text.rsplit(None, 4 if with_thread else 3)
+            found = _NUMBERS.fullmatch(" ".join(numbers))
+            if found is None or (found[2] is not None) != with_thread:
+                reject(number, raw.rstrip("\r\n"))
+                continue
+            yield Thread(
+                thread=int(found[2]) if found[2] else None,
+                name=name,
+                ttot_s=float(found[3]),
+                number=int(found[1]),
+                scnt=int(found[4]),
+                position=number,
+            )

@@ -17,7 +17,7 @@ import polars as pl
 from harvest.model.frames import seconds
 from harvest_dask.records.key_prefixes import prefix_of
 
-from ..frames import Frames, possible_seconds
+from .frames import Frames, possible_seconds
 from .windows import completions, windows
 
 ONE: Final = ["run", "worker", "key"]

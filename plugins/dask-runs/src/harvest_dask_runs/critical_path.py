@@ -11,12 +11,12 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.model.frames import seconds, types_of
 
-from ..executions.executions import executions
-from ..frames import Frames, load
-from ..record_names import WAITED
-from ..views.declared.tasks import PATH_COLUMNS
-from ..views.tasks import states_entered
-from .links import QUEUED, READY, dependencies, linked
+from .critical_links import QUEUED, READY, dependencies, linked
+from .executions import executions
+from .frames import Frames, load
+from .record_names import WAITED
+from .views.declared.tasks import PATH_COLUMNS
+from .views.tasks import states_entered
 
 COLUMN_OF_PART: Final = {
     "computing": "path_computing_s",

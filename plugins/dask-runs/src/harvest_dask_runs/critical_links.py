@@ -18,8 +18,8 @@ from typing import Final
 
 import polars as pl
 
-from ..executions.windows import completions
-from ..frames import Frames
+from .frames import Frames
+from .windows import completions
 
 QUEUED: Final = ("queued", "no-worker")
 """States of the scheduler in which a task waits for any worker."""

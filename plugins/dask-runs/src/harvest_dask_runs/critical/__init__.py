@@ -1,1 +1,0 @@
-"""The critical path of a run: what its time was spent on, one task after the other."""

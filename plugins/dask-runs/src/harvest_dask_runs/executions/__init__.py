@@ -1,1 +1,0 @@
-"""When which task ran, and on which thread, from all that is recorded of it."""

@@ -1,1 +1,0 @@
-"""Parts of views of runs: occupancy of threads, and signs of trouble."""
