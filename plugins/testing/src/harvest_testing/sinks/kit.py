@@ -13,12 +13,7 @@ from polars.testing import assert_frame_equal
 from harvest import HarvestError, Sink, UsageError
 from harvest.model import RecordType
 from harvest.model.frames import frame_of
-from harvest_testing.promise import (
-    BrokenPromise,
-    Conformance,
-    does_not_apply,
-    raises_nothing,
-)
+from harvest_testing.promise import BrokenPromise, Conformance, does_not_apply, raises_nothing
 
 from .driver import SinkDriver
 from .values import KINDS
