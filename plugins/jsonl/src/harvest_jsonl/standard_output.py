@@ -17,7 +17,7 @@ import attrs
 from harvest import PartFile, PartWriter, Publication, RecordType, Sink, UsageError
 from harvest.plugin_code import results
 
-from .event_lines import encode_event_lines
+from .piece_writer import encode_event_lines
 
 if TYPE_CHECKING:
     import polars as pl
