@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 
 from harvest.toolkit.steps import step
 
+from .axes import format_ticks, part_labels
 from .extra import need
-from .ticks import format_ticks, part_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

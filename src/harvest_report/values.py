@@ -129,15 +129,12 @@ def exact(value: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    if isinstance(value, bytes):
-        return printable_line(value.decode("utf-8", "backslashreplace"))
     if isinstance(value, (list, dict)):
-        text = orjson.dumps(value, default=_unknown, option=orjson.OPT_UTC_Z).decode()
-        return printable_line(text)
-    return printable_line(str(value))
+        value = orjson.dumps(value, default=_text, option=orjson.OPT_UTC_Z)
+    return printable_line(_text(value))
 
 
-def _unknown(value: Any) -> str:
+def _text(value: Any) -> str:
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
