@@ -28,8 +28,7 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.plain import is_plain, odd
 from harvest.toolkit.steps import step
 
-from .blank import Nowhere
-from .description import Description, describe
+from .description import Description, Nowhere, describe
 from .holdings import Holding, holdings, read_runs, settings_used, summary, to_html
 from .report import build_report
 from .sql import queries as run_queries

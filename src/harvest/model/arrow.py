@@ -16,8 +16,8 @@ import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .column import BatchError
 from .contract import Column, Misfit, array_of, fit
+from .record import BatchError
 from .types import ORIGIN, Shape, shapes_of
 
 if TYPE_CHECKING:

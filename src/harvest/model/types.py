@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import attrs
 import pyarrow as pa
 
-from .column import TAIL, Column, RecordTypeError, without_none
+from .record import TAIL, Column, RecordTypeError, without_none
 
 if TYPE_CHECKING:
     from .record import RecordType

@@ -19,20 +19,11 @@ from harvest.api.source import Partition, ReadContext, Reject, Source
 from harvest.errors import PluginError, SourceError, SourceRejected, TooManyRejects
 from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, size_of
+from harvest.storage import staging
 from harvest.storage.fingerprint import fingerprint
 from harvest.storage.part import Part, require_rows, write_parts
 from harvest.storage.rejects import RejectWriter
-from harvest.storage.staging import (
-    ATTEMPTS,
-    DONE,
-    REJECTS,
-    SMALL_BYTES,
-    STAGING,
-    Small,
-    Staged,
-    put_in_place,
-    remove_tree,
-)
+from harvest.storage.staging import REJECTS, Small, Staged
 from harvest.toolkit.files import flush
 from harvest.toolkit.texts import excerpt, printable
 
@@ -138,7 +129,7 @@ class _Stage:
         if raised is not None:
             self.discard()
         if self.scratch.exists():
-            remove_tree(self.scratch)
+            staging.remove_tree(self.scratch)
 
     def _reject(self, reject: Reject) -> None:
         task = self.task
@@ -175,7 +166,7 @@ class _Stage:
             self.held += ready
             self.held_bytes += size_of(table)
             ready = []
-            if self.held_bytes > SMALL_BYTES:
+            if self.held_bytes > staging.SMALL_BYTES:
                 ready, self.held = self.held, None
         for kind, table in ready:
             for each in self.sinks:
@@ -232,8 +223,8 @@ class _SinkStage:
         self.sink = sink
         self.part = part
         self.source = task.source.name
-        self.place = sink.state / STAGING / part.stem
-        self.directory = self.place.parent / ATTEMPTS / f"{part.stem}-{attempt}"
+        self.place = sink.state / staging.STAGING / part.stem
+        self.directory = self.place.parent / staging.ATTEMPTS / f"{part.stem}-{attempt}"
         self.writer: PartWriter | None = None
         self.given = Counter[str]()
         self.rejects = RejectWriter(self.directory / REJECTS, self.source)
@@ -267,9 +258,9 @@ class _SinkStage:
         fault.point("partition.staged")
         # directories are not flushed: if a power cut loses staged files, the next run finds that
         # they do not match the description, and reads the partition again
-        write_parts(self.directory / DONE, [part])
+        write_parts(self.directory / staging.DONE, [part])
         fault.point("partition.done")
-        (placed,) = put_in_place([part], self.directory, self.place)
+        (placed,) = staging.put_in_place([part], self.directory, self.place)
         return placed
 
     def _close_rejects(self, path: str) -> PartFile | None:
