@@ -217,10 +217,9 @@ def record(
             f"record type name {name!r} must look like 'family.type': ASCII, lower case, at most "
             f"{LONGEST_NAME} characters"
         )
-    if layer not in LAYERS:
-        raise RecordTypeError(f"{name}: layer {layer!r} is not one of {', '.join(LAYERS)}")
-    if level not in LEVELS:
-        raise RecordTypeError(f"{name}: level {level!r} is not one of {', '.join(LEVELS)}")
+    for word, given, known in (("layer", layer, LAYERS), ("level", level, LEVELS)):
+        if given not in known:
+            raise RecordTypeError(f"{name}: {word} {given!r} is not one of {', '.join(known)}")
 
     def decorate(cls: type[T]) -> type[T]:
         if not issubclass(cls, Record):

@@ -23,7 +23,7 @@ from harvest.storage import staging
 from harvest.storage.fingerprint import fingerprint
 from harvest.storage.part import Part, require_rows, write_parts
 from harvest.storage.rejects import RejectWriter
-from harvest.storage.staging import REJECTS, Small, Staged
+from harvest.storage.staging import REJECTS, SMALL_BYTES, Small, Staged
 from harvest.toolkit.files import flush
 from harvest.toolkit.texts import excerpt, printable
 
@@ -97,7 +97,7 @@ def _is_unchanged(task: Task, before: str) -> bool:
     return not task.targets[0][1].changed and fingerprint(task.partition.inputs) == before
 
 
-class _Stage:
+class _Stage(contextlib.AbstractContextManager["_Stage"]):
     """The output of a task on its way to its sinks.
 
     Few rows are held in memory; when they exceed the limit, each sink writes them to a staging
@@ -121,9 +121,6 @@ class _Stage:
             progress=meter.add,
             on_reject=self._reject,
         )
-
-    def __enter__(self) -> _Stage:
-        return self
 
     def __exit__(self, raised: type[BaseException] | None, *_: object) -> None:
         if raised is not None:
@@ -166,7 +163,7 @@ class _Stage:
             self.held += ready
             self.held_bytes += size_of(table)
             ready = []
-            if self.held_bytes > staging.SMALL_BYTES:
+            if self.held_bytes > SMALL_BYTES:
                 ready, self.held = self.held, None
         for kind, table in ready:
             for each in self.sinks:
