@@ -3,19 +3,14 @@
 Labels are numbers with all digits, and dates with their years.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from harvest.toolkit.amounts import BINARY_UNITS
 
 from .extra import need
-
-if TYPE_CHECKING:
-    from matplotlib.ticker import Formatter
 
 _SECONDS: Final = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"),
                    (1e-3, "milliseconds"), (1e-6, "microseconds"))  # fmt: skip
@@ -103,7 +98,7 @@ def _in_units(axis: Any, size: float) -> None:
     axis.set_major_formatter(lambda value, _: f"{value / size:,.6g}")
 
 
-def date_formatter() -> Formatter:
+def date_formatter() -> Any:
     """Return a formatter that names the day and year at the first date and where they change.
 
     matplotlib's own names only the year of the last date, which may differ from the others.
@@ -118,8 +113,7 @@ def date_formatter() -> Formatter:
         def format_ticks(self, values: Sequence[float]) -> list[str]:
             return dates_in_words([dates.num2date(value) for value in values])
 
-    made: Formatter = Dates()
-    return made
+    return Dates()
 
 
 def dates_in_words(moments: Sequence[datetime]) -> list[str]:

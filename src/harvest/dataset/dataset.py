@@ -7,7 +7,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from harvest.api.sink import KEPT, PartFile, Sink
 from harvest.dataset.holdings import accounts_of, rows_by_type
@@ -33,9 +35,6 @@ from .holdings import Holding, holdings, read_runs, settings_used, summary, to_h
 from .report import build_report
 from .sql import queries as run_queries
 from .verify import Problem, problems_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def open(  # noqa: A001 - harvest.open(...) reads well

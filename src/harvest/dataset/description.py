@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import polars as pl
 
 from harvest.api.directory_sink import DirectorySink
 from harvest.api.sink import PartFile, PartWriter
@@ -22,8 +23,6 @@ from harvest.plugins.building import columns_of
 from harvest.toolkit import html
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from .dataset import Dataset
 
 _WIDTH = 100

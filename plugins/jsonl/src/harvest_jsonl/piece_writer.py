@@ -5,15 +5,13 @@ type. If the source yielded its rows in order of position, as usual, only a few 
 are in memory at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import attrs
 import polars as pl
+import pyarrow as pa
 
 from harvest import PartWriter, RecordType
 from harvest.model.events import event_columns
@@ -22,9 +20,6 @@ from harvest.model.json import lines_of
 
 from .codecs import Output, blocks, open_range
 from .decoding import TIME_FORMAT
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # the first match is the member itself: in a text value, the quotes would be escaped
 _POSITION = r'"position":(-?[0-9]+),"data":'
@@ -46,6 +41,41 @@ def encode_event_lines(record_type: RecordType, table: pa.Table) -> memoryview:
         pl.lit("}\n"),
     )
     return lines_of(rows.select(line.alias("line")).to_series())
+
+
+@attrs.define
+class _Spool:
+    """The file with the lines of one record type.
+
+    in_order: whether positions never decrease. last: the last position written.
+    """
+
+    record_type: str
+    path: Path
+    codec: str
+    rows: int = 0
+    in_order: bool = True
+    last: int | None = None
+
+    def note(self, positions: pl.Series) -> None:
+        """Update number of rows and order for the positions of rows that were written."""
+        if not len(positions):
+            return
+        self.rows += len(positions)
+        follows = self.last is None or positions[0] >= self.last
+        self.in_order = self.in_order and follows and positions.is_sorted()
+        self.last = positions[-1]
+
+    def frames(self, order: int) -> Iterator[pl.DataFrame]:
+        """Yield frames with columns position, order and line, sorted by position."""
+        size = self.path.stat().st_size
+        with open_range(self.path, 0, size, self.codec) as stream:
+            frames = (_parse(block, order) for block in blocks(stream))
+            if self.in_order:
+                yield from frames
+            else:
+                found = list(frames)
+                yield pl.concat(found).sort("position", maintain_order=True)
 
 
 @attrs.define(eq=False)
@@ -104,41 +134,6 @@ class PieceWriter(PartWriter):
         """Close all files, which will be deleted."""
         for output in self._outputs.values():
             output.drop()
-
-
-@attrs.define
-class _Spool:
-    """The file with the lines of one record type.
-
-    in_order: whether positions never decrease. last: the last position written.
-    """
-
-    record_type: str
-    path: Path
-    codec: str
-    rows: int = 0
-    in_order: bool = True
-    last: int | None = None
-
-    def note(self, positions: pl.Series) -> None:
-        """Update number of rows and order for the positions of rows that were written."""
-        if not len(positions):
-            return
-        self.rows += len(positions)
-        follows = self.last is None or positions[0] >= self.last
-        self.in_order = self.in_order and follows and positions.is_sorted()
-        self.last = positions[-1]
-
-    def frames(self, order: int) -> Iterator[pl.DataFrame]:
-        """Yield frames with columns position, order and line, sorted by position."""
-        size = self.path.stat().st_size
-        with open_range(self.path, 0, size, self.codec) as stream:
-            frames = (_parse(block, order) for block in blocks(stream))
-            if self.in_order:
-                yield from frames
-            else:
-                found = list(frames)
-                yield pl.concat(found).sort("position", maintain_order=True)
 
 
 def _merged(spools: Sequence[_Spool]) -> Iterator[memoryview]:
