@@ -11,7 +11,7 @@ from harvest.api.settings import describe
 from harvest.api.view import Setting, View
 from harvest.plugins.registry import manager
 from harvest_look.markdown import markdown, table
-from harvest_look.view_schema import view_schema
+from harvest_look.schema import view_schema
 
 from .python import paragraph
 

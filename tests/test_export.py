@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from harvest.errors import UsageError
-from harvest_look.files import export
+from harvest_look.tools import export
 
 FRAME = pl.DataFrame(
     {

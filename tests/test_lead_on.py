@@ -17,7 +17,7 @@ from harvest import SourceError, fault
 from harvest.errors import HarvestError, lack_of, system_reason
 from harvest.plugin_code import contained
 from harvest.plugins.registry import manager
-from harvest.reading.collect import collect
+from harvest.reading.rows import collect
 
 SACCT = "JobID|State|User\n1|COMPLETED|ada\n2|TIMEOUT|tim\n"
 

@@ -14,7 +14,7 @@ from harvest.model.arrow import table_of
 from harvest.model.events import EVENTS_SCHEMA, event_columns
 from harvest.model.frames import frame_of
 from harvest_jsonl.decoding import decode
-from harvest_jsonl.event_lines import encode_event_lines
+from harvest_jsonl.piece_writer import encode_event_lines
 
 NOON = datetime(2024, 4, 19, 12, tzinfo=UTC)
 LATER = datetime(2024, 4, 19, 12, 0, 1, 500000, tzinfo=UTC)

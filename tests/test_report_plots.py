@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest_report import COLOURS, Plot, bytes_axis, legend, name_bars, seconds_axis
+from harvest_report.axes import dates_in_words
 from harvest_report.draw import drawn
 from harvest_report.over_time import Window
-from harvest_report.ticks import dates_in_words
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 from pictures import SPANS, flaws  # noqa: E402 - it draws

@@ -15,7 +15,7 @@ import harvest
 from harvest import ConfigError, HarvestError, UsageError
 from harvest.plugins import registered
 from harvest.plugins.registry import manager
-from harvest.reading.collect import collect
+from harvest.reading.rows import collect
 from harvest.recipes.endpoints import endpoint_of
 from harvest.recipes.recipe import Endpoint
 from harvest_testing.lab.process import in_process

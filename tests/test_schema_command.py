@@ -8,11 +8,10 @@ import pytest
 
 import harvest
 from harvest.model.frames import arrow_type_of
-from harvest.plugins.columns import columns_of
+from harvest.plugins.building import columns_of
 from harvest.plugins.registry import manager
-from harvest_look.files import export
-from harvest_look.schema import print_schema
-from harvest_look.view_schema import view_schema
+from harvest_look.schema import print_schema, view_schema
+from harvest_look.tools import export
 
 CHOICES = {"scan": "all", "now": "2026-01-11", "old": "all.list", "new": "some.list"}
 """What views want where lists of files do not say when they were made."""

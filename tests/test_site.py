@@ -19,7 +19,7 @@ from delivery import script
 
 from docs_reference import PAGES
 from harvest.plugins.registry import manager
-from harvest_look.view_schema import view_schema
+from harvest_look.schema import view_schema
 
 pytest.importorskip("material")
 

@@ -6,7 +6,7 @@ from datasets import plugins_with
 
 from harvest import Column, DatasetError, View, hookimpl
 from harvest.plugins import PluginManager
-from harvest_look.view_schema import view_schema
+from harvest_look.schema import view_schema
 
 harvest_api = 1
 

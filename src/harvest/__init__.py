@@ -28,9 +28,8 @@ _HOMES = {
     ".recipes.recipe": "Endpoint Recipe",
     ".pipeline.result": "RunResult",
     ".pipeline.session": "Session run",
-    ".reading.rows": "tables",
+    ".reading.rows": "Collected collect collect_partition tables",
     ".plugins.registry": "add_plugin",
-    ".reading.collect": "Collected collect collect_partition",
 }
 _UNLISTED = {
     ".model": "BatchError RecordTypeError",

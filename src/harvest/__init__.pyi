@@ -61,9 +61,9 @@ from .plugins.registry import add_plugin as add_plugin
 from .plugins.registry import plugins_of as plugins_of
 from .reading.bundle import Bundle as Bundle
 from .reading.bundle import Result as Result
-from .reading.collect import Collected as Collected
-from .reading.collect import collect as collect
-from .reading.collect import collect_partition as collect_partition
+from .reading.rows import Collected as Collected
+from .reading.rows import collect as collect
+from .reading.rows import collect_partition as collect_partition
 from .reading.rows import tables as tables
 from .recipes.recipe import Endpoint as Endpoint
 from .recipes.recipe import Recipe as Recipe

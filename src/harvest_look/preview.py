@@ -8,17 +8,8 @@ from typing import Final
 import attrs
 import pyarrow as pa
 
-from harvest import (
-    Endpoint,
-    Partition,
-    ReadContext,
-    Recipe,
-    RecordType,
-    SourceError,
-    UsageError,
-    interrupt,
-    record_type,
-)
+import harvest
+from harvest import Partition, ReadContext, RecordType, SourceError, UsageError, interrupt
 from harvest.commands import RunOptions, remark
 from harvest.commands.declared import columns_of_record
 from harvest.commands.inputs import Known, Reader, beginnings, readers, survey
@@ -76,7 +67,7 @@ def first_rows(reader: Reader, count: int) -> Preview:
 
 def _enough(preview: Preview, reader: Reader, count: int) -> bool:
     full = {name for name, found in preview.tables.items() if found.rows.num_rows >= count}
-    return full >= {record_type(cls).name for cls in reader.source.record_types}
+    return full >= {harvest.record_type(cls).name for cls in reader.source.record_types}
 
 
 def _add(preview: Preview, reader: Reader, partition: Partition, count: int) -> None:
@@ -117,8 +108,8 @@ def print_sources(paths: Sequence[Path], *, json: bool) -> int:
                 remedy="name its source: harvest preview -s NAME:ADDRESS",
             )
     rows: list[tuple[str, str | None, float | None, str]] = []
-    given = Recipe(sources=tuple(Endpoint(None, str(path)) for path in paths))
-    with beginnings(given) as recipe:
+    sources = tuple(harvest.Endpoint(None, str(path)) for path in paths)
+    with beginnings(harvest.Recipe(sources=sources)) as recipe:
         for endpoint in recipe.sources:
             shown = endpoint.location
             seen = survey(Path(endpoint.place), manager())

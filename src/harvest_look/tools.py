@@ -1,25 +1,34 @@
 """Helpers of commands that query a dataset; imported when one is called, not for its help."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
+import polars as pl
+from polars.selectors import datetime
 from rich.console import Console as Console
 
-from harvest import Dataset
+from harvest import Dataset, UsageError
 from harvest.commands.asking import answer as answer
 from harvest.commands.progress import working as working
 from harvest.commands.tables import how_many as how_many
 from harvest.commands.tables import print_json as print_json
+from harvest.toolkit.files import replacing
+from harvest.toolkit.texts import printable_line
+from harvest_report.csv import CSV_TIME, csv_columns
 from harvest_report.records import Style as Style
 from harvest_report.records import print_records as print_records
 from harvest_report.records import print_rows_as_json as print_rows_as_json
+from harvest_report.table_files import WRITERS
 
 from .asked import named as named
 from .choice import Choice as Choice
-from .files import export as export
 from .where import refused_values as refused_values
+
+SUFFIXES: Final = (".parquet", ".jsonl", ".ndjson", ".csv", ".txt")
+"""Endings of files that a table is written to."""
 
 GROUP: Final = "harvest_look.query_remarks"
 """The entry-point group of remarks on queries, whose names are record types.
@@ -33,3 +42,40 @@ def remarks(dataset: Dataset, sql: str) -> Iterator[str]:
     for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
         if point.name in dataset and re.search(rf"\b{re.escape(point.name)}\b", plain):
             yield from point.load()(dataset, sql)
+
+
+def export(frame: pl.LazyFrame, path: Path, *, text: Callable[..., Any] | None = None) -> int:
+    """Write a table to ``path``, replacing it atomically, and return the number of rows.
+
+    text: renders the collected frame as one text per row, for ``.txt``; by default each row is a
+        block of lines with name and value.
+    Raises UsageError for an unknown suffix or a missing directory.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(
+            f"unknown file ending {suffix!r}", where=str(path), remedy="use " + ", ".join(SUFFIXES)
+        )
+    if not path.parent.is_dir():
+        raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
+    table = frame.collect()
+    with replacing(path) as temporary:
+        if suffix == ".txt":
+            with temporary.open("w", encoding="utf-8") as file:
+                file.writelines(f"{block}\n" for block in (text or blocks_of_text)(table))
+        else:
+            WRITERS[suffix.replace(".ndjson", ".jsonl")](table, temporary)
+    return int(table.height)
+
+
+def blocks_of_text(table: pl.DataFrame) -> Iterator[str]:
+    """Yield each row as lines of name and value, without nulls; nested values as JSON."""
+    plain = csv_columns(table, defuse=False).with_columns(datetime().dt.strftime(CSV_TIME))
+    indent = max(map(len, plain.columns), default=0) + 2
+    for row in plain.iter_rows(named=True):
+        lines = [
+            f"{name:<{indent}}{printable_line(str(value))}"
+            for name, value in row.items()
+            if value is not None
+        ]
+        yield "\n".join(lines) + "\n"

@@ -27,26 +27,10 @@ if TYPE_CHECKING:
     from .report import Report
 
 __all__ = [
-    "COLOURS",
-    "INK",
-    "MOST_MARKS",
-    "Column",
-    "LazySection",
-    "Marks",
-    "Notes",
-    "Plot",
-    "Report",
-    "Section",
-    "Table",
-    "Tile",
-    "bytes_axis",
-    "legend",
-    "legend_below",
-    "name_bars",
-    "seconds_axis",
-    "with_others",
+    "COLOURS", "INK", "MOST_MARKS", "Column", "LazySection", "Marks", "Notes", "Plot", "Report",
+    "Section", "Table", "Tile", "bytes_axis", "legend", "legend_below", "name_bars",
+    "seconds_axis", "with_others",
 ]  # fmt: skip
-
 
 _HOMES = (".model", ".axes", ".draw", ".interactive", ".report")
 """Modules of these names, imported on first use, so that a command's help starts quickly."""

@@ -4,25 +4,20 @@ Colours of text, axes and series come from a small palette.  A page replaces the
 that its plots follow the reader's choice of a light or dark page.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re
 import warnings
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from harvest.toolkit.steps import step
 
+from .axes import format_ticks, part_labels
 from .extra import need
-from .ticks import format_ticks, part_labels
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from .model import Plot
+from .model import Plot
 
 COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "ink": ("#1f2430", "#e6e9ef"),

@@ -1,26 +1,21 @@
 """Interactive plots: the data of marks, and the scripts by which BokehJS draws them in a page."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib
 import importlib.util
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
+import polars as pl
 
 from harvest.toolkit.texts import printable_line
 
 from .draw import COLOURS
 from .extra import need
+from .model import Marks
 from .values import texts_of
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from .model import Marks
 
 MOST_MARKS: Final = 100_000
 """Most marks that a browser opens in seconds; a plot with more stays a picture."""

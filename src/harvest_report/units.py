@@ -1,18 +1,14 @@
 """Choose units for columns of bytes in a report's tables: one per column, by typical values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import attrs
 
+from harvest import Column
 from harvest.toolkit.amounts import BINARY_UNITS
 
-if TYPE_CHECKING:
-    from harvest import Column
-
-    from .model import Table
+from .model import Table
 
 _SIZES: Final[dict[str, int]] = {unit: 1024**power for power, unit in enumerate(BINARY_UNITS)}
 _DECLARED: Final = {"B": 1, **_SIZES} | {

@@ -1,23 +1,19 @@
 """Format the values of a column, and the cells of a table, as texts for people."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import orjson
 import polars as pl
 
+from harvest import Column
 from harvest.toolkit.amounts import bytes_in_words, seconds_in_words, share_in_words
 from harvest.toolkit.texts import printable_line
 
-if TYPE_CHECKING:
-    from harvest import Column
-
-    from .model import Table
+from .model import Table
 
 __all__ = ["MISSING", "exact", "form_of", "texts_of"]
 
@@ -129,15 +125,12 @@ def exact(value: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    if isinstance(value, bytes):
-        return printable_line(value.decode("utf-8", "backslashreplace"))
     if isinstance(value, (list, dict)):
-        text = orjson.dumps(value, default=_unknown, option=orjson.OPT_UTC_Z).decode()
-        return printable_line(text)
-    return printable_line(str(value))
+        value = orjson.dumps(value, default=_text, option=orjson.OPT_UTC_Z)
+    return printable_line(_text(value))
 
 
-def _unknown(value: Any) -> str:
+def _text(value: Any) -> str:
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 

@@ -6,13 +6,7 @@ from typing import Final
 
 from harvest import UsageError
 
-__all__ = [
-    "ChoiceNeeded",
-    "choice_of_runs",
-    "choices",
-    "named_directory",
-    "with_settings",
-]
+__all__ = ["ChoiceNeeded", "choice_of_runs", "choices", "named_directory", "with_settings"]
 
 SHOWN: Final = 10
 

@@ -77,11 +77,11 @@ def expand(hosts: str) -> list[str]:
         names = [""]
         for prefix, ranges, plain in _PART.findall(item):
             endings = [plain] if plain else _numbers(prefix, ranges)
-            if len(names) * len(endings) > LIMIT:
+            if not endings or len(found) + len(names) * len(endings) > LIMIT:
                 return []
             names = [name + ending for name in names for ending in endings]
-        found += [name for name in names if name]
-    return found if len(found) <= LIMIT else []
+        found += names
+    return found
 
 
 def expanded(lists: pl.Expr) -> pl.Expr:
@@ -97,7 +97,7 @@ def _numbers(prefix: str, ranges: str) -> list[str]:
         if span is None:
             return []
         first, last = span[1], span[2] or span[1]
-        if int(last) - int(first) >= LIMIT:
+        if not 0 <= int(last) - int(first) < LIMIT - len(found):
             return []
         numbers = range(int(first), int(last) + 1)
         found += [f"{prefix}{number:0{len(first)}d}" for number in numbers]

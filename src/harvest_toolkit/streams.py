@@ -10,12 +10,13 @@ keeps the reason in ``trouble``::
         ctx.reject(b"", stream.trouble, position=number)
 """
 
+import contextlib
 import io
 import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, Self, cast
+from typing import Any, Final, cast
 
 import zstandard
 
@@ -30,7 +31,7 @@ _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 
 
-class Stream:
+class Stream(contextlib.AbstractContextManager["Stream"]):
     """The bytes of a file, read once; leaving its context closes the file.
 
     start, stop: the range of bytes to read.
@@ -58,9 +59,6 @@ class Stream:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -17,18 +17,10 @@ import pyarrow as pa
 
 from harvest import Partition, ReadContext
 
+from . import spans
 from .clocks import Shown, undecided_note
 from .line_blocks import Faults
-from .spans import (
-    Flags,
-    Ints,
-    Spans,
-    leading_digits,
-    long_clock_seconds,
-    strings,
-    unsigned,
-    word_at,
-)
+from .spans import Flags, Ints, Spans, strings, unsigned
 
 __all__ = ["CLOCK", "EPOCH", "INTEGER", "SIZE", "SIZE_UNITS", "TEXT", "Kind", "LocalTimes"]
 
@@ -76,10 +68,10 @@ def _epochs(texts: Spans) -> tuple[Ints, Flags]:
 
 
 def _sizes(texts: Spans) -> tuple[Ints, Flags]:
-    value, digits = leading_digits(texts.data, texts.start)
+    value, digits = spans.leading_digits(texts.data, texts.start)
     rest = texts.length - digits
     # the unit in lower case, without bytes behind the text
-    unit = (word_at(texts.data, texts.start + digits) | _LOWER) & _FIRST[np.clip(rest, 0, 2)]
+    unit = (spans.word_at(texts.data, texts.start + digits) | _LOWER) & _FIRST[np.clip(rest, 0, 2)]
     shift = np.full(len(value), -1)
     for name, bits in SIZE_UNITS.items():
         known = (unit == np.uint64(int.from_bytes(name.encode(), "little"))) & (rest == len(name))
@@ -90,7 +82,7 @@ def _sizes(texts: Spans) -> tuple[Ints, Flags]:
 
 
 def _durations(texts: Spans) -> tuple[Ints, Flags]:
-    value, good = long_clock_seconds(texts)
+    value, good = spans.long_clock_seconds(texts)
     if good.all():
         return value, good
     seconds, plain = unsigned(texts.data, texts.start, texts.end)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 import attrs
 import pluggy
 
-from .view import Setting, by_name
+from .view import Setting, View, by_name
 
 if TYPE_CHECKING:
     from harvest.model import Record
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from .rule import Rule
     from .sink import Sink
     from .source import Source
-    from .view import View
 
 GROUP: Final = "harvest"
 """The entry-point group, and pluggy's project name."""

@@ -1,7 +1,7 @@
 """harvest's own commands as users see them: arguments, options, help.
 
-This module is imported for calls and for help. The work of a command is in a module of
-:mod:`harvest.cli.actions`, so that help and completion start without its libraries.
+This module is imported for calls and for help. The work of a command is in a module next to it or
+in :mod:`harvest.commands`, so that help and completion start without its libraries.
 """
 
 from typing import Annotated
@@ -9,16 +9,8 @@ from typing import Annotated
 import typer
 
 from harvest.api.spec import KINDS
-from harvest.commands.options import (
-    DatasetPath,
-    Json,
-    RunOptions,
-    SettingsAgain,
-    Wait,
-    plugin_settings,
-    refuse_without,
-    takes_run_options,
-)
+from harvest.commands import RunOptions, options, takes_run_options
+from harvest.commands.options import DatasetPath, Json, SettingsAgain, Wait
 from harvest.errors import ConfigError, UsageError
 from harvest.recipes.recipe import DELETED
 from harvest.toolkit.completion import option, words
@@ -34,7 +26,7 @@ JsonAccount = Annotated[bool, option("--json", "Print the result as JSON.")]
 
 @takes_run_options()
 def run(
-    options: RunOptions,
+    given: RunOptions,
     dry_run: DryRun = False,
     force: Force = False,
     print_config: PrintConfig = False,
@@ -54,10 +46,10 @@ def run(
         if asked[flag]:
             raise UsageError(f"{flag} and --quiet exclude each other", remedy="give one of them")
     if print_config:
-        return print_recipe(options)
-    recipe = options.recipe()
+        return print_recipe(given)
+    recipe = given.recipe()
     result = run_recipe(
-        recipe, dry_run=dry_run, force=force, wait_s=options.wait_s, json=json, quiet=quiet
+        recipe, dry_run=dry_run, force=force, wait_s=given.wait_s, json=json, quiet=quiet
     )
     return 0 if dry_run else int(result.exit_code)
 
@@ -89,7 +81,7 @@ def plugins(ctx: typer.Context, kind: Kind = None, json: Json = False) -> int | 
 @app.command("list")
 def list_plugins(kind: Kind = None, json: Json = False) -> int:
     """List the installed plugins, what each offers, and how to fix those that do not load."""
-    from harvest.cli.actions.plugins import print_declared, print_plugins  # late: help needs none
+    from harvest.cli.plugins import print_declared, print_plugins  # late: help needs none
 
     return print_plugins(json=json) if kind is None else print_declared(kind, json=json)
 
@@ -122,17 +114,16 @@ def verify(
     no copy: a lost one stays a problem until --give-up. The unfinished work of a run in progress
     is not a problem. Exit code 1: there are problems, or some remain after --repair.
     """
-    from harvest.cli.actions.verify import print_problems, print_repair  # late: help needs none
+    from harvest.cli.verify import print_problems, print_repair  # late: help needs none
     from harvest.dataset.repair import repair as mend
 
     if not repair:
         drops = deleted != "keep"
-        given = {"--set": settings, "--wait": wait, "--deleted": drops, "--give-up": give_up}
-        refuse_without("--repair", given)
+        others = {"--set": settings, "--wait": wait, "--deleted": drops, "--give-up": give_up}
+        options.refuse_without("--repair", others)
         return print_problems(dataset, json=json)
     if deleted not in DELETED:
         raise ConfigError(f"deleted {deleted!r} is unknown", remedy="use keep or drop")
-    done = mend(
-        dataset, settings=plugin_settings(settings), deleted=deleted, give_up=give_up, wait_s=wait
-    )
+    given = options.plugin_settings(settings)
+    done = mend(dataset, settings=given, deleted=deleted, give_up=give_up, wait_s=wait)
     return print_repair(dataset, done, dropped=deleted == "drop", json=json)

@@ -5,7 +5,6 @@
 
 from harvest.api.settings import describe as settings_of
 from harvest.api.settings import structure as config_from
-from harvest.plugins.building import names_for
-from harvest.plugins.columns import columns_of, columns_of_record
+from harvest.plugins.building import columns_of, columns_of_record, names_for
 
 __all__ = ["columns_of", "columns_of_record", "config_from", "names_for", "settings_of"]

@@ -7,7 +7,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from harvest.api.sink import KEPT, PartFile, Sink
 from harvest.dataset.holdings import accounts_of, rows_by_type
@@ -28,15 +30,11 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.plain import is_plain, odd
 from harvest.toolkit.steps import step
 
-from .blank import Nowhere
-from .description import Description, describe
+from .description import Description, Nowhere, describe
 from .holdings import Holding, holdings, read_runs, settings_used, summary, to_html
 from .report import build_report
 from .sql import queries as run_queries
 from .verify import Problem, problems_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def open(  # noqa: A001 - harvest.open(...) reads well

@@ -1,16 +1,25 @@
-"""The meaning of the columns of a record type or view, for users of its rows in Python."""
+"""The meaning of the columns of a record type or view, for users of its rows in Python.
+
+A view shows its columns on a dataset without rows, which has the sink ``Nowhere``.
+"""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import polars as pl
 
+from harvest.api.directory_sink import DirectorySink
+from harvest.api.sink import PartFile, PartWriter
 from harvest.columns import Column
 from harvest.errors import UsageError
-from harvest.plugins.columns import columns_of
+from harvest.model import RecordType
+from harvest.model.frames import no_rows
+from harvest.plugins.building import columns_of
 from harvest.toolkit import html
 
 if TYPE_CHECKING:
@@ -72,3 +81,15 @@ def describe(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Descri
               *(column for column in there if column not in declared)]  # fmt: skip
     columns = [declared.get(column) or Column(column) for column in listed]
     return Description(name, view.doc, tuple(columns))
+
+
+class Nowhere(DirectorySink):
+    """A sink without content: every record type is an empty frame with its columns."""
+
+    name = "nowhere"
+
+    def writer(self, staging: Path, part: str) -> PartWriter:
+        raise UsageError("a dataset without rows cannot be written")
+
+    def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
+        return no_rows(record_type)

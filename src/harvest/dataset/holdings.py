@@ -16,12 +16,11 @@ from harvest.pipeline.record import read_record
 from harvest.plugins.building import names_for
 from harvest.storage.columns import ACCOUNT, NAMES, STATE
 from harvest.storage.manifest import Manifest
+from harvest.storage.parts import Parts
 from harvest.toolkit import html
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
 if TYPE_CHECKING:
-    from harvest.storage.parts import Parts
-
     from .dataset import Dataset
 
 _COLUMNS = {

@@ -14,11 +14,5 @@ from .local import read_bundles
 from .pool import available_cores, ending, interpreter
 
 __all__ = [
-    "Awaited",
-    "Progress",
-    "Terms",
-    "available_cores",
-    "ending",
-    "interpreter",
-    "read_bundles",
-]
+    "Awaited", "Progress", "Terms", "available_cores", "ending", "interpreter", "read_bundles",
+]  # fmt: skip

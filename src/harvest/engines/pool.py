@@ -110,8 +110,7 @@ class WorkerProcess:
 
     def dismiss(self) -> None:
         """Ask the worker to end, since all work is done."""
-        with contextlib.suppress(ConnectionError):
-            self.connection.send_bytes(b"")
+        self._send(b"")
 
     def wait(self) -> None:
         """Wait until the worker has ended, and print its last output."""

@@ -1,19 +1,15 @@
 """Findings with their evidence, and the verdict of a set of rules."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
+import polars as pl
 
 from harvest.api.rule import CERTAINTIES, SEVERITIES, Finding, Rule
 from harvest.toolkit import html
 from harvest.toolkit.amounts import count_in_words
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @attrs.frozen(eq=False)

@@ -8,10 +8,9 @@ are separate columns, and ``extra`` if it is null.
 import polars as pl
 import pyarrow as pa
 
-from .column import ROLES, RecordTypeError, Role
 from .frames import polars_type
 from .json import object_text, types_in
-from .record import RecordType
+from .record import ROLES, RecordType, RecordTypeError, Role
 from .types import TIMESTAMP
 
 __all__ = ["event_columns"]

@@ -9,15 +9,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from rich import progress as rich_progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bar
 
 from harvest.reading.task import Progress
 from harvest.storage.part import Part
@@ -43,7 +36,8 @@ def display(show: bool | None = True) -> Iterator[Observer]:
         with contextlib.closing(_Cell()) as cell:
             yield cell
     elif sys.stderr.isatty():
-        with Bar(*_columns(), console=Console(stderr=True), transient=True) as bar:
+        console = Console(stderr=True)
+        with rich_progress.Progress(*_columns(), console=console, transient=True) as bar:
             yield _LiveLine(bar)
     else:
         yield Observer() if show is None else PlainLines()
@@ -58,13 +52,13 @@ def in_notebook() -> bool:
 
 def _columns() -> list[Any]:
     return [
-        TextColumn("{task.fields[parts]}", markup=False),
-        BarColumn(bar_width=None),
-        DownloadColumn(),
-        TextColumn("{task.fields[rows]:>12,} rows"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        rich_progress.TextColumn("{task.fields[parts]}", markup=False),
+        rich_progress.BarColumn(bar_width=None),
+        rich_progress.DownloadColumn(),
+        rich_progress.TextColumn("{task.fields[rows]:>12,} rows"),
+        rich_progress.TimeElapsedColumn(),
+        rich_progress.TextColumn("left"),
+        rich_progress.TimeRemainingColumn(),
     ]
 
 

@@ -194,9 +194,7 @@ def _of_run(run: str, action: str, started: datetime) -> dict[str, str]:
 
 def recipe_of(record: Mapping[str, Any], sink: Endpoint, more: Mapping[str, Any]) -> Recipe:
     """Build the recipe in a run's record, for this sink; ``more`` settings override its own."""
-    settings = {name: dict(values) for name, values in record["settings"].items()}
-    for name, values in more.items():
-        settings.setdefault(name, {}).update(values)
+    settings = Recipe(settings=record["settings"]).merged(settings=more).settings
     for source in record["sources"]:
         if source["name"] in record["redacted"]:
             raise DatasetError(

@@ -21,16 +21,7 @@ from harvest.api.spec import API_VERSION, COMMANDS, GROUP, OLDEST_API_VERSION, C
 from harvest.errors import PluginError, UsageError, raised_in, suggestion
 from harvest.plugin_code import contained
 
-from .claims import (
-    DISABLE_VARIABLE,
-    PREFER_VARIABLE,
-    UNKNOWN,
-    BrokenPlugin,
-    Claim,
-    Claims,
-    Contested,
-    Plugin,
-)
+from .claims import DISABLE_VARIABLE, PREFER_VARIABLE, UNKNOWN, BrokenPlugin, Claim, Claims, Plugin
 from .known import bringing, canonical
 
 HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
@@ -200,7 +191,7 @@ class Registered:
         claims = self.claims.of(f"{kind}s", name)
         if claims:
             if len(claims) > 1:
-                self._remark(self.claims.contest(f"{kind}s", name))
+                self._remark(f"{kind}s", name)
             return self.claims.all(f"{kind}s")[name]
         if name in self.broken:
             problem = self.broken[name]
@@ -215,8 +206,9 @@ class Registered:
             f"unknown {kind} {name!r}", remedy=self.remedy(name, self.claims.all(f"{kind}s"), kind)
         )
 
-    def _remark(self, contested: Contested) -> None:
+    def _remark(self, kind: str, name: str) -> None:
         """Print the owner of a contested name once; raise UsageError if it has none."""
+        contested = self.claims.contest(kind, name)
         if contested.chosen is None:
             raise contested.error()
         text = contested.remark()

@@ -26,9 +26,8 @@ def fit_frozen(
             del surplus[field.name]
             columns[field.name] = table.column(field.name).cast(field.type)
     if surplus:
-        from harvest.reading.extra import (
-            with_entries,  # late: polars is slow to import and rarely needed here
-        )
+        # late: polars is slow to import and rarely needed here
+        from harvest.reading.extra import with_entries
 
         spilled = {name: (its, table.column(name)) for name, its in surplus.items()}
         entries = with_entries(columns["extra"], spilled)

@@ -19,20 +19,11 @@ from harvest.api.source import Partition, ReadContext, Reject, Source
 from harvest.errors import PluginError, SourceError, SourceRejected, TooManyRejects
 from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, size_of
+from harvest.storage import staging
 from harvest.storage.fingerprint import fingerprint
 from harvest.storage.part import Part, require_rows, write_parts
 from harvest.storage.rejects import RejectWriter
-from harvest.storage.staging import (
-    ATTEMPTS,
-    DONE,
-    REJECTS,
-    SMALL_BYTES,
-    STAGING,
-    Small,
-    Staged,
-    put_in_place,
-    remove_tree,
-)
+from harvest.storage.staging import REJECTS, SMALL_BYTES, Small, Staged
 from harvest.toolkit.files import flush
 from harvest.toolkit.texts import excerpt, printable
 
@@ -106,7 +97,7 @@ def _is_unchanged(task: Task, before: str) -> bool:
     return not task.targets[0][1].changed and fingerprint(task.partition.inputs) == before
 
 
-class _Stage:
+class _Stage(contextlib.AbstractContextManager["_Stage"]):
     """The output of a task on its way to its sinks.
 
     Few rows are held in memory; when they exceed the limit, each sink writes them to a staging
@@ -131,14 +122,11 @@ class _Stage:
             on_reject=self._reject,
         )
 
-    def __enter__(self) -> _Stage:
-        return self
-
     def __exit__(self, raised: type[BaseException] | None, *_: object) -> None:
         if raised is not None:
             self.discard()
         if self.scratch.exists():
-            remove_tree(self.scratch)
+            staging.remove_tree(self.scratch)
 
     def _reject(self, reject: Reject) -> None:
         task = self.task
@@ -232,8 +220,8 @@ class _SinkStage:
         self.sink = sink
         self.part = part
         self.source = task.source.name
-        self.place = sink.state / STAGING / part.stem
-        self.directory = self.place.parent / ATTEMPTS / f"{part.stem}-{attempt}"
+        self.place = sink.state / staging.STAGING / part.stem
+        self.directory = self.place.parent / staging.ATTEMPTS / f"{part.stem}-{attempt}"
         self.writer: PartWriter | None = None
         self.given = Counter[str]()
         self.rejects = RejectWriter(self.directory / REJECTS, self.source)
@@ -267,9 +255,9 @@ class _SinkStage:
         fault.point("partition.staged")
         # directories are not flushed: if a power cut loses staged files, the next run finds that
         # they do not match the description, and reads the partition again
-        write_parts(self.directory / DONE, [part])
+        write_parts(self.directory / staging.DONE, [part])
         fault.point("partition.done")
-        (placed,) = put_in_place([part], self.directory, self.place)
+        (placed,) = staging.put_in_place([part], self.directory, self.place)
         return placed
 
     def _close_rejects(self, path: str) -> PartFile | None:

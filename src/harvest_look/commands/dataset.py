@@ -4,15 +4,8 @@ from typing import Annotated, Any
 
 import harvest
 from harvest import UsageError
-from harvest.commands.options import (
-    DatasetPath,
-    Json,
-    SettingsAgain,
-    Wait,
-    key_values,
-    plugin_settings,
-    refuse_without,
-)
+from harvest.commands import options
+from harvest.commands.options import DatasetPath, Json, SettingsAgain, Wait, key_values
 from harvest.plugins import manager
 from harvest.toolkit.completion import argument, option
 
@@ -207,12 +200,12 @@ def rejects(
     from harvest_look.show import print_rejects, print_replay  # late: help needs none of it
 
     if not replay:
-        refuse_without("--replay", {"--set": settings, "--wait": wait})
+        options.refuse_without("--replay", {"--set": settings, "--wait": wait})
         return print_rejects(dataset, rows, source, reason, json=json)
     done = harvest.open(dataset).replay(
         source=source,
         reason=reason,
-        settings=plugin_settings(settings),
+        settings=options.plugin_settings(settings),
         wait_s=wait,
     )
     return print_replay(done, json=json)

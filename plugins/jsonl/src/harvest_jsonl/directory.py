@@ -1,24 +1,20 @@
 """``jsonl:DIR``: a directory of parts, with one file for each record type of a part."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import attrs
 import polars as pl
+import pyarrow as pa
 
 from harvest import DirectorySink, PartFile, PartWriter, RecordType
 from harvest.model.json import encode_lines
 
 from .codecs import Output
 from .reading import Stretch, scan_rows
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class JsonlDirectory(DirectorySink):

@@ -14,16 +14,8 @@ from typing import IO
 import attrs
 import polars as pl
 
-from harvest import (
-    DatasetError,
-    PartFile,
-    PartWriter,
-    Publication,
-    RecordType,
-    Sink,
-    UsageError,
-    fault,
-)
+import harvest
+from harvest import DatasetError, PartFile, Publication, RecordType, Sink, UsageError, fault
 from harvest.toolkit.files import fsync, fsync_directory
 from harvest.toolkit.plain import checksum_range
 from harvest.toolkit.texts import printable
@@ -75,7 +67,7 @@ class JsonlFile(Sink):
                 remedy="give another path, or move the file away",
             )
 
-    def writer(self, staging: Path, part: str) -> PartWriter:
+    def writer(self, staging: Path, part: str) -> harvest.PartWriter:
         """Return a writer of one partition's piece."""
         level = getattr(self.config, "level", None)
         return PieceWriter(staging / self.path.name, codec_of(self.path.name), level)

@@ -1,12 +1,11 @@
 """The sink ``jsonl``: a directory, a file or standard output, depending on its location."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
+import polars as pl
 
 from harvest import PartFile, PartWriter, Publication, RecordType, Sink, UsageError
 from harvest.toolkit.settings import setting, within
@@ -16,9 +15,6 @@ from .directory import JsonlDirectory
 from .file import JsonlFile
 from .plugin import SUFFIXES
 from .standard_output import NAMES, JsonlOutput
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _LEVELS = {"gz": (1, 9), "zst": (1, 22)}
 

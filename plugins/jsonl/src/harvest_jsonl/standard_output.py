@@ -1,7 +1,5 @@
 """``jsonl:-``: write rows to standard output as they are read, in the shape of the events model."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile
@@ -10,18 +8,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import attrs
+import polars as pl
+import pyarrow as pa
 
 from harvest import PartFile, PartWriter, Publication, RecordType, Sink, UsageError
 from harvest.plugin_code import results
 
-from .event_lines import encode_event_lines
-
-if TYPE_CHECKING:
-    import polars as pl
-    import pyarrow as pa
+from .piece_writer import encode_event_lines
 
 NAMES: Final = ("-", "/dev/stdout")
 """Locations that mean standard output."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +26,6 @@ from harvest.model.arrow import concat_tables, size_of
 from harvest.toolkit.files import flush
 from harvest.toolkit.plain import read_plain
 
-from .shared_files import broken_files
 from .writer import ParquetFile
 
 SHARED_BYTES: Final = 16 << 20
@@ -41,6 +40,7 @@ MANY_TABLES: Final = 128
 
 def share(
     publication: Publication,
+    broken: Collection[str],
     *,
     paths: Callable[[Iterable[PartFile]], list[Path]],
     folder: Path,
@@ -49,13 +49,13 @@ def share(
 ) -> Publication:
     """Write the rows of small partitions to shared files; return the publication with these files.
 
+    broken: paths of committed shared files that lose rows, but that other parts still name.
     folder: directory in staging in which to write the files; its contents are removed first.
     paths: returns the paths of committed files; refuses anything but plain files.
     place: returns the path below the root for a record type and a file's stem.
     options: keyword arguments of ``pyarrow.parquet.ParquetWriter``.
     Raises DatasetError if a committed shared file, whose rows must be copied, is damaged.
     """
-    broken = broken_files(publication)
     if folder.exists():
         shutil.rmtree(folder)
     packing = _Packing(folder, place, options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,8 +13,6 @@ import attrs
 from harvest import DirectorySink, PartFile, PartWriter, Publication, RecordType, UsageError
 from harvest.toolkit.settings import at_least, one_of, setting
 from harvest.toolkit.texts import printable
-
-from .shared_files import broken_files
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,11 +89,13 @@ class ParquetSink(DirectorySink):
 
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
         """Write the rows of small partitions together, and move all files to their final paths."""
-        if publication.small or broken_files(publication):
+        broken = _broken_files(publication)
+        if publication.small or broken:
             from .sharing import share  # imports Arrow's Parquet, not needed for other commits
 
             publication = share(
                 publication,
+                broken,
                 paths=self.paths,
                 folder=self.state / "staging" / "shared",
                 place=self.place,
@@ -111,3 +112,22 @@ class ParquetSink(DirectorySink):
         from .scanning import scan  # imports polars, not needed for writing
 
         return scan(self, files, record_type)
+
+
+def _broken_files(publication: Publication) -> set[str]:
+    """Return the paths of committed shared files that lose rows, but that other parts still name.
+
+    Even a part without rows in a file would keep the file, with the rows of the removed parts.
+    """
+    kept = Counter(publication.parts.shared_rows())
+    for files in publication.parts.pick(publication.staged).values():
+        for file in files:
+            if file.file_rows is not None:
+                kept[file.path, file.file_rows] -= file.rows
+    broken = {path for (path, rows), count in kept.items() if count not in (0, rows)}
+    emptied = {path for (path, rows), count in kept.items() if rows and not count}
+    if emptied:
+        users = set(publication.parts.users_of(emptied)) - publication.staged.keys()
+        named = (file.path for files in publication.parts.pick(users).values() for file in files)
+        broken.update(emptied.intersection(named))
+    return broken

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from harvest import collect_partition as collect_partition
     from harvest.findings import judge as judge
 
+    from .datasets import ReportConformance as ReportConformance
     from .engines import EngineConformance as EngineConformance
     from .exporters import ExporterConformance as ExporterConformance
     from .promise import BrokenPromise as BrokenPromise
-    from .reports import ReportConformance as ReportConformance
     from .sinks import SinkConformance as SinkConformance
     from .sinks import SinkDriver as SinkDriver
     from .source import SourceConformance as SourceConformance
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "harvest": ("Collected", "collect", "collect_partition"),
     "harvest.findings": ("judge",),
+    ".datasets": ("ReportConformance",),
     ".engines": ("EngineConformance",),
     ".exporters": ("ExporterConformance",),
     ".promise": ("BrokenPromise",),
-    ".reports": ("ReportConformance",),
     ".sinks": ("SinkConformance", "SinkDriver"),
     ".source": ("SourceConformance",),
     ".unknown": ("faults_of_unknown", "without_column"),

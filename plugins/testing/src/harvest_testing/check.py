@@ -26,11 +26,11 @@ from harvest.plugins import PluginManager, manager
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
 
+from .datasets import ReportConformance
 from .declarations import check_plugin, owned
 from .engines import EngineConformance
 from .exporters import ExporterConformance
 from .promise import BrokenPromise, Conformance, does_not_apply
-from .reports import ReportConformance
 from .sinks import SinkConformance
 from .source import SourceConformance
 from .source.kit import copy_of

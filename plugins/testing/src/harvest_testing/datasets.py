@@ -1,4 +1,7 @@
-"""Promises that views and reports share: the same rows give the same result in any environment."""
+"""Promises that views and reports share: the same rows give the same result in any environment.
+
+A report has these promises alone.
+"""
 
 import shutil
 from collections.abc import Callable, Mapping
@@ -9,6 +12,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from harvest import Dataset, HarvestError, ReportSpec, View
+from harvest_report import Notes
 
 from .lab.globals import elsewhere, leaving_nothing, require_unchanged, snapshot
 from .promise import Conformance, does_not_apply, promise, raises_nothing, require
@@ -195,6 +199,24 @@ class DatasetKit(Conformance):
             except HarvestError as error:
                 require(error.message, f"{about}: an error without words", "say what is missing")
         return []
+
+
+class ReportConformance(DatasetKit):
+    """Tests of everything that a report promises; an author's test class inherits them.
+
+    report: name of the report.
+    """
+
+    report: ClassVar[str]
+
+    def spec(self, dataset: Dataset) -> ReportSpec:
+        return dataset.plugins.report(self.report)
+
+    def lines(self, dataset: Dataset, **settings: Any) -> list[str]:
+        report = dataset.report(self.report, **settings)
+        notes = [item for s in report.sections if isinstance(s, Notes) for item in s.items]
+        shown = [f"{table.name}: {row!r}" for table in report.tables for row in table.data.rows()]
+        return [report.title, *report.intro, *notes, *shown]
 
 
 def _as_it_is(frame: pl.LazyFrame) -> pl.LazyFrame:

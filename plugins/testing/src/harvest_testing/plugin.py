@@ -1,20 +1,16 @@
 """Declarations of this distribution: the commands that check and begin plugins."""
 
-from harvest import Command, hookimpl
+from harvest import Command, declare
 
-
-@hookimpl
-def harvest_commands() -> list[Command]:
-    """Declare the commands below ``harvest plugins``."""
-    return [
-        Command(
-            name="plugins check",
-            doc="Check a plugin's declarations, and try what it promises.",
-            app="harvest_testing.commands:check",
-        ),
-        Command(
-            name="plugins new",
-            doc="Begin a plugin: a project that installs and passes its tests and checks as it is.",
-            app="harvest_testing.commands:new",
-        ),
-    ]
+harvest_commands = declare(
+    Command(
+        name="plugins check",
+        doc="Check a plugin's declarations, and try what it promises.",
+        app="harvest_testing.commands:check",
+    ),
+    Command(
+        name="plugins new",
+        doc="Begin a plugin: a project that installs and passes its tests and checks as it is.",
+        app="harvest_testing.commands:new",
+    ),
+)

@@ -8,15 +8,14 @@
 To test what remains after a kill, call ``stage``, ``publish`` and ``finish`` separately.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import attrs
+import polars as pl
 import pyarrow as pa
 
 from harvest import PartFile, PartWriter, Publication, Sink, SmallRows
@@ -25,9 +24,6 @@ from harvest.model.arrow import concat_tables, size_of
 from harvest.toolkit.files import flush
 
 __all__ = ["SinkDriver", "files_with", "part_stem"]
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Rows: TypeAlias = tuple[RecordType, pa.Table]
 

@@ -1,30 +1,21 @@
 """The parameters that an author declares about a sink, and helpers of the tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import attrs
 import polars as pl
+import pyarrow as pa
 from polars.testing import assert_frame_equal
 
 from harvest import HarvestError, Sink, UsageError
 from harvest.model import RecordType
 from harvest.model.frames import frame_of
-from harvest_testing.promise import (
-    BrokenPromise,
-    Conformance,
-    does_not_apply,
-    raises_nothing,
-)
+from harvest_testing.promise import BrokenPromise, Conformance, does_not_apply, raises_nothing
 
 from .driver import SinkDriver
 from .values import KINDS
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 REPORTED = (HarvestError, OSError)
 """Errors that the core reports to the user; any other looks like a defect."""

@@ -1,18 +1,14 @@
 """A record type for each kind of value of the model, with values that are often written wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attrs
+import pyarrow as pa
 
 from harvest.model import Int32, Record, RecordType, UInt32, UInt64, field, record, record_type
 from harvest.model.arrow import table_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @attrs.define

@@ -15,18 +15,9 @@ from harvest_testing.lab.files import odd_names
 from harvest_testing.lab.globals import elsewhere
 from harvest_testing.promise import promise, raises_nothing, require
 
+from . import reading
 from .kit import LONG_AGO, SourceKit, copy_of, files_of, is_input
-from .reading import (
-    REJECTS,
-    Piece,
-    all_lines,
-    in_order,
-    is_content,
-    plan_lines,
-    read_all,
-    read_piece,
-    require_same,
-)
+from .reading import REJECTS, Piece, all_lines, plan_lines, read_all, require_same
 
 _Key: TypeAlias = tuple[str, str]
 """A partition's origin and id."""
@@ -76,7 +67,7 @@ class InputPromises(SourceKit):
         if self.existence_is_a_row or any(line.startswith(REJECTS) for line in new):
             return
         rows, left = (
-            sum(is_content(line) and not line.startswith(REJECTS) for line in lines)
+            sum(reading.is_content(line) and not line.startswith(REJECTS) for line in lines)
             for lines in (before, after)
         )
         require(
@@ -106,7 +97,7 @@ class InputPromises(SourceKit):
                     path.symlink_to(target)
                     for partition in named:  # planned while the file existed
                         known = mine[partition.origin, partition.id]
-                        self._require_reported(path, known, read_piece(source, partition))
+                        self._require_reported(path, known, reading.read_piece(source, partition))
                     about = f"{path.name} is a link to {target}"
                     self._require_costs_itself(location, path, about, mine, others)
 
@@ -172,7 +163,7 @@ class InputPromises(SourceKit):
         location = self.make_files(tmp_path)
         above, name = location.parent, location.name
         expected = plan_lines(self.partitions(self.open(location)), above)
-        rows = in_order(self.read(location), above)
+        rows = reading.in_order(self.read(location), above)
         away = tmp_path / "linked"
         away.mkdir()
         (away / name).symlink_to(location)
@@ -194,7 +185,7 @@ class InputPromises(SourceKit):
             remedy = "make ids of names below harvest.toolkit.files.input_path(self.location)"
             require_same(found, expected, remedy, about=f"for the location {way}")
             with elsewhere(away, "Pacific/Auckland"):
-                found = in_order(self.checked(read_all(source, partitions)), place)
+                found = reading.in_order(self.checked(read_all(source, partitions)), place)
             remedy = "make paths absolute in plan(), and take naive times by a setting's zone"
             require_same(found, rows, remedy, about=f"for {way}, with TZ=Pacific/Auckland")
 

@@ -23,14 +23,7 @@ from harvest_testing.promise import BrokenPromise, promise, raises_nothing, requ
 
 from .hostile import damaged_copies
 from .kit import SourceKit, files_of
-from .reading import (
-    all_lines,
-    in_order,
-    plan_lines,
-    planned,
-    read_all,
-    require_same,
-)
+from .reading import all_lines, in_order, plan_lines, planned, read_all, require_same
 
 SEEDS = ("4711", "12")
 """Hash seeds, which change the order of sets; one seed alone may not reorder two items."""

@@ -14,17 +14,8 @@ import attrs
 import polars as pl
 import pyarrow as pa
 
-from harvest import (
-    Collected,
-    DirectorySink,
-    PartFile,
-    Partition,
-    PartWriter,
-    PluginError,
-    Source,
-    SourceError,
-    collect_partition,
-)
+import harvest
+from harvest import Collected, PartFile, Partition, Source, SourceError, collect_partition
 from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, conform
 from harvest.model.frames import frame_of
@@ -109,7 +100,7 @@ def read_all(
 
 
 def _break_promise(doing: str, error: Exception) -> NoReturn:
-    if isinstance(error, PluginError):
+    if isinstance(error, harvest.PluginError):
         raise BrokenPromise(error.message, DECLARED) from error
     raise BrokenPromise(f"{doing} raised {type(error).__name__}: {error}", RAISES) from error
 
@@ -242,13 +233,13 @@ def difference(first: Iterable[str], second: Iterable[str]) -> str:
     return "\n".join(shown)
 
 
-class ArrowSink(DirectorySink):
+class ArrowSink(harvest.DirectorySink):
     """The kit's own sink, a directory of Arrow streams: it needs no other plugin."""
 
     name: ClassVar[str] = "conformance"
     suffix: ClassVar[str] = ".arrow"
 
-    def writer(self, staging: Path, part: str) -> PartWriter:
+    def writer(self, staging: Path, part: str) -> harvest.PartWriter:
         return _ArrowWriter(self, staging, part)
 
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
@@ -259,7 +250,7 @@ class ArrowSink(DirectorySink):
         return frame_of(record_type, pa.concat_tables([empty, *tables])).lazy()
 
 
-class _ArrowWriter(PartWriter):
+class _ArrowWriter(harvest.PartWriter):
     def __init__(self, sink: ArrowSink, staging: Path, part: str):
         self.sink, self.staging, self.part = sink, staging, part
         self.tables: dict[str, list[pa.Table]] = {}

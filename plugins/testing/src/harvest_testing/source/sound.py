@@ -19,17 +19,9 @@ from harvest_testing.declarations import class_problems
 from harvest_testing.lab.damage import mended
 from harvest_testing.promise import BrokenPromise, does_not_apply, promise, raises_nothing, require
 
+from . import reading
 from .kit import LONG_AGO, SourceKit, copy_of, files_of, is_input
-from .reading import (
-    REJECTS,
-    Piece,
-    all_lines,
-    is_content,
-    left_out,
-    read_all,
-    require_places,
-    require_same,
-)
+from .reading import REJECTS, Piece, all_lines, is_content, left_out, read_all, require_same
 
 CUT = (
     *("test_unreadable_input_costs_itself_alone", "test_inputs_are_complete"),
@@ -53,7 +45,7 @@ class ReadingPromises(SourceKit):
     @promise("every unit read becomes a row or a reject, or is counted with a reason", quick=True)
     def test_accounting_adds_up(self, tmp_path: Path) -> None:
         pieces = self.read(self.make(tmp_path))
-        require_places(pieces)
+        reading.require_places(pieces)
         refused = [piece.refused for piece in pieces if piece.found is None]
         require(not refused, f"the sample is refused: {refused}", "mend sample() or read()")
         rows = sum(piece.found.written for piece in pieces if piece.found)
@@ -312,7 +304,10 @@ def _units(pieces: list[Piece]) -> Counter[str]:
 
 def _contents(pieces: list[Piece]) -> list[str]:
     """Return rows, rejects, and counts of filtered and merged units, of all partitions."""
-    return [*filter(is_content, all_lines(pieces)), *map(str, sorted(left_out(pieces).items()))]
+    return [
+        *filter(is_content, all_lines(pieces)),
+        *map(str, sorted(left_out(pieces).items())),
+    ]
 
 
 def _require_planned(source: Source, file: str, inputs: set[str]) -> None:

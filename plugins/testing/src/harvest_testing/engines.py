@@ -1,4 +1,7 @@
-"""The promises of engines; each run takes place in a separate process."""
+"""The conformance kit for engines: each must give the same dataset as the engine ``local``.
+
+Each run takes place in a separate process.
+"""
 
 import contextlib
 import importlib
@@ -14,12 +17,13 @@ import harvest
 from harvest import interrupt
 from harvest.errors import ExitCode, HarvestError
 from harvest.plugins import PluginManager, plugins_of
-from harvest_testing.lab.files import files_below
-from harvest_testing.lab.globals import changes, snapshot
-from harvest_testing.lab.process import in_process
-from harvest_testing.promise import BrokenPromise, Conformance, does_not_apply, promise, require
 
-LINES: Final = Path(__file__).with_name("lines.py")
+from .lab.files import files_below
+from .lab.globals import changes, snapshot
+from .lab.process import in_process
+from .promise import BrokenPromise, Conformance, does_not_apply, promise, require
+
+LINES: Final = Path(__file__).with_name("engine_lines.py")
 """The plugin with the kit's source and sink."""
 
 OURS: Final = ("standard streams", "random numbers (random.seed)", "processes that it has started")

@@ -1,1 +1,0 @@
-"""The work of the commands; :mod:`harvest.cli.commands` has their options."""
