@@ -9,6 +9,7 @@ from compared_runs import DURATIONS, WORKERS, harvested, slowed, write
 from reporting import page_of
 
 import harvest
+from harvest_dask_runs.compare.sides import sides_of
 from harvest_testing import ReportConformance, ViewConformance, faults_of_columns
 
 
@@ -310,6 +311,13 @@ def test_the_verdict_of_several_runs_says_how_sure_it_is(several):
 def test_sides_that_cannot_be_told_are_refused_with_words(several, settings, said):
     with pytest.raises(harvest.HarvestError, match=said):
         report_of(several, **settings)
+
+
+def test_a_run_whose_name_is_also_a_pattern_is_found_by_its_name(tmp_path):
+    for name in ("A1", "A[1]", "B0"):
+        write(tmp_path / name)
+    firsts, _ = sides_of(harvested(tmp_path), before=("A[1]",), after=("B0",))
+    assert [run.name for run in firsts] == ["A[1]"]
 
 
 def test_one_run_alone_has_nothing_to_be_compared_with(same):

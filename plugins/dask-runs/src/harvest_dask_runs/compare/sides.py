@@ -95,11 +95,12 @@ def _both(runs: list[RunOf]) -> Sides:
 
 
 def _named(runs: list[RunOf], names: Sequence[str]) -> list[RunOf]:
-    """Find the runs with these names or matching these patterns, each once."""
+    """Find the runs with these names, or else matching these patterns, each once."""
     by_directory = {run.directory: run for run in runs}
     found: dict[str, RunOf] = {}
     for name in names:
-        pattern = any(sign in name for sign in "*?[")
+        exact = [d for d in by_directory if f"/{d}".endswith(f"/{name}")]
+        pattern = not exact and any(sign in name for sign in "*?[")
         fitting = [d for d in by_directory if pattern and fnmatchcase(f"/{d}", f"*/{name}")]
         for directory in fitting or [named_directory(by_directory, name)]:
             found[directory] = by_directory[directory]
