@@ -5,8 +5,6 @@ from typing import Final
 
 from harvest import Command, declare
 
-harvest_api = 1
-
 _COMMANDS: Final = {
     "run": {
         "before:look": "Show what a directory holds, and the command that harvests it.",

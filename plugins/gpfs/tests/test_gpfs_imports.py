@@ -5,8 +5,6 @@ import sys
 
 import pytest
 
-import harvest_gpfs.commands.plugin
-import harvest_gpfs.plugin
 from harvest.plugins import manager
 
 HEAVY = ("polars", "numpy", "pyarrow")
@@ -28,7 +26,6 @@ def test_the_plugin_has_the_commands_that_help_finds_alone():
     found = manager()
 
     assert found.owner(found.commands["gpfs"]).module == "harvest_gpfs.plugin"
-    assert harvest_gpfs.plugin.harvest_api == harvest_gpfs.commands.plugin.harvest_api
 
 
 @pytest.mark.parametrize("words", ["--help", "gpfs convert --help"])

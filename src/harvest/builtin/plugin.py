@@ -76,8 +76,6 @@ VIEWS: Final = (
 )
 
 
-harvest_api = 1
-
 harvest_engines = declare(
     EngineSpec(
         name="local",

@@ -10,8 +10,6 @@ from .job_runs import of_all
 from .report import reports_of
 from .views import views_of
 
-harvest_api = 1
-
 _ALL = of_all()
 
 harvest_views = declare(*(views_of(_ALL) if _ALL else ()))

@@ -2,8 +2,6 @@
 
 from harvest import EngineSpec, declare
 
-harvest_api = 1
-
 harvest_engines = declare(
     EngineSpec(
         name="dask",

@@ -7,8 +7,6 @@ from .rules import RULES
 from .views import VIEWS
 from .views.declared.shared import ONE_JOB
 
-harvest_api = 1
-
 _RECORD_TYPES = (
     "apmpi apxc bgq daos dfs dxt_segment file h5d h5f heatmap job lustre mdhim mount mpiio "
     "pnetcdf_file pnetcdf_var posix stdio"

@@ -13,8 +13,6 @@ from .views.declared.io import COVERAGE, TASK_IO, TRACE, WORKERS_PROCESSES
 from .views.declared.runs import RUN_SUMMARY, WORKERS
 from .views.declared.tasks import CRITICAL_PATH, PREFIXES, TASKS
 
-harvest_api = 1
-
 harvest_views = declare(
     *(TASKS, WORKERS, PREFIXES, INDICATORS, RUN_SUMMARY),
     *(TASK_IO, COVERAGE, WORKERS_PROCESSES, TRACE, CRITICAL_PATH),

@@ -2,8 +2,6 @@
 
 from harvest import ExporterSpec, Setting, declare
 
-harvest_api = 1
-
 harvest_exporters = declare(
     ExporterSpec(
         name="ro-crate",

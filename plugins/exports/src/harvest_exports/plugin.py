@@ -5,8 +5,6 @@ from typing import Final
 from harvest import ExporterSpec, Setting, declare
 from harvest.toolkit.settings import at_least
 
-harvest_api = 1
-
 _VIEWS: Final = (
     "views to export as tables, each NAME or NAME:KEY=VALUE,KEY=VALUE, separated by semicolons; "
     "all: every view that needs no setting; none: no view"

@@ -8,8 +8,6 @@ from .commands.plugin import harvest_commands as harvest_commands
 from .rules import RULES
 from .views import listed, settings, sums
 
-harvest_api = 1
-
 VIEWS: Final = (*sums.USES, *listed.CHANGES, *sums.CLASSES, *listed.PATHS)
 
 _ROWS: Final = settings.count("rows of longer tables", 20)

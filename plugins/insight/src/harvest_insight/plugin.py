@@ -8,8 +8,6 @@ from typing import Final
 from harvest import Column, ReportSpec, UInt64, View, declare
 from harvest.columns import count, flag, named, number, path, text, time
 
-harvest_api = 1
-
 
 def _keys(missing: str) -> dict[str, Column]:
     """Make the key columns of linked records, by name; missing: when a key is null, for its doc."""

@@ -2,8 +2,6 @@
 
 from harvest import SinkSpec, declare
 
-harvest_api = 1
-
 SUFFIXES = tuple(
     name + compression for name in (".jsonl", ".ndjson") for compression in ("", ".gz", ".zst")
 )

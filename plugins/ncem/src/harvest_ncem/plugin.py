@@ -6,8 +6,6 @@ from .named_commands import harvest_commands as harvest_commands
 from .rules import RULES
 from .views.declared import ALL_TYPES, OF_DURATIONS, VIEWS
 
-harvest_api = 1
-
 harvest_sources = declare(
     SourceSpec(
         name="ncem",

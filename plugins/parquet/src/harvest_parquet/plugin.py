@@ -2,8 +2,6 @@
 
 from harvest import SinkSpec, declare
 
-harvest_api = 1
-
 harvest_sinks = declare(
     SinkSpec(
         name="parquet",

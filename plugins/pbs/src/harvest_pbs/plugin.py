@@ -5,8 +5,6 @@ from typing import Final
 from harvest import SourceSpec, declare
 from harvest_accounting import JobRuns, Words, reports_of, rules_of, views_of
 
-harvest_api = 1
-
 JOB_RUNS: Final = JobRuns(
     scheduler="pbs",
     record_type="pbs.job",

@@ -2,8 +2,6 @@
 
 from harvest import Command, declare
 
-harvest_api = 1
-
 harvest_commands = declare(
     Command(
         name="serve",

@@ -7,8 +7,6 @@ from .accounting import JOB_RUNS
 from .named_commands import harvest_commands as harvest_commands
 from .rules import ERRORS_REPORTED
 
-harvest_api = 1
-
 harvest_sources = declare(
     SourceSpec(
         name="slurm",

@@ -2,8 +2,6 @@
 
 from harvest import SourceSpec, declare
 
-harvest_api = 1
-
 harvest_sources = declare(
     SourceSpec(
         name="yappi",

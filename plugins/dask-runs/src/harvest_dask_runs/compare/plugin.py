@@ -68,8 +68,6 @@ COMPARE: Final = View(
 )
 
 
-harvest_api = 1
-
 harvest_views = declare(COMPARE)
 
 harvest_reports = declare(

@@ -4,8 +4,6 @@ from collections.abc import Iterable
 
 from harvest import Record, SourceSpec, declare, hookimpl
 
-harvest_api = 1
-
 
 @hookimpl
 def harvest_record_types() -> Iterable[type[Record]]:

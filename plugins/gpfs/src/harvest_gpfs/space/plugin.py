@@ -13,8 +13,6 @@ from harvest.toolkit.settings import one_of, some_of
 from ..views import columns
 from ..views.settings import GROUPED, NOW, PASSWD, PEOPLE, SCAN, WORDS, by, view
 
-harvest_api = 1
-
 _KINDS: Final = ("file", "symlink", "other", "unknown")
 """Kinds of candidates; directories are never candidates."""
 

@@ -9,8 +9,6 @@ from harvest import hookimpl
 if TYPE_CHECKING:
     from harvest import Dataset, RunResult
 
-harvest_api = 1
-
 
 @hookimpl
 def harvest_committed(dataset: Dataset, result: RunResult | None) -> None:
