@@ -1,4 +1,4 @@
-"""The choice of views to export, their rows, and comments on columns."""
+"""The choice of views to export, rows in batches, and comments on columns."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Final
 
 import attrs
 import polars as pl
+import pyarrow as pa
 
 from harvest import Dataset, UsageError
 from harvest.commands import remark
@@ -18,6 +19,9 @@ from harvest_toolkit.choices import with_settings
 
 ALL: Final = "all"
 NONE: Final = "none"
+
+BATCH_ROWS: Final = 65_536
+"""Rows in memory at a time.  The batches of polars itself are read far ahead of their use."""
 
 
 @attrs.frozen
@@ -83,6 +87,38 @@ def stored_view(dataset: Dataset, view: ViewChoice) -> Iterator[tuple[pl.LazyFra
                 raise
             remark(f"the view {view.name} is left out: {error}")
         yield found
+
+
+def batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """Yield the rows in order, at most BATCH_ROWS at a time; an empty frame yields nothing."""
+    first = 0
+    while True:
+        batch = frame.slice(first, BATCH_ROWS).collect()
+        if batch.height:
+            yield batch
+        if batch.height < BATCH_ROWS:
+            return
+        first += BATCH_ROWS
+
+
+@contextlib.contextmanager
+def streamed(schema: pa.Schema, made: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatchReader]:
+    """Stream rows to a database; errors raised while rows are made pass through unchanged."""
+    failed: list[BaseException] = []
+
+    def kept() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from made
+        except BaseException as error:
+            failed.append(error)
+            raise
+
+    try:
+        yield pa.RecordBatchReader.from_batches(schema, kept())
+    except Exception:
+        if failed:
+            raise failed[0] from None
+        raise
 
 
 def _plain(doc: str | None) -> str:

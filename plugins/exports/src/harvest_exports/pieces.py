@@ -16,7 +16,7 @@ import polars as pl
 
 from harvest import Dataset, DatasetError, PartFile
 
-from .batches import BATCH_ROWS, batches
+from .chosen import BATCH_ROWS, batches
 
 PIECE: Final = "harvest_piece"
 ROW: Final = "harvest_row"

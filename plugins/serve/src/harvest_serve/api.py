@@ -48,7 +48,7 @@ def problem(_: Request, problem: Problem) -> Response:
 
 
 Asking: TypeAlias = Callable[[Snapshot, Request], Mapping[str, Any]]
-"""A function that answers a request from a snapshot."""
+"""A function that returns the values of an answer or a page, for a snapshot and a request."""
 
 
 async def _respond(request: Request, ask: Asking, *, written: bool = False) -> Response:

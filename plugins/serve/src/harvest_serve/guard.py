@@ -22,6 +22,7 @@ from urllib.parse import quote, urlencode
 
 import attrs
 import orjson
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -57,13 +58,13 @@ SANDBOX: Final = (
 """The policy of a report's own page, which contains its style and pictures: no code at all."""
 
 _HEADERS: Final = {
-    b"content-security-policy": POLICY.encode(),
-    b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",
-    b"cache-control": b"no-store",
-    b"x-frame-options": b"SAMEORIGIN",
-    b"cross-origin-opener-policy": b"same-origin",
-    b"cross-origin-resource-policy": b"same-origin",
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "x-frame-options": "SAMEORIGIN",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
 }
 
 
@@ -144,8 +145,6 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or refuse it."""
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
         if scope["type"] != "http":
             return
         asked, guarded = _Asked(scope), _guarded_send(send)
@@ -297,11 +296,11 @@ def _guarded_send(send: Send) -> Send:
 
     async def guarded(message: Message) -> None:
         if message["type"] == "http.response.start":
-            there = {key.lower() for key, _ in message.get("headers", ())}
-            more = [(key, value) for key, value in _HEADERS.items() if key not in there]
-            if message["status"] in (408, 413, 415) and b"connection" not in there:
-                more.append((b"connection", b"close"))
-            message = {**message, "headers": [*message.get("headers", ()), *more]}
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+            if message["status"] in (408, 413, 415):
+                headers.setdefault("connection", "close")
         try:
             async with asyncio.timeout(SEND_S):
                 await send(message)

@@ -24,8 +24,8 @@ from harvest.commands import remark
 
 from .app import application
 from .engine.scratch import scratch
-from .given import Given
 from .guard import access, is_loopback
+from .settings import Given
 from .state import serve
 
 _FILES: Final = 4096
@@ -192,7 +192,7 @@ def run(app: Any, listening: socket.socket) -> None:
         http=Connection,
         ws="none",
         loop="asyncio",
-        lifespan="on",
+        lifespan="off",
         log_config=None,
         access_log=False,
         proxy_headers=False,

@@ -17,8 +17,7 @@ from harvest import Dataset, PartFile, UsageError
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
 
-from ..batches import batches
-from ..chosen import ViewChoice, column_comments, stored_view, views_named
+from ..chosen import ViewChoice, batches, column_comments, stored_view, views_named
 from ..names import identifiers, quoted
 from ..pieces import PIECE, ROW, Piece, files_by_name, numbered, pieces_in, rows_of, rows_with
 from ..written import Written, check_current

@@ -7,7 +7,6 @@ end the server.
 import contextlib
 import json
 import socket
-import struct
 import subprocess
 import sys
 import threading
@@ -20,8 +19,6 @@ import pyarrow.ipc
 from harvest import HarvestError
 from harvest_serve.problems import Refused
 from harvest_serve.work import Left, is_stopped, stopping
-
-from .nursery import LENGTH
 
 DATA_MB: Final = 400
 """Memory that the process of one query may use in addition to its start."""
@@ -138,15 +135,13 @@ class Apart:
 
             with stopping(stop), talk.makefile("rb") as answers:
                 try:
-                    data = json.dumps(asked).encode()
-                    talk.sendall(LENGTH.pack(len(data)) + data)
+                    talk.sendall(f"{json.dumps(asked)}\n".encode())
                     mark = answers.read(1)
                     if mark == b"A":
                         yield from pa.ipc.open_stream(answers)
                         mark = answers.read(1)
-                    (length,) = LENGTH.unpack(answers.read(LENGTH.size) if mark == b"E" else b"")
-                    said = json.loads(answers.read(length))
-                except (OSError, ValueError, struct.error) as error:
+                    said = json.loads(answers.readline() if mark == b"E" else b"")
+                except (OSError, ValueError) as error:
                     if is_stopped():
                         raise Left from error
                     raise Refused(

@@ -4,10 +4,10 @@ It imports DuckDB and Arrow first, so that a fork starts in a moment, and nothin
 a socket that passes one socket for each question. The forked process reads the question there,
 answers there, and ends. It ends immediately when the other end closes or its time is over.
 
-A question is a JSON document after its length: ``config`` and ``setup`` of DuckDB, ``sql`` and
-``values`` of one query, ``batch_rows``, ``batch_bytes``, ``time_s`` and ``data_mb``; or ``parse``,
-a text. An answer is ``A`` and an Arrow stream, or nothing; then ``E`` and a JSON document after its
-length: empty, or ``kind`` and ``text`` of an error.
+A question is a line of JSON: ``config`` and ``setup`` of DuckDB, ``sql`` and ``values`` of one
+query, ``batch_rows``, ``batch_bytes``, ``time_s`` and ``data_mb``; or ``parse``, a text. An answer
+is ``A`` and an Arrow stream, or nothing; then ``E`` and a line of JSON: empty, or ``kind`` and
+``text`` of an error.
 """
 
 import contextlib
@@ -17,7 +17,6 @@ import resource
 import select
 import signal
 import socket
-import struct
 import sys
 import threading
 from typing import Any
@@ -25,8 +24,6 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.ipc
-
-LENGTH = struct.Struct("!Q")
 
 
 class TooWide(Exception):
@@ -53,8 +50,7 @@ def _answer(talk: socket.socket) -> None:
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         with talk.makefile("rb") as questions:
-            (length,) = LENGTH.unpack(questions.read(LENGTH.size))
-            asked = json.loads(questions.read(length))
+            asked = json.loads(questions.readline())
         threading.Thread(target=_end, args=(talk, asked["time_s"]), daemon=True).start()
         _limit(asked["data_mb"])
         with talk.makefile("wb") as out:
@@ -63,8 +59,7 @@ def _answer(talk: socket.socket) -> None:
                 said = {}
             except Exception as error:  # noqa: BLE001 - it is reported to the server
                 said = {"kind": type(error).__name__, "text": str(error)}
-            data = json.dumps(said).encode()
-            out.write(b"E" + LENGTH.pack(len(data)) + data)
+            out.write(f"E{json.dumps(said)}\n".encode())
         code = 0
     finally:
         os._exit(code)

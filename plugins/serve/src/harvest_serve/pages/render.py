@@ -2,10 +2,10 @@
 
 import functools
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import jinja2
 from markupsafe import Markup, escape
@@ -15,15 +15,13 @@ from starlette.responses import HTMLResponse, Response
 from harvest.toolkit.amounts import share_in_words
 from harvest.toolkit.texts import printable_line
 
+from ..api import Asking
 from ..problems import Problem
 from ..state import Served, Snapshot, find_served
 from ..work import TIME_S, answer
 
 EVERY_MS: Final = 10_000
 """Interval at which a visible page checks for a new commit."""
-
-Asking: TypeAlias = Callable[[Snapshot, Request], Mapping[str, Any]]
-"""A function that returns the values of a page for a snapshot and a request."""
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T_]\d\d:\d\d(?::\d\d)?)?")
 _WORDS: Final = re.compile(r"``?([^`\n]+)``?")
