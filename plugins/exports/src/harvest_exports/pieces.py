@@ -166,11 +166,10 @@ def _places(pieces: Sequence[tuple[int, int, int]], first: int, rows: int) -> pl
     """
     kinds = {PIECE: pl.Int64, "begin": pl.Int64, "rows": pl.Int64}
     known = pl.DataFrame(pieces, schema=kinds, orient="row")
-    row = pl.int_range(first, first + rows, eager=True)
-    which = known.get_column("begin").search_sorted(row, side="right").cast(pl.Int64) - 1
-    found = known[which.clip(0)].with_columns((row - pl.col("begin")).alias(ROW))
-    is_in = pl.col(ROW).is_between(0, pl.col("rows"), closed="left")
-    return found.select(pl.when(is_in).then(PIECE), ROW)
+    row = pl.select(row=pl.int_range(first, first + rows))
+    found = row.join_asof(known.set_sorted("begin"), left_on="row", right_on="begin")
+    found = found.with_columns((pl.col("row") - pl.col("begin")).alias(ROW))
+    return found.select(pl.when(pl.col(ROW) < pl.col("rows")).then(PIECE), ROW)
 
 
 def rows_with(frame: pl.LazyFrame, names: tuple[str, ...]) -> bool:

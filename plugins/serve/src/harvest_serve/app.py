@@ -17,7 +17,7 @@ from harvest.toolkit.texts import printable_line
 from . import api, pages
 from .guard import Access, Guard
 from .mcp.transport import Program
-from .problems import NotFound, Problem, problem_of
+from .problems import Problem, problem_of
 from .state import Served
 from .work import Left, Turns
 
@@ -62,10 +62,8 @@ async def _report_failure(request: Request, error: Exception) -> Response:
 
 
 async def _not_found(request: Request, error: HTTPException) -> Response:
-    if error.status_code == 404:
-        return _answer(request, problem_of(NotFound("no such page")))
-    problem = Problem(message=str(error.detail), status=error.status_code)
-    answer = _answer(request, problem)
+    message = "no such page" if error.status_code == 404 else str(error.detail)
+    answer = _answer(request, Problem(message=message, status=error.status_code))
     answer.headers.update(error.headers or {})
     return answer
 

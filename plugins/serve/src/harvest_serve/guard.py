@@ -91,9 +91,7 @@ class Access:
     def calls_us(self, host: str) -> bool:
         """Return whether a Host header names this server."""
         name = _name_of(host)
-        if name in self.names:
-            return True
-        return self.any_address and _is_address(name)
+        return name in self.names or (self.any_address and _is_address(name))
 
 
 def access(token: str | None, host: str, port: int, names: Iterable[str] = ()) -> Access:

@@ -56,7 +56,7 @@ _USERS_FAULT: Final = frozenset(
 _ADVICE: Final = re.compile(r"[^.\n]*\b(?:SET|PRAGMA|INSTALL|LOAD) [^\n]*")
 """DuckDB's advice to change a setting, which is not possible here."""
 
-_SIZE: Final = frozenset({"OutOfMemoryException", "MemoryError", "TooWide", "ArrowMemoryError"})
+_SIZE: Final = frozenset({"OutOfMemoryException", "MemoryError", "ArrowMemoryError"})
 
 _numbers: Final = itertools.count(1)
 

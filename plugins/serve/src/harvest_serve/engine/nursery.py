@@ -26,10 +26,6 @@ import pyarrow as pa
 import pyarrow.ipc
 
 
-class TooWide(Exception):
-    """A batch exceeds the largest size."""
-
-
 def main() -> None:
     """Fork processes until the other end closes."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system reaps them
@@ -104,7 +100,7 @@ def _run(asked: dict[str, Any], out: Any) -> None:
         out.flush()
         for batch in others:
             if batch.nbytes > asked["batch_bytes"]:
-                raise TooWide(f"{batch.num_rows} rows hold {batch.nbytes:,} bytes")
+                raise MemoryError(f"{batch.num_rows} rows hold {batch.nbytes:,} bytes")
             writer.write_batch(batch)
             out.flush()
 
