@@ -1,7 +1,6 @@
 """The ASGI application: its routes and its error handlers."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -33,7 +32,7 @@ def application(served: Mapping[str, Served], access: Access) -> Guard:
     turns = Turns()
     app = Starlette(
         routes=[
-            Mount("/static", StaticFiles(directory=Path(__file__).with_name("static"))),
+            Mount("/static", StaticFiles(packages=[("harvest_serve", "static")])),
             Mount("/api", routes=api.routes),
             # POST only: a request has one answer, not a stream
             Route("/mcp", Program(served, turns), methods=["POST"]),

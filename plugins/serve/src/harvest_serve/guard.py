@@ -206,10 +206,7 @@ class Guard:
         return answer
 
 
-_TOO_LARGE: Final = (
-    f"the body has more than {BODY_BYTES:,} bytes",
-    "send a shorter question",
-)
+_TOO_LARGE: Final = f"the body has more than {BODY_BYTES:,} bytes", "send a shorter question"
 
 
 def _same(given: str, wanted: str) -> bool:

@@ -4,7 +4,6 @@ import functools
 import re
 from collections.abc import Awaitable, Callable
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Final
 
 import jinja2
@@ -94,7 +93,7 @@ def moment(text: str | None) -> str:
 
 def problem_page(request: Request, problem: Problem) -> Response:
     """Render the error page: message, where, what to do, and what verify says."""
-    known: dict[str, Served] = getattr(request.app.state, "served", {})
+    known: dict[str, Served] = request.app.state.served
     name = request.path_params.get("dataset", "")
     return respond(
         "error.html.j2",
@@ -125,7 +124,7 @@ def _sentence(text: str) -> str:
 @functools.cache
 def _environment() -> jinja2.Environment:
     made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent.with_name("templates")),
+        loader=jinja2.PackageLoader("harvest_serve"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
