@@ -1,4 +1,4 @@
-"""The choice of views to export, rows in batches, and comments on columns."""
+"""What exporters share: the chosen views, rows in batches, comments on columns, and counts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from harvest import Dataset, UsageError
 from harvest.commands import remark
+from harvest.toolkit.amounts import count_in_words
 from harvest_toolkit.choices import with_settings
 
 ALL: Final = "all"
@@ -138,3 +139,17 @@ def column_comments(
         for column in described.columns
     }
     return _plain(described.doc), columns
+
+
+@attrs.define
+class Written:
+    """Counts of an export: rows written, rows removed, and tables changed."""
+
+    rows: int = 0
+    removed: int = 0
+    tables: int = 0
+
+    def __str__(self) -> str:
+        rows, removed = count_in_words(self.rows, "row"), count_in_words(self.removed, "row")
+        tables = count_in_words(self.tables, "table")
+        return f"{rows} written and {removed} removed in {tables}"

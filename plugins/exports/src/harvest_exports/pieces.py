@@ -14,7 +14,7 @@ from typing import Final
 import attrs
 import polars as pl
 
-from harvest import Dataset, DatasetError, PartFile
+from harvest import Dataset, DatasetChanged, DatasetError, PartFile
 
 from .chosen import BATCH_ROWS, batches
 
@@ -43,6 +43,12 @@ class Piece:
     def content(self) -> tuple[str, str, int]:
         """What identifies the rows."""
         return self.key, self.run, self.rows
+
+
+def check_current(dataset: Dataset) -> None:
+    """Raise DatasetChanged if the dataset has a later commit than the opened one."""
+    if not dataset.is_current():
+        raise DatasetChanged("the dataset has changed since it was opened", remedy="open it again")
 
 
 def files_by_name(files: Iterable[PartFile]) -> dict[str, PartFile]:
@@ -81,26 +87,6 @@ def pieces_in(dataset: Dataset, name: str, files: Mapping[str, PartFile]) -> lis
                 where = names[_content(file)]
                 found[where].append(Piece(part.key, part.run, rows, where, file.first_row or 0))
     return [p for some in found.values() for p in sorted(some, key=attrgetter("first_row"))]
-
-
-def numbered(
-    pieces: Iterable[Piece], known: Iterable[Piece], unused: int
-) -> tuple[list[Piece], set[int]]:
-    """Number the pieces: known pieces keep their number, new ones count up from ``unused``.
-
-    Gives the numbered pieces and the numbers of known pieces among them.
-    """
-    left: dict[tuple[str, str, int], list[int]] = {}
-    for piece in known:
-        left.setdefault(piece.content, []).append(piece.number)
-    found, stay = [], set[int]()
-    for piece in pieces:
-        if numbers := left.get(piece.content):
-            stay.add(number := numbers.pop(0))
-        else:
-            number, unused = unused, unused + 1
-        found.append(attrs.evolve(piece, number=number))
-    return found, stay
 
 
 def rows_of(

@@ -167,6 +167,26 @@ class State:
             self._database.execute(f'DELETE FROM {where} WHERE "table" = $1', held.table)
 
 
+def numbered(
+    pieces: Iterable[Piece], known: Iterable[Piece], unused: int
+) -> tuple[list[Piece], set[int]]:
+    """Number the pieces: known pieces keep their number, new ones count up from ``unused``.
+
+    Gives the numbered pieces and the numbers of known pieces among them.
+    """
+    left: dict[tuple[str, str, int], list[int]] = {}
+    for piece in known:
+        left.setdefault(piece.content, []).append(piece.number)
+    found, stay = [], set[int]()
+    for piece in pieces:
+        if numbers := left.get(piece.content):
+            stay.add(number := numbers.pop(0))
+        else:
+            number, unused = unused, unused + 1
+        found.append(attrs.evolve(piece, number=number))
+    return found, stay
+
+
 def _identity(dataset: Dataset) -> str:
     """The identity of a dataset, which stays when it moves: its first run."""
     return str(dataset.manifest.runs[0])

@@ -1,6 +1,5 @@
 """HTML from templates, which escape all data, and the values that all pages share."""
 
-import functools
 import re
 from collections.abc import Awaitable, Callable
 from importlib.metadata import version
@@ -68,7 +67,7 @@ def respond(
     problem: an error, which sets the HTTP status, unless only a choice is missing.
     """
     known = {"title": title, "section": section, "here": here, "commit": commit}
-    shown = _environment().get_template(template).render(known, problem=problem, **values)
+    shown = _TEMPLATES.get_template(template).render(known, problem=problem, **values)
     return HTMLResponse(shown, 200 if problem is None or problem.settings else problem.status)
 
 
@@ -121,16 +120,13 @@ def _sentence(text: str) -> str:
     return _line(text[:1].upper() + text[1:] if first.isalpha() else text)
 
 
-@functools.cache
-def _environment() -> jinja2.Environment:
-    made = jinja2.Environment(
-        loader=jinja2.PackageLoader("harvest_serve"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= {"line": _line, "prose": prose, "sentence": _sentence}
-    made.filters |= {"moment": moment, "share": share_in_words}
-    made.globals |= {"every_ms": EVERY_MS, "version": version("hpc-harvest")}
-    return made
+_TEMPLATES: Final = jinja2.Environment(
+    loader=jinja2.PackageLoader("harvest_serve"),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_TEMPLATES.filters |= {"line": _line, "prose": prose, "sentence": _sentence}
+_TEMPLATES.filters |= {"moment": moment, "share": share_in_words}
+_TEMPLATES.globals |= {"every_ms": EVERY_MS, "version": version("hpc-harvest")}
