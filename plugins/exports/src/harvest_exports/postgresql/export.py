@@ -53,9 +53,7 @@ def write(
         )
     with connected(target) as database:
         _wait_for_turn(database, schema, dataset)
-        export = _Export(dataset, database, State.read(database, schema, dataset))
-        export.run(chosen)
-        return export.said
+        return _Export(dataset, database, State.read(database, schema, dataset)).run(chosen)
 
 
 def _wait_for_turn(database: Database, schema: str, dataset: Dataset) -> None:
@@ -78,17 +76,8 @@ class _Export:
         self._written = Written()
         self._changed = 0
 
-    @property
-    def said(self) -> str:
-        """A summary of the export, in one sentence."""
-        text = f"{self._written} of the schema {self._schema!r}"
-        if self._changed:
-            values = count_in_words(self._changed, "value")
-            text += f"; {values} that PostgreSQL cannot hold changed, see {CHANGED}"
-        return text
-
-    def run(self, views: Sequence[ViewChoice] | None) -> None:
-        """Update all tables to the dataset's state."""
+    def run(self, views: Sequence[ViewChoice] | None) -> str:
+        """Update all tables to the dataset's state; gives a summary."""
         held = self._state.held
         if views is None:
             views = [ViewChoice.parse(each.name) for each in held.values() if each.kind == "view"]
@@ -106,6 +95,11 @@ class _Export:
         for view in views:
             self._export_view(view, tables[view.label])
         self._state.commit_of(self._dataset)
+        text = f"{self._written} of the schema {self._schema!r}"
+        if self._changed:
+            values = count_in_words(self._changed, "value")
+            text += f"; {values} that PostgreSQL cannot hold changed, see {CHANGED}"
+        return text
 
     def _tables(self, names: Sequence[str]) -> dict[str, str]:
         """Name the table of each record type and view; existing tables keep their names."""

@@ -20,15 +20,8 @@ from harvest import HarvestError
 from harvest_serve.problems import Refused
 from harvest_serve.work import Left, is_stopped, stopping
 
-DATA_MB: Final = 400
-"""Memory that the process of one query may use in addition to its start."""
-
 TIME_S: Final = 30.0
 """Seconds that one query may take; ``work`` may end it sooner."""
-
-BATCH_ROWS: Final = 8_192
-BATCH_BYTES: Final = 32 * 2**20
-"""Largest size of one batch."""
 
 AT_ONCE: Final = 4
 """Queries at the same time; two of them may be downloads."""
@@ -98,14 +91,7 @@ class Apart:
     def __init__(
         self, config: Mapping[str, Any], setup: Sequence[str], failed: Callable[..., Exception]
     ) -> None:
-        self._asked = {
-            "config": dict(config),
-            "setup": list(setup),
-            "batch_rows": BATCH_ROWS,
-            "batch_bytes": BATCH_BYTES,
-            "time_s": TIME_S,
-            "data_mb": DATA_MB,
-        }
+        self._asked = {"config": dict(config), "setup": list(setup), "time_s": TIME_S}
         self._failed = failed
 
     def table(self, sql: str, values: Sequence[Any] = ()) -> pa.Table:

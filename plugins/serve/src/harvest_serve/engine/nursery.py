@@ -5,9 +5,8 @@ a socket that passes one socket for each question. The forked process reads the 
 answers there, and ends. It ends immediately when the other end closes or its time is over.
 
 A question is a line of JSON: ``config`` and ``setup`` of DuckDB, ``sql`` and ``values`` of one
-query, ``batch_rows``, ``batch_bytes``, ``time_s`` and ``data_mb``; or ``parse``, a text. An answer
-is ``A`` and an Arrow stream, or nothing; then ``E`` and a line of JSON: empty, or ``kind`` and
-``text`` of an error.
+query, or ``parse``, a text; and ``time_s``. An answer is ``A`` and an Arrow stream, or nothing;
+then ``E`` and a line of JSON: empty, or ``kind`` and ``text`` of an error.
 """
 
 import contextlib
@@ -19,11 +18,18 @@ import signal
 import socket
 import sys
 import threading
-from typing import Any
+from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
 import pyarrow.ipc
+
+DATA_MB: Final = 400
+"""Memory that the process of one query may use in addition to its start."""
+
+BATCH_ROWS: Final = 8_192
+BATCH_BYTES: Final = 32 * 2**20
+"""Largest size of one batch."""
 
 
 def main() -> None:
@@ -48,7 +54,7 @@ def _answer(talk: socket.socket) -> None:
         with talk.makefile("rb") as questions:
             asked = json.loads(questions.readline())
         threading.Thread(target=_end, args=(talk, asked["time_s"]), daemon=True).start()
-        _limit(asked["data_mb"])
+        _limit_memory()
         with talk.makefile("wb") as out:
             try:
                 _run(asked, out)
@@ -69,12 +75,12 @@ def _end(talk: socket.socket, time_s: float) -> None:
     os._exit(2)
 
 
-def _limit(data_mb: int) -> None:
+def _limit_memory() -> None:
     """Limit the memory that the process may use in addition to what it has."""
     with contextlib.suppress(OSError, ValueError):  # a system without /proc has other limits
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - quicker
             now = int(file.read().split()[5]) * resource.getpagesize()
-        most = now + data_mb * 2**20
+        most = now + DATA_MB * 2**20
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -92,14 +98,14 @@ def _run(asked: dict[str, Any], out: Any) -> None:
         first, others = pa.RecordBatch.from_pydict({"kinds": [kinds], "tree": [tree]}), []
     else:
         found = connection.sql(asked["sql"], params=asked["values"])
-        others = found.to_arrow_reader(asked["batch_rows"])
+        others = found.to_arrow_reader(BATCH_ROWS)
         first = pa.RecordBatch.from_pylist([], others.schema)
     out.write(b"A")
     with pa.ipc.new_stream(out, first.schema) as writer:
         writer.write_batch(first)
         out.flush()
         for batch in others:
-            if batch.nbytes > asked["batch_bytes"]:
+            if batch.nbytes > BATCH_BYTES:
                 raise MemoryError(f"{batch.num_rows} rows hold {batch.nbytes:,} bytes")
             writer.write_batch(batch)
             out.flush()
