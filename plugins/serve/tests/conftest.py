@@ -10,7 +10,7 @@ from serving import PLUGIN, Server, serving, things
 import harvest
 from harvest.plugins import PluginManager
 from harvest_serve.engine.scratch import scratch
-from harvest_serve.given import Given, GivenDataset
+from harvest_serve.settings import Given, GivenDataset
 from harvest_serve.state import Snapshot
 
 

@@ -12,7 +12,7 @@ from serving import program, serving, things
 import harvest
 from harvest import HarvestError
 from harvest.plugins import manager
-from harvest_serve.given import Given, asked_for
+from harvest_serve.settings import Given, asked_for
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 

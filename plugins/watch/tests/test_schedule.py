@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 from harvest.cli.app import app
 from harvest.errors import UsageError
 from harvest.plugins.registry import manager
-from harvest_watch.schedule.forms import FORMS, Entry, for_cron, for_systemd
-from harvest_watch.schedule.times import Times
+from harvest_watch.forms import FORMS, Entry, for_cron, for_systemd
+from harvest_watch.times import Times
 
 HOSTILE = [
     "a b", "it's", 'say "so"', "100%", "%h%%n", "$HOME", "${X}", "`id`", "$(id)", "a;b&c|d", "*",

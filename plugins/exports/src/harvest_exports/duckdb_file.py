@@ -24,15 +24,12 @@ from harvest.commands import remark
 from harvest.toolkit.files import replacing
 from harvest.toolkit.steps import step
 
-from .batches import batches, streamed
-from .chosen import ViewChoice, column_comments, stored_view, views_named
+from .chosen import ViewChoice, batches, column_comments, stored_view, streamed, views_named
 from .names import literal, quoted
 
 EXPORT: Final = "harvest_export"
 """The table that says of which commit a file is; a file with this table was made by an export."""
 _FORMAT: Final = "v1.0.0"
-_TELLS_FORMAT: Final = (1, 2)
-"""The first DuckDB that can write the format of another release; older ones write _FORMAT."""
 
 
 def write(
@@ -143,11 +140,9 @@ class _File:
 
     def __init__(self, connection: Any, path: Path, memory: str):
         self._connection = connection
-        release = tuple(int(word) for word in duckdb.__version__.split(".")[:2])
-        options = f" (STORAGE_VERSION {literal(_FORMAT)})" if release >= _TELLS_FORMAT else ""
         self._execute(f"SET memory_limit = {literal(memory)}")
         self._execute(f"SET temp_directory = {literal(str(_scratch(path)))}")
-        self._execute(f"ATTACH {literal(str(path))} AS export{options}")
+        self._execute(f"ATTACH {literal(str(path))} AS export (STORAGE_VERSION {literal(_FORMAT)})")
 
     def _execute(self, statement: str, *values: Any) -> Any:
         return self._connection.execute(statement, list(values))
@@ -181,16 +176,13 @@ class _File:
         names = _apart(frame.collect_schema().names())
         with _stream(frame, list(names.values())) as reader:
             self._connection.register("rows of it", reader)
-            try:
-                self._execute(f'CREATE TABLE {where} AS FROM "rows of it"')
-            finally:
-                self._connection.unregister("rows of it")
+            made = self._execute(f'CREATE TABLE {where} AS FROM "rows of it"').fetchone()
         doc, columns = docs
         self._execute(f"COMMENT ON TABLE {where} IS {literal(f'{label}: {doc}')}")
         for name, shown in names.items():
             if text := columns.get(name):
                 self._execute(f"COMMENT ON COLUMN {where}.{quoted(shown)} IS {literal(text)}")
-        return int(self._execute(f"SELECT count(*) FROM {where}").fetchone()[0])
+        return int(made[0])
 
     def _account(
         self, dataset: Dataset, made_of: str, held: Iterable[tuple[str, str, int]]

@@ -14,9 +14,9 @@ from typing import Final
 import attrs
 import polars as pl
 
-from harvest import Dataset, DatasetError, PartFile
+from harvest import Dataset, DatasetChanged, DatasetError, PartFile
 
-from .batches import BATCH_ROWS, batches
+from .chosen import BATCH_ROWS, batches
 
 PIECE: Final = "harvest_piece"
 ROW: Final = "harvest_row"
@@ -43,6 +43,12 @@ class Piece:
     def content(self) -> tuple[str, str, int]:
         """What identifies the rows."""
         return self.key, self.run, self.rows
+
+
+def check_current(dataset: Dataset) -> None:
+    """Raise DatasetChanged if the dataset has a later commit than the opened one."""
+    if not dataset.is_current():
+        raise DatasetChanged("the dataset has changed since it was opened", remedy="open it again")
 
 
 def files_by_name(files: Iterable[PartFile]) -> dict[str, PartFile]:
@@ -81,26 +87,6 @@ def pieces_in(dataset: Dataset, name: str, files: Mapping[str, PartFile]) -> lis
                 where = names[_content(file)]
                 found[where].append(Piece(part.key, part.run, rows, where, file.first_row or 0))
     return [p for some in found.values() for p in sorted(some, key=attrgetter("first_row"))]
-
-
-def numbered(
-    pieces: Iterable[Piece], known: Iterable[Piece], unused: int
-) -> tuple[list[Piece], set[int]]:
-    """Number the pieces: known pieces keep their number, new ones count up from ``unused``.
-
-    Gives the numbered pieces and the numbers of known pieces among them.
-    """
-    left: dict[tuple[str, str, int], list[int]] = {}
-    for piece in known:
-        left.setdefault(piece.content, []).append(piece.number)
-    found, stay = [], set[int]()
-    for piece in pieces:
-        if numbers := left.get(piece.content):
-            stay.add(number := numbers.pop(0))
-        else:
-            number, unused = unused, unused + 1
-        found.append(attrs.evolve(piece, number=number))
-    return found, stay
 
 
 def rows_of(
@@ -166,11 +152,10 @@ def _places(pieces: Sequence[tuple[int, int, int]], first: int, rows: int) -> pl
     """
     kinds = {PIECE: pl.Int64, "begin": pl.Int64, "rows": pl.Int64}
     known = pl.DataFrame(pieces, schema=kinds, orient="row")
-    row = pl.int_range(first, first + rows, eager=True)
-    which = known.get_column("begin").search_sorted(row, side="right").cast(pl.Int64) - 1
-    found = known[which.clip(0)].with_columns((row - pl.col("begin")).alias(ROW))
-    is_in = pl.col(ROW).is_between(0, pl.col("rows"), closed="left")
-    return found.select(pl.when(is_in).then(PIECE), ROW)
+    row = pl.select(row=pl.int_range(first, first + rows))
+    found = row.join_asof(known.set_sorted("begin"), left_on="row", right_on="begin")
+    found = found.with_columns((pl.col("row") - pl.col("begin")).alias(ROW))
+    return found.select(pl.when(pl.col(ROW) < pl.col("rows")).then(PIECE), ROW)
 
 
 def rows_with(frame: pl.LazyFrame, names: tuple[str, ...]) -> bool:

@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from harvest import UsageError
+from harvest.commands.output import as_text
 from harvest.model.json import encode_frame
 
 from . import downloads, facets, reports, sql, tables
@@ -34,9 +35,7 @@ def _json(value: Any, status: int = 200) -> Response:
 
 
 def _plain(value: Any) -> Any:
-    if attrs.has(type(value)):
-        return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+    return attrs.asdict(value, recurse=False) if attrs.has(type(value)) else as_text(value)
 
 
 def problem(_: Request, problem: Problem) -> Response:
@@ -48,11 +47,12 @@ def problem(_: Request, problem: Problem) -> Response:
 
 
 Asking: TypeAlias = Callable[[Snapshot, Request], Mapping[str, Any]]
-"""A function that answers a request from a snapshot."""
+"""A function that returns the values of an answer or a page, for a snapshot and a request."""
 
 
-async def _respond(request: Request, ask: Asking, *, written: bool = False) -> Response:
+async def _respond(request: Request, ask: Asking) -> Response:
     """Respond with the result of a question on the current snapshot, and its commit."""
+    written = request.method == "POST" or bool(request.query_params.get("condition"))
 
     def of_state(snapshot: Snapshot) -> Mapping[str, Any]:
         return {"commit": snapshot.commit, **ask(snapshot, request)}
@@ -101,19 +101,15 @@ async def rows(request: Request) -> Response:
         about = {"table": name, "total": total, "offset": asked.offset}
         return {**about, "rows": _objects(found)}
 
-    return await _respond(request, ask, written=written)
+    return await _respond(request, ask)
 
 
-async def facet_list(request: Request) -> Response:
+def _facets(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     """Count the values of columns that have few of them."""
     name, asked = _question(request, "most")
     most = number(request.query_params.get("most"), "most")
-
-    def ask(snapshot: Snapshot, _: Request) -> Mapping[str, Any]:
-        found = facets.facets(snapshot, name, asked, facets.FEW if most is None else most)
-        return {"table": name, "facets": found}
-
-    return await _respond(request, ask, written=asked.condition is not None)
+    found = facets.facets(snapshot, name, asked, facets.FEW if most is None else most)
+    return {"table": name, "facets": found}
 
 
 async def query(request: Request) -> Response:
@@ -139,7 +135,7 @@ async def query(request: Request) -> Response:
         found, cut = sql.ask(snapshot, text, limit=limit, settings=settings)
         return {"cut": cut, "rows": _objects(found)}
 
-    return await _respond(request, ask, written=True)
+    return await _respond(request, ask)
 
 
 async def _body(request: Request) -> dict[str, Any]:
@@ -249,6 +245,7 @@ _OF: Final[Mapping[str, Asking]] = {
     "/commit": lambda snapshot, _: {},  # its token, which changes with each commit
     "/tables": lambda snapshot, _: {"tables": tables.tables(snapshot)},
     "/tables/{name}": _table,
+    "/tables/{name}/facets": _facets,
     "/findings": _findings,
     "/reports": lambda snapshot, _: {"reports": reports.reports(snapshot)},
     "/reports/{name}": _report,
@@ -258,7 +255,6 @@ routes = [
     Route("/", datasets),
     *(Route(f"/{{dataset}}{path}", partial(_respond, ask=ask)) for path, ask in _OF.items()),
     Route("/{dataset}/tables/{name}/rows", rows),
-    Route("/{dataset}/tables/{name}/facets", facet_list),
     Route("/{dataset}/sql", query, methods=["POST"]),
     Route("/{rest:path}", nothing),
 ]

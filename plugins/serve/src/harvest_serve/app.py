@@ -1,14 +1,12 @@
 """The ASGI application: its routes and its error handlers."""
 
-import contextlib
-from collections.abc import AsyncIterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from harvest import HarvestError
@@ -17,8 +15,8 @@ from harvest.toolkit.texts import printable_line
 
 from . import api, pages
 from .guard import Access, Guard
-from .mcp import http
-from .problems import NotFound, Problem, problem_of
+from .mcp.transport import Program
+from .problems import Problem, problem_of
 from .state import Served
 from .work import Left, Turns
 
@@ -31,28 +29,20 @@ def application(served: Mapping[str, Served], access: Access) -> Guard:
         Left: _nobody_reads,
         Exception: _report_failure,
     }
-
     turns = Turns()
-    program = http.Program(served, turns)
-
-    @contextlib.asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        app.state.turns = turns
-        app.state.downloads = Turns(at_once=2)
-        async with program.running():
-            yield
-
     app = Starlette(
         routes=[
-            Mount("/static", StaticFiles(directory=Path(__file__).with_name("static"))),
+            Mount("/static", StaticFiles(packages=[("harvest_serve", "static")])),
             Mount("/api", routes=api.routes),
-            *program.routes,
+            # POST only: a request has one answer, not a stream
+            Route("/mcp", Program(served, turns), methods=["POST"]),
             *pages.routes,
         ],
         exception_handlers=handlers,  # type: ignore[arg-type]
-        lifespan=lifespan,
     )
     app.state.served = dict(served)
+    app.state.turns = turns
+    app.state.downloads = Turns(at_once=2)
     return Guard(app, access)
 
 
@@ -71,10 +61,8 @@ async def _report_failure(request: Request, error: Exception) -> Response:
 
 
 async def _not_found(request: Request, error: HTTPException) -> Response:
-    if error.status_code == 404:
-        return _answer(request, problem_of(NotFound("no such page")))
-    problem = Problem(message=str(error.detail), status=error.status_code)
-    answer = _answer(request, problem)
+    message = "no such page" if error.status_code == 404 else str(error.detail)
+    answer = _answer(request, Problem(message=message, status=error.status_code))
     answer.headers.update(error.headers or {})
     return answer
 

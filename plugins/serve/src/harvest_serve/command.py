@@ -65,8 +65,8 @@ def serve(
 
     Example: harvest serve out --port 8800 --no-open
     """
-    from harvest_serve.given import asked_for  # late, so that help starts quickly
     from harvest_serve.server import serve_datasets
+    from harvest_serve.settings import asked_for  # late, so that help starts quickly
 
     return serve_datasets(
         asked_for(datasets, settings),
@@ -87,7 +87,7 @@ def mcp(datasets: Datasets, settings: Set = None) -> int:
 
     Example: harvest mcp out
     """
-    from harvest_serve.given import asked_for  # late, so that help starts quickly
-    from harvest_serve.mcp.stdio import serve_mcp
+    from harvest_serve.mcp.transport import serve_mcp
+    from harvest_serve.settings import asked_for  # late, so that help starts quickly
 
     return serve_mcp(asked_for(datasets, settings))

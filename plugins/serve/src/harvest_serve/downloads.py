@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -57,39 +58,32 @@ def _json_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
 
 
 def _written(
-    writer_of: Callable[[Any, pa.Schema], Any],
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[bytes]]:
-    """Return a function that encodes batches with a pyarrow writer."""
-
-    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-        file, writer = io.BytesIO(), None
-        for batch in batches:
-            writer = writer or writer_of(file, batch.schema)
-            if batch.num_rows:
-                writer.write_batch(batch)
-            yield file.getvalue()
-            file.seek(0)
-            file.truncate()
-        if writer is not None:
-            writer.close()
+    writer_of: Callable[[Any, pa.Schema], Any], batches: Iterable[pa.RecordBatch]
+) -> Iterator[bytes]:
+    """Encode batches with a writer of pyarrow."""
+    file, writer = io.BytesIO(), None
+    for batch in batches:
+        writer = writer or writer_of(file, batch.schema)
+        if batch.num_rows:
+            writer.write_batch(batch)
         yield file.getvalue()
+        file.seek(0)
+        file.truncate()
+    if writer is not None:
+        writer.close()
+    yield file.getvalue()
 
-    return write
 
-
-def _parquet(to: Any, schema: pa.Schema) -> pq.ParquetWriter:
-    return pq.ParquetWriter(to, schema, compression="zstd")
-
+_parquet: Final = partial(_written, partial(pq.ParquetWriter, compression="zstd"))
+_arrow: Final = partial(_written, pa.ipc.new_stream)
 
 FORMS: Final[Mapping[str, Form]] = {
     form.name: form
     for form in (
         Form("csv", ".csv", "text/csv; charset=utf-8", _csv),
         Form("jsonl", ".jsonl", "application/jsonl", _json_lines),
-        Form("parquet", ".parquet", "application/vnd.apache.parquet", _written(_parquet)),
-        Form(
-            "arrow", ".arrows", "application/vnd.apache.arrow.stream", _written(pa.ipc.new_stream)
-        ),
+        Form("parquet", ".parquet", "application/vnd.apache.parquet", _parquet),
+        Form("arrow", ".arrows", "application/vnd.apache.arrow.stream", _arrow),
     )
 }
 """By name."""

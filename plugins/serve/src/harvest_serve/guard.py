@@ -22,6 +22,7 @@ from urllib.parse import quote, urlencode
 
 import attrs
 import orjson
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -57,13 +58,13 @@ SANDBOX: Final = (
 """The policy of a report's own page, which contains its style and pictures: no code at all."""
 
 _HEADERS: Final = {
-    b"content-security-policy": POLICY.encode(),
-    b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",
-    b"cache-control": b"no-store",
-    b"x-frame-options": b"SAMEORIGIN",
-    b"cross-origin-opener-policy": b"same-origin",
-    b"cross-origin-resource-policy": b"same-origin",
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "x-frame-options": "SAMEORIGIN",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
 }
 
 
@@ -90,9 +91,7 @@ class Access:
     def calls_us(self, host: str) -> bool:
         """Return whether a Host header names this server."""
         name = _name_of(host)
-        if name in self.names:
-            return True
-        return self.any_address and _is_address(name)
+        return name in self.names or (self.any_address and _is_address(name))
 
 
 def access(token: str | None, host: str, port: int, names: Iterable[str] = ()) -> Access:
@@ -144,8 +143,6 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or refuse it."""
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
         if scope["type"] != "http":
             return
         asked, guarded = _Asked(scope), _guarded_send(send)
@@ -209,10 +206,7 @@ class Guard:
         return answer
 
 
-_TOO_LARGE: Final = (
-    f"the body has more than {BODY_BYTES:,} bytes",
-    "send a shorter question",
-)
+_TOO_LARGE: Final = f"the body has more than {BODY_BYTES:,} bytes", "send a shorter question"
 
 
 def _same(given: str, wanted: str) -> bool:
@@ -297,11 +291,11 @@ def _guarded_send(send: Send) -> Send:
 
     async def guarded(message: Message) -> None:
         if message["type"] == "http.response.start":
-            there = {key.lower() for key, _ in message.get("headers", ())}
-            more = [(key, value) for key, value in _HEADERS.items() if key not in there]
-            if message["status"] in (408, 413, 415) and b"connection" not in there:
-                more.append((b"connection", b"close"))
-            message = {**message, "headers": [*message.get("headers", ()), *more]}
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+            if message["status"] in (408, 413, 415):
+                headers.setdefault("connection", "close")
         try:
             async with asyncio.timeout(SEND_S):
                 await send(message)

@@ -66,18 +66,12 @@ def problem_of(error: BaseException) -> Problem:
             message=f"the server failed ({type(error).__name__})",
             remedy="what it printed says more; please report it",
         )
-    return Problem(
-        message=error.message,
-        where=error.where,
-        remedy=error.remedy,
-        status=getattr(error, "status", None)
-        or next((status for kinds, status in _STATUS if isinstance(error, kinds)), 500),
-        problems=getattr(error, "problems", ()),
-        settings=getattr(error, "settings", ()),
-        names=getattr(error, "names", ()),
-    )
+    status = next((status for kinds, status in _STATUS if isinstance(error, kinds)), 500)
+    said = {name: each for name, each in vars(error).items() if name in _FIELDS}
+    return Problem(**{"status": status, **said})
 
 
+_FIELDS: Final = attrs.fields_dict(Problem)
 _STATUS: Final = (
     ((NotFound, UnknownTypeError), 404),
     ((UsageError, ConfigError), 400),

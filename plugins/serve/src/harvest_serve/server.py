@@ -12,7 +12,7 @@ import stat
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -24,8 +24,8 @@ from harvest.commands import remark
 
 from .app import application
 from .engine.scratch import scratch
-from .given import Given
 from .guard import access, is_loopback
+from .settings import Given
 from .state import serve
 
 _FILES: Final = 4096
@@ -172,14 +172,6 @@ class Connection(H11Protocol):
         self.transport.abort()
 
 
-class _Server(uvicorn.Server):
-    """uvicorn's server, which leaves signals to harvest."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
 def run(app: Any, listening: socket.socket) -> None:
     """Serve requests on a socket until Ctrl-C or SIGTERM, which ends it immediately."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -192,7 +184,7 @@ def run(app: Any, listening: socket.socket) -> None:
         http=Connection,
         ws="none",
         loop="asyncio",
-        lifespan="on",
+        lifespan="off",
         log_config=None,
         access_log=False,
         proxy_headers=False,
@@ -200,7 +192,9 @@ def run(app: Any, listening: socket.socket) -> None:
         timeout_keep_alive=5,
         timeout_graceful_shutdown=0,
     )
-    server = _Server(config)
+    server = uvicorn.Server(config)
+    # harvest handles signals
+    server.capture_signals = contextlib.nullcontext  # type: ignore[assignment, method-assign]
 
     async def serve() -> None:
         serving = asyncio.create_task(server.serve(sockets=[listening]))

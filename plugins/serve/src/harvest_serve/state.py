@@ -24,9 +24,8 @@ from harvest import DatasetChanged, DatasetError, HarvestError, UsageError
 from harvest.errors import suggestion
 
 from .engine.scratch import Scratch
-from .given import Given, GivenDataset
 from .problems import Damaged, NotFound, Refused
-from .settings import check_settings, settings_key
+from .settings import Given, GivenDataset, check_settings, settings_key
 
 KEPT: Final = 64
 """Answers that are cached for a snapshot: findings, reports, counts, facets."""

@@ -173,19 +173,23 @@ def _start(function: Callable[[], Answer]) -> tuple[asyncio.Future[Answer], Tick
     ticket = Ticket()
     context = copy_context()
     context.run(_ticket.set, ticket)
+    waited = asyncio.wrap_future(in_thread(lambda: context.run(function)))
+    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # errors are seen
+    return waited, ticket
+
+
+def in_thread(function: Callable[[], Answer]) -> Future[Answer]:
+    """Start a function in a thread that the end of the program does not wait for."""
     future: Future[Answer] = Future()
 
     def run() -> None:
         try:
-            future.set_result(context.run(function))
+            future.set_result(function())
         except BaseException as error:  # noqa: BLE001 - who waits for it raises it
             future.set_exception(error)
 
-    # a daemon, so that Ctrl-C need not wait for it
     threading.Thread(target=run, daemon=True, name="answer").start()
-    waited = asyncio.wrap_future(future)
-    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # errors are seen
-    return waited, ticket
+    return future
 
 
 async def _wait(

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+import attrs
+
 from harvest import interrupt
 from harvest.toolkit.texts import printable_line
 
@@ -40,6 +42,7 @@ def notifying() -> bool:
     return find_spec("watchfiles") is not None
 
 
+@attrs.define(eq=False, kw_only=True)
 class Listening:
     """Notifications of the roots of a watch, used while all roots can notify.
 
@@ -52,28 +55,19 @@ class Listening:
     # The library passes on neither that the kernel's queue overflowed nor which events it lost.
     # So many at once that it may have been are taken for that.
 
-    def __init__(
-        self,
-        inputs: Inputs,
-        note: Callable[[str], None],
-        *,
-        every_s: float,
-        look_every_s: float,
-        instead: str | None,
-    ):
-        self._inputs = inputs
-        self._note = note
-        self._every_s = every_s
-        self._look_every_s = look_every_s
-        self._instead = instead
-        self._found: list[tuple[int, int] | None] | None = None
-        self._thread: threading.Thread | None = None
-        self._stop = threading.Event()
-        self._rings = threading.Event()
-        self._lock = threading.Lock()
-        self._heard: set[str] | None = None
-        self._failure: str | None = None
-        self._too_many = _queue_length() // 2
+    _inputs: Inputs
+    _note: Callable[[str], None]
+    _every_s: float
+    _look_every_s: float
+    _instead: str | None
+    _found: list[tuple[int, int] | None] | None = None
+    _thread: threading.Thread | None = None
+    _stop: threading.Event = attrs.field(factory=threading.Event)
+    _rings: threading.Event = attrs.field(factory=threading.Event)
+    _lock: threading.Lock = attrs.field(factory=threading.Lock)
+    _heard: set[str] | None = None
+    _failure: str | None = None
+    _too_many: int = attrs.field(factory=lambda: _queue_length() // 2)
 
     @property
     def interval_s(self) -> float:

@@ -11,8 +11,8 @@ from harvest.errors import suggestion
 from harvest.plugins import manager
 from harvest_toolkit.choices import with_settings
 
-from .schedule.forms import FORMS, Entry
-from .schedule.times import Times
+from .forms import FORMS, Entry
+from .times import Times
 
 
 def print_entry(

@@ -58,6 +58,7 @@ class _Waiting:
     pending: float
 
 
+@attrs.define(eq=False)
 class Inputs:
     """The files below some roots, and other files that sources name.
 
@@ -67,28 +68,20 @@ class Inputs:
         called again for each check of everything.
     """
 
-    def __init__(
-        self,
-        roots: Sequence[str],
-        ours: Ours,
-        *,
-        settle_s: float,
-        enters: Callable[[], Callable[[str], bool] | None] = lambda: None,
-    ):
-        self.roots = tuple(dict.fromkeys(roots))
-        self.ours = ours
-        self.settle_s = settle_s
-        self._ask = enters
-        self._wanted = enters()
-        self._others: frozenset[str] = frozenset()
-        # state of the files at the last round
-        self._taken: dict[str, Stamp] = {}
-        self._waiting: dict[str, _Waiting] = {}
-        self._failed: set[str] = set()
+    roots: Sequence[str]
+    ours: Ours
+    settle_s: float = attrs.field(kw_only=True)
+    enters: Callable[[], Callable[[str], bool] | None] = lambda: None
+    _wanted: Callable[[str], bool] | None = None
+    _others: frozenset[str] = frozenset()
+    # state of the files at the last round
+    _taken: dict[str, Stamp] = attrs.field(factory=dict)
+    _waiting: dict[str, _Waiting] = attrs.field(factory=dict)
+    _failed: set[str] = attrs.field(factory=set)
 
     def look(self) -> bool:
         """Check all files; return whether any changed since the previous check."""
-        self._wanted = self._ask()
+        self._wanted = self.enters()
         found = dict(self._survey())
         changed = self._see(found)
         return self._see(self._missing_in(found)) or changed

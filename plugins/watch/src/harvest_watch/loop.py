@@ -106,7 +106,8 @@ def watch(recipe: Recipe, options: WatchOptions, reporter: Lines | None = None) 
         )
     recipe.refuse_pipes("a watch")
     session = Session(recipe)
-    roots = [str(Path(e.location).expanduser().absolute()) for e in recipe.sources]
+    places = (str(Path(e.location).expanduser().absolute()) for e in recipe.sources)
+    roots = list(dict.fromkeys(places))
     refuse_streams(session, "a watch")
     for sink in session.sinks:
         place = str(Path(sink.location).expanduser().absolute())
@@ -145,8 +146,8 @@ class _Watch:
         self.reporter = reporter or Lines()
         self.patience_s = PATIENCE_ROUNDS * max(options.every_s, options.settle_s)
         self.listening = Listening(
-            inputs,
-            self.note,
+            inputs=inputs,
+            note=self.note,
             every_s=options.every_s,
             look_every_s=options.look_every_s,
             instead="as asked" if options.poll else None,

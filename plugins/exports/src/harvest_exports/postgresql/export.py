@@ -17,14 +17,12 @@ from harvest import Dataset, PartFile, UsageError
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
 
-from ..batches import batches
-from ..chosen import ViewChoice, column_comments, stored_view, views_named
+from ..chosen import ViewChoice, Written, batches, column_comments, stored_view, views_named
 from ..names import identifiers, quoted
-from ..pieces import PIECE, ROW, Piece, files_by_name, numbered, pieces_in, rows_of, rows_with
-from ..written import Written, check_current
+from ..pieces import PIECE, ROW, Piece, check_current, files_by_name, pieces_in, rows_of, rows_with
 from .columns import CHANGED, encoded
 from .database import Database, connected
-from .state import OWN_TABLES, Held, State
+from .state import OWN_TABLES, Held, State, numbered
 from .tables import fit
 
 SENT_ROWS: Final = 16_384
@@ -55,9 +53,7 @@ def write(
         )
     with connected(target) as database:
         _wait_for_turn(database, schema, dataset)
-        export = _Export(dataset, database, State.read(database, schema, dataset))
-        export.run(chosen)
-        return export.said
+        return _Export(dataset, database, State.read(database, schema, dataset)).run(chosen)
 
 
 def _wait_for_turn(database: Database, schema: str, dataset: Dataset) -> None:
@@ -80,17 +76,8 @@ class _Export:
         self._written = Written()
         self._changed = 0
 
-    @property
-    def said(self) -> str:
-        """A summary of the export, in one sentence."""
-        text = f"{self._written} of the schema {self._schema!r}"
-        if self._changed:
-            values = count_in_words(self._changed, "value")
-            text += f"; {values} that PostgreSQL cannot hold changed, see {CHANGED}"
-        return text
-
-    def run(self, views: Sequence[ViewChoice] | None) -> None:
-        """Update all tables to the dataset's state."""
+    def run(self, views: Sequence[ViewChoice] | None) -> str:
+        """Update all tables to the dataset's state; gives a summary."""
         held = self._state.held
         if views is None:
             views = [ViewChoice.parse(each.name) for each in held.values() if each.kind == "view"]
@@ -108,6 +95,11 @@ class _Export:
         for view in views:
             self._export_view(view, tables[view.label])
         self._state.commit_of(self._dataset)
+        text = f"{self._written} of the schema {self._schema!r}"
+        if self._changed:
+            values = count_in_words(self._changed, "value")
+            text += f"; {values} that PostgreSQL cannot hold changed, see {CHANGED}"
+        return text
 
     def _tables(self, names: Sequence[str]) -> dict[str, str]:
         """Name the table of each record type and view; existing tables keep their names."""

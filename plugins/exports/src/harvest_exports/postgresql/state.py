@@ -54,6 +54,7 @@ _DECLARED: Final = {
 OWN_TABLES: Final = frozenset(_DECLARED)
 """Names that no table of rows has."""
 
+_TABLES_OF: Final = "SELECT tablename::text FROM pg_tables WHERE schemaname = $1"
 _COUNTS: Final = ("read", "written", "rejected", "failed")
 
 
@@ -94,9 +95,6 @@ class State:
 
         Raises UsageError if the schema has another dataset, or tables of another program.
         """
-        if not _made(database, schema, EXPORT):
-            _make(database, schema)
-            return cls(database, schema, {})
         _declare(database, schema)
         found = database.rows(f"SELECT format, dataset, location FROM {quoted(schema, EXPORT)}")
         for written, of, location in found:
@@ -169,23 +167,35 @@ class State:
             self._database.execute(f'DELETE FROM {where} WHERE "table" = $1', held.table)
 
 
+def numbered(
+    pieces: Iterable[Piece], known: Iterable[Piece], unused: int
+) -> tuple[list[Piece], set[int]]:
+    """Number the pieces: known pieces keep their number, new ones count up from ``unused``.
+
+    Gives the numbered pieces and the numbers of known pieces among them.
+    """
+    left: dict[tuple[str, str, int], list[int]] = {}
+    for piece in known:
+        left.setdefault(piece.content, []).append(piece.number)
+    found, stay = [], set[int]()
+    for piece in pieces:
+        if numbers := left.get(piece.content):
+            stay.add(number := numbers.pop(0))
+        else:
+            number, unused = unused, unused + 1
+        found.append(attrs.evolve(piece, number=number))
+    return found, stay
+
+
 def _identity(dataset: Dataset) -> str:
     """The identity of a dataset, which stays when it moves: its first run."""
     return str(dataset.manifest.runs[0])
 
 
-def _made(database: Database, schema: str, table: str) -> bool:
-    return bool(
-        database.value(
-            "SELECT count(*) FROM pg_tables WHERE schemaname = $1 AND tablename = $2", schema, table
-        )
-    )
-
-
-def _make(database: Database, schema: str) -> None:
-    """Create the schema, with rights for its owner alone, and the tables of its state."""
-    others = database.value("SELECT count(*) FROM pg_tables WHERE schemaname = $1", schema)
-    if others:
+def _declare(database: Database, schema: str) -> None:
+    """Create what is missing: the schema, with rights for its owner alone, and tables of state."""
+    there = {name for (name,) in database.rows(_TABLES_OF, schema)}
+    if there and EXPORT not in there:
         raise UsageError(
             f"the schema {schema!r} holds tables that no export made",
             remedy="export into one of its own with --schema NAME",
@@ -193,13 +203,8 @@ def _make(database: Database, schema: str) -> None:
     if not database.value("SELECT count(*) FROM pg_namespace WHERE nspname = $1", schema):
         database.execute(f"CREATE SCHEMA {quoted(schema)}")
         database.execute(f"REVOKE ALL ON SCHEMA {quoted(schema)} FROM PUBLIC")
-    _declare(database, schema)
-
-
-def _declare(database: Database, schema: str) -> None:
-    """Create the missing tables of the state."""
     for table, (meaning, columns) in _DECLARED.items():
-        if _made(database, schema, table):
+        if table in there:
             continue
         name = quoted(schema, table)
         database.execute(f"CREATE TABLE {name} ({columns})")
@@ -209,10 +214,9 @@ def _declare(database: Database, schema: str) -> None:
 
 def _held(database: Database, schema: str) -> dict[str, Held]:
     """Read the state of the tables that exist."""
-    there = "SELECT tablename FROM pg_tables WHERE schemaname = $1"
     for each in (TABLES, PIECES):
         where = quoted(schema, each)
-        database.execute(f'DELETE FROM {where} WHERE "table" NOT IN ({there})', schema)
+        database.execute(f'DELETE FROM {where} WHERE "table" NOT IN ({_TABLES_OF})', schema)
     found: dict[str, Held] = {}
     rows = database.rows(
         'SELECT "table", name, kind, rows, changed_values, digest, columns::text, token '

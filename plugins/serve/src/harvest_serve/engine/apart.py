@@ -7,7 +7,6 @@ end the server.
 import contextlib
 import json
 import socket
-import struct
 import subprocess
 import sys
 import threading
@@ -21,17 +20,8 @@ from harvest import HarvestError
 from harvest_serve.problems import Refused
 from harvest_serve.work import Left, is_stopped, stopping
 
-from .nursery import LENGTH
-
-DATA_MB: Final = 400
-"""Memory that the process of one query may use in addition to its start."""
-
 TIME_S: Final = 30.0
 """Seconds that one query may take; ``work`` may end it sooner."""
-
-BATCH_ROWS: Final = 8_192
-BATCH_BYTES: Final = 32 * 2**20
-"""Largest size of one batch."""
 
 AT_ONCE: Final = 4
 """Queries at the same time; two of them may be downloads."""
@@ -101,14 +91,7 @@ class Apart:
     def __init__(
         self, config: Mapping[str, Any], setup: Sequence[str], failed: Callable[..., Exception]
     ) -> None:
-        self._asked = {
-            "config": dict(config),
-            "setup": list(setup),
-            "batch_rows": BATCH_ROWS,
-            "batch_bytes": BATCH_BYTES,
-            "time_s": TIME_S,
-            "data_mb": DATA_MB,
-        }
+        self._asked = {"config": dict(config), "setup": list(setup), "time_s": TIME_S}
         self._failed = failed
 
     def table(self, sql: str, values: Sequence[Any] = ()) -> pa.Table:
@@ -138,15 +121,13 @@ class Apart:
 
             with stopping(stop), talk.makefile("rb") as answers:
                 try:
-                    data = json.dumps(asked).encode()
-                    talk.sendall(LENGTH.pack(len(data)) + data)
+                    talk.sendall(f"{json.dumps(asked)}\n".encode())
                     mark = answers.read(1)
                     if mark == b"A":
                         yield from pa.ipc.open_stream(answers)
                         mark = answers.read(1)
-                    (length,) = LENGTH.unpack(answers.read(LENGTH.size) if mark == b"E" else b"")
-                    said = json.loads(answers.read(length))
-                except (OSError, ValueError, struct.error) as error:
+                    said = json.loads(answers.readline() if mark == b"E" else b"")
+                except (OSError, ValueError) as error:
                     if is_stopped():
                         raise Left from error
                     raise Refused(

@@ -56,7 +56,7 @@ _USERS_FAULT: Final = frozenset(
 _ADVICE: Final = re.compile(r"[^.\n]*\b(?:SET|PRAGMA|INSTALL|LOAD) [^\n]*")
 """DuckDB's advice to change a setting, which is not possible here."""
 
-_SIZE: Final = frozenset({"OutOfMemoryException", "MemoryError", "TooWide", "ArrowMemoryError"})
+_SIZE: Final = frozenset({"OutOfMemoryException", "MemoryError", "ArrowMemoryError"})
 
 _numbers: Final = itertools.count(1)
 
@@ -194,10 +194,8 @@ def parse(query: str) -> tuple[list[str], str | None]:
 def names_and_types(source: str, paths: Iterable[Path]) -> dict[str, str]:
     """Return the columns of a row source, each with its SQL type."""
     with open_engine(paths) as guarded:
-        found = guarded.table(f"DESCRIBE FROM {source}")
-    return dict(
-        zip(found["column_name"].to_pylist(), found["column_type"].to_pylist(), strict=True)
-    )
+        found = guarded.table(f"DESCRIBE FROM {source}").to_pylist()
+    return {each["column_name"]: each["column_type"] for each in found}
 
 
 def types_of(schema: pa.Schema) -> dict[str, str]:

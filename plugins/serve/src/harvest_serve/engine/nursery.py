@@ -4,10 +4,9 @@ It imports DuckDB and Arrow first, so that a fork starts in a moment, and nothin
 a socket that passes one socket for each question. The forked process reads the question there,
 answers there, and ends. It ends immediately when the other end closes or its time is over.
 
-A question is a JSON document after its length: ``config`` and ``setup`` of DuckDB, ``sql`` and
-``values`` of one query, ``batch_rows``, ``batch_bytes``, ``time_s`` and ``data_mb``; or ``parse``,
-a text. An answer is ``A`` and an Arrow stream, or nothing; then ``E`` and a JSON document after its
-length: empty, or ``kind`` and ``text`` of an error.
+A question is a line of JSON: ``config`` and ``setup`` of DuckDB, ``sql`` and ``values`` of one
+query, or ``parse``, a text; and ``time_s``. An answer is ``A`` and an Arrow stream, or nothing;
+then ``E`` and a line of JSON: empty, or ``kind`` and ``text`` of an error.
 """
 
 import contextlib
@@ -17,20 +16,20 @@ import resource
 import select
 import signal
 import socket
-import struct
 import sys
 import threading
-from typing import Any
+from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
 import pyarrow.ipc
 
-LENGTH = struct.Struct("!Q")
+DATA_MB: Final = 400
+"""Memory that the process of one query may use in addition to its start."""
 
-
-class TooWide(Exception):
-    """A batch exceeds the largest size."""
+BATCH_ROWS: Final = 8_192
+BATCH_BYTES: Final = 32 * 2**20
+"""Largest size of one batch."""
 
 
 def main() -> None:
@@ -53,18 +52,16 @@ def _answer(talk: socket.socket) -> None:
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         with talk.makefile("rb") as questions:
-            (length,) = LENGTH.unpack(questions.read(LENGTH.size))
-            asked = json.loads(questions.read(length))
+            asked = json.loads(questions.readline())
         threading.Thread(target=_end, args=(talk, asked["time_s"]), daemon=True).start()
-        _limit(asked["data_mb"])
+        _limit_memory()
         with talk.makefile("wb") as out:
             try:
                 _run(asked, out)
                 said = {}
             except Exception as error:  # noqa: BLE001 - it is reported to the server
                 said = {"kind": type(error).__name__, "text": str(error)}
-            data = json.dumps(said).encode()
-            out.write(b"E" + LENGTH.pack(len(data)) + data)
+            out.write(f"E{json.dumps(said)}\n".encode())
         code = 0
     finally:
         os._exit(code)
@@ -78,12 +75,12 @@ def _end(talk: socket.socket, time_s: float) -> None:
     os._exit(2)
 
 
-def _limit(data_mb: int) -> None:
+def _limit_memory() -> None:
     """Limit the memory that the process may use in addition to what it has."""
     with contextlib.suppress(OSError, ValueError):  # a system without /proc has other limits
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - quicker
             now = int(file.read().split()[5]) * resource.getpagesize()
-        most = now + data_mb * 2**20
+        most = now + DATA_MB * 2**20
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -101,15 +98,15 @@ def _run(asked: dict[str, Any], out: Any) -> None:
         first, others = pa.RecordBatch.from_pydict({"kinds": [kinds], "tree": [tree]}), []
     else:
         found = connection.sql(asked["sql"], params=asked["values"])
-        others = found.to_arrow_reader(asked["batch_rows"])
+        others = found.to_arrow_reader(BATCH_ROWS)
         first = pa.RecordBatch.from_pylist([], others.schema)
     out.write(b"A")
     with pa.ipc.new_stream(out, first.schema) as writer:
         writer.write_batch(first)
         out.flush()
         for batch in others:
-            if batch.nbytes > asked["batch_bytes"]:
-                raise TooWide(f"{batch.num_rows} rows hold {batch.nbytes:,} bytes")
+            if batch.nbytes > BATCH_BYTES:
+                raise MemoryError(f"{batch.num_rows} rows hold {batch.nbytes:,} bytes")
             writer.write_batch(batch)
             out.flush()
 

@@ -21,7 +21,6 @@ from harvest_serve.work import Turns, run_in_turn
 
 from . import answers
 
-NAME: Final = "harvest"
 INSTRUCTIONS: Final = (
     "Metadata of scientific computing: runs, files, jobs and instruments, harvested into tables. "
     "Begin with `findings` for what is wrong, or `tables` for what there is. A table is a record "
@@ -204,7 +203,7 @@ class Tools:
 def server(served: Mapping[str, Served], turns: Turns) -> MCPServer[Any]:
     """Build the protocol's server for some datasets; turns: limits questions at the same time."""
     made: MCPServer[Any] = MCPServer(
-        NAME,
+        "harvest",
         instructions=INSTRUCTIONS,
         version=version("hpc-harvest"),
         log_level="CRITICAL",

@@ -9,16 +9,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ..problems import NotFound
-from ..questions import number
 from . import finding, history, meaning, query, report, start, table
 from .render import problem_page as problem
 
 __all__ = ["problem", "routes"]
-
-
-async def _rows(request: Request) -> Response:
-    is_one = number(request.query_params.get("row"), "row")
-    return await (table.row if is_one else table.table)(request)
 
 
 async def _nothing(request: Request) -> Response:
@@ -28,7 +22,7 @@ async def _nothing(request: Request) -> Response:
 _OF = {
     "/": start.start,
     "/tables": meaning.table_list,
-    "/table/{table}": _rows,
+    "/table/{table}": table.table,
     "/meaning/{table}": meaning.meaning,
     "/reports": report.report_list,
     "/report/{report}": report.report,

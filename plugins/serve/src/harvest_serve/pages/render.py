@@ -1,11 +1,9 @@
 """HTML from templates, which escape all data, and the values that all pages share."""
 
-import functools
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import jinja2
 from markupsafe import Markup, escape
@@ -15,15 +13,13 @@ from starlette.responses import HTMLResponse, Response
 from harvest.toolkit.amounts import share_in_words
 from harvest.toolkit.texts import printable_line
 
+from ..api import Asking
 from ..problems import Problem
 from ..state import Served, Snapshot, find_served
 from ..work import TIME_S, answer
 
 EVERY_MS: Final = 10_000
 """Interval at which a visible page checks for a new commit."""
-
-Asking: TypeAlias = Callable[[Snapshot, Request], Mapping[str, Any]]
-"""A function that returns the values of a page for a snapshot and a request."""
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T_]\d\d:\d\d(?::\d\d)?)?")
 _WORDS: Final = re.compile(r"``?([^`\n]+)``?")
@@ -71,7 +67,7 @@ def respond(
     problem: an error, which sets the HTTP status, unless only a choice is missing.
     """
     known = {"title": title, "section": section, "here": here, "commit": commit}
-    shown = _environment().get_template(template).render(known, problem=problem, **values)
+    shown = _TEMPLATES.get_template(template).render(known, problem=problem, **values)
     return HTMLResponse(shown, 200 if problem is None or problem.settings else problem.status)
 
 
@@ -96,7 +92,7 @@ def moment(text: str | None) -> str:
 
 def problem_page(request: Request, problem: Problem) -> Response:
     """Render the error page: message, where, what to do, and what verify says."""
-    known: dict[str, Served] = getattr(request.app.state, "served", {})
+    known: dict[str, Served] = request.app.state.served
     name = request.path_params.get("dataset", "")
     return respond(
         "error.html.j2",
@@ -124,16 +120,13 @@ def _sentence(text: str) -> str:
     return _line(text[:1].upper() + text[1:] if first.isalpha() else text)
 
 
-@functools.cache
-def _environment() -> jinja2.Environment:
-    made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent.with_name("templates")),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= {"line": _line, "prose": prose, "sentence": _sentence}
-    made.filters |= {"moment": moment, "share": share_in_words}
-    made.globals |= {"every_ms": EVERY_MS, "version": version("hpc-harvest")}
-    return made
+_TEMPLATES: Final = jinja2.Environment(
+    loader=jinja2.PackageLoader("harvest_serve"),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_TEMPLATES.filters |= {"line": _line, "prose": prose, "sentence": _sentence}
+_TEMPLATES.filters |= {"moment": moment, "share": share_in_words}
+_TEMPLATES.globals |= {"every_ms": EVERY_MS, "version": version("hpc-harvest")}

@@ -47,8 +47,11 @@ _WHOLE: Final = 100_000
 
 
 async def table(request: Request) -> Response:
-    """Show a page of a table's rows, with the forms that select them."""
-    more = complete(request, asked_of(request))
+    """Show a page of a table's rows, with the forms that select them; or a page of one row."""
+    asked = asked_of(request)
+    if asked.row:
+        return await _row(request)
+    more = complete(request, asked)
     if more is None:
         return await _table(request)
     name = request.path_params["table"]
@@ -188,11 +191,11 @@ def _facets(
 
 
 @page("row.html.j2", section="tables")
-def row(snapshot: Snapshot, request: Request) -> dict[str, Any]:
+def _row(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     """Show all columns of one row in a list, each with its meaning."""
     name, asked = request.path_params["table"], asked_of(request)
-    number = int(request.query_params["row"])
     described = tables.describe(snapshot, name, asked.settings)
+    number = asked.row or 1
     one = attrs.evolve(asked, columns=None, offset=number - 1, limit=1)
     found, total = tables.rows(snapshot, name, one)
     if not found.num_rows:

@@ -15,7 +15,7 @@ import orjson
 
 from harvest import Dataset, HarvestError, RunResult, interrupt
 from harvest.commands import remark
-from harvest.toolkit.files import replacing
+from harvest.toolkit.files import write_atomically
 
 from .config import Config
 from .news import news_of
@@ -41,9 +41,8 @@ def say(dataset: Dataset, result: RunResult, config: Config) -> None:
             else:
                 kept |= news.keys
             said[receiver] = sorted(kept)
-            with replacing(file) as temporary:
-                temporary.write_bytes(orjson.dumps({"dataset": os.fsencode(place).decode(
-                    "utf-8", "backslashreplace"), "said": said}))  # fmt: skip
+            shown = os.fsencode(place).decode("utf-8", "backslashreplace")
+            write_atomically(file, orjson.dumps({"dataset": shown, "said": said}))
 
 
 def _read(file: Path) -> dict[str, list[str]]:

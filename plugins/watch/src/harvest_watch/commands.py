@@ -1,9 +1,9 @@
-"""``harvest watch``."""
+"""The commands ``harvest watch`` and ``harvest schedule``, as users see them."""
 
 from typing import Annotated
 
 from harvest.commands import RunOptions, takes_run_options
-from harvest.toolkit.completion import option
+from harvest.toolkit.completion import option, words
 
 Every = Annotated[float, option("--every SECONDS", "Commit at most this often.", min=0.1)]
 Settle = Annotated[
@@ -34,6 +34,29 @@ UntilIdle = Annotated[
     option("--until-idle SECONDS", "Stop when nothing has changed for this long.", min=0),
 ]
 JsonOfRounds = Annotated[bool, option("--json", "Print one JSON object per round that commits.")]
+Times = Annotated[
+    str,
+    option("--every TIMES", '15m, 6h, 1d, 1w or a cron expression, for example "15 3 * * 1-5".'),
+]
+Form = Annotated[
+    str,
+    option(
+        "--form FORM",
+        "cron, systemd (service and timer) or slurm (scrontab).",
+        words("cron", "systemd", "slurm"),
+    ),
+]
+Name = Annotated[str, option("--name NAME", "Name of the units or the job.")]
+Report = Annotated[
+    str | None,
+    option(
+        "--report NAME[:KEY=VALUE]",
+        "Write this report after each run that commits: slurm.usage:month=last.",
+    ),
+]
+Output = Annotated[
+    str | None, option("-o --output FILE|DIR", "Write the report here: page.html, a folder.")
+]
 
 
 @takes_run_options(without=("limit", "changed"))
@@ -70,3 +93,23 @@ def watch(
         wait_s=options.wait_s,
     )
     return loop.watch(options.recipe(), watching, loop.Lines(json=json))
+
+
+@takes_run_options(without=("limit", "o"))
+def schedule(
+    options: RunOptions,
+    every: Times = "1d",
+    form: Form = "cron",
+    name: Name = "harvest",
+    report: Report = None,
+    output: Output = None,
+) -> int:
+    """Print an entry for cron, systemd or Slurm that runs this harvest at set times.
+
+    Installs nothing. The paths are those of this installation and of this directory.
+
+    Example: harvest schedule nightly.toml --every 1d --report slurm.usage -o usage.html
+    """
+    from harvest_watch.entry import print_entry  # late: help needs none of it
+
+    return print_entry(options, every=every, form=form, name=name, report=report, output=output)

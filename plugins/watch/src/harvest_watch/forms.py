@@ -46,28 +46,22 @@ class Entry:
 
     def cron(self) -> str:
         """Format as a line for ``crontab -e``."""
-        return "\n".join(
-            (
-                f"# {self.name}, {self.times.words}; add it with: crontab -e",
-                "# What it prints is mailed to MAILTO; to a file instead: end the line with",
-                "#   >>harvest.log 2>&1",
-                "# A run that meets the one before still at work writes nothing (see --wait).",
-                self._line(),
-                "",
-            )
+        return (
+            f"# {self.name}, {self.times.words}; add it with: crontab -e\n"
+            "# What it prints is mailed to MAILTO; to a file instead: end the line with\n"
+            "#   >>harvest.log 2>&1\n"
+            "# A run that meets the one before still at work writes nothing (see --wait).\n"
+            f"{self._line()}\n"
         )
 
     def slurm(self) -> str:
         """Format as an entry for ``scrontab -e``."""
-        return "\n".join(
-            (
-                f"# {self.name}, {self.times.words}; add it with: scrontab -e",
-                "# More options for the job, e.g.: #SCRON --time=30 --mem=4G --mail-type=FAIL",
-                f"#SCRON --job-name={self.name}",
-                "#SCRON --open-mode=append",
-                self._line(),
-                "",
-            )
+        return (
+            f"# {self.name}, {self.times.words}; add it with: scrontab -e\n"
+            "# More options for the job, e.g.: #SCRON --time=30 --mem=4G --mail-type=FAIL\n"
+            f"#SCRON --job-name={self.name}\n"
+            "#SCRON --open-mode=append\n"
+            f"{self._line()}\n"
         )
 
     def systemd(self) -> str:
@@ -85,36 +79,34 @@ class Entry:
             if arguments
         ]
         calendars = [f"OnCalendar={calendar}" for calendar in self.times.calendars()]
-        return "\n".join(
-            (
-                f"# ~/.config/systemd/user/{self.name}.service",
-                "# (for the whole machine: /etc/systemd/system/, with User= in [Service])",
-                "[Unit]",
-                f"Description=harvest {self.name}",
-                "",
-                "[Service]",
-                "Type=oneshot",
-                f"WorkingDirectory={for_systemd_path(self.directory)}",
-                *(f"ExecStart={call}" for call in calls),
-                "# 3: committed, with rejects",
-                "SuccessExitStatus=3",
-                "",
-                f"# ~/.config/systemd/user/{self.name}.timer",
-                "# Begin with: systemctl --user daemon-reload",
-                f"#             systemctl --user enable --now {self.name}.timer",
-                f"# What it prints: journalctl --user -u {self.name}",
-                "[Unit]",
-                f"Description=harvest {self.name}, {plain_text(self.times.words)}",
-                "",
-                "[Timer]",
-                *calendars,
-                "Persistent=true",
-                "",
-                "[Install]",
-                "WantedBy=timers.target",
-                "",
-            )
+        lines = (
+            f"# ~/.config/systemd/user/{self.name}.service",
+            "# (for the whole machine: /etc/systemd/system/, with User= in [Service])",
+            "[Unit]",
+            f"Description=harvest {self.name}",
+            "",
+            "[Service]",
+            "Type=oneshot",
+            f"WorkingDirectory={for_systemd_path(self.directory)}",
+            *(f"ExecStart={call}" for call in calls),
+            "# 3: committed, with rejects",
+            "SuccessExitStatus=3",
+            "",
+            f"# ~/.config/systemd/user/{self.name}.timer",
+            "# Begin with: systemctl --user daemon-reload",
+            f"#             systemctl --user enable --now {self.name}.timer",
+            f"# What it prints: journalctl --user -u {self.name}",
+            "[Unit]",
+            f"Description=harvest {self.name}, {plain_text(self.times.words)}",
+            "",
+            "[Timer]",
+            *calendars,
+            "Persistent=true",
+            "",
+            "[Install]",
+            "WantedBy=timers.target",
         )
+        return "".join(f"{line}\n" for line in lines)
 
     def _line(self) -> str:
         directory, run = for_cron(self.directory), self._words(self.arguments)

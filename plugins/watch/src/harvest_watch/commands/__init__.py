@@ -1,1 +1,0 @@
-"""The commands ``harvest watch`` and ``harvest schedule``, as users see them."""

@@ -1,1 +1,0 @@
-"""Entries with which other programs run a harvest at set times: printed, never installed."""
