@@ -12,7 +12,7 @@ import stat
 import sys
 import threading
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -172,6 +172,14 @@ class Connection(H11Protocol):
         self.transport.abort()
 
 
+class _Server(uvicorn.Server):
+    """uvicorn's server, which leaves signals to harvest."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
 def run(app: Any, listening: socket.socket) -> None:
     """Serve requests on a socket until Ctrl-C or SIGTERM, which ends it immediately."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -192,9 +200,7 @@ def run(app: Any, listening: socket.socket) -> None:
         timeout_keep_alive=5,
         timeout_graceful_shutdown=0,
     )
-    server = uvicorn.Server(config)
-    # harvest handles signals
-    server.capture_signals = contextlib.nullcontext  # type: ignore[assignment, method-assign]
+    server = _Server(config)
 
     async def serve() -> None:
         serving = asyncio.create_task(server.serve(sockets=[listening]))

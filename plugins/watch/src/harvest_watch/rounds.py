@@ -4,7 +4,8 @@ Sources that cannot list their input are left out, so that the others continue. 
 left out are still listed, and so neither replaced nor dropped.
 """
 
-from pathlib import PurePath
+import os
+from collections.abc import Iterable
 from typing import Any
 
 from harvest import Partition, RunResult, Session
@@ -29,7 +30,7 @@ def make_round(
     partitions = listing.partitions
     named = (path for partition in partitions for path in partition.inputs)
     left = inputs.leave(named, patience_s, whole=pending is None)
-    unready = {*left, *(str(above) for path in left for above in PurePath(path).parents)}
+    unready = {*left, *_directories(left)}
 
     def ready(partition: Partition) -> bool:
         return unready.isdisjoint(partition.inputs) and not is_own(partition, inputs)
@@ -48,6 +49,17 @@ def error_text(error: Exception) -> str:
         text = error.strerror or str(error)
         return printable_line(f"{error.filename}: {text}" if error.filename else text)
     return str(error)
+
+
+def _directories(paths: Iterable[str]) -> set[str]:
+    """Return all directories that contain one of these files, at any level."""
+    found: set[str] = set()
+    for path in paths:
+        above = os.path.dirname(path)  # noqa: PTH120
+        while above not in found:
+            found.add(above)
+            above = os.path.dirname(above)  # noqa: PTH120
+    return found
 
 
 def is_own(partition: Partition, inputs: Inputs) -> bool:
