@@ -14,7 +14,6 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from harvest import UsageError
-from harvest.commands.output import as_text
 from harvest.model.json import encode_frame
 
 from . import downloads, facets, reports, sql, tables
@@ -35,7 +34,9 @@ def _json(value: Any, status: int = 200) -> Response:
 
 
 def _plain(value: Any) -> Any:
-    return attrs.asdict(value, recurse=False) if attrs.has(type(value)) else as_text(value)
+    if attrs.has(type(value)):
+        return attrs.asdict(value, recurse=False)
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
 def problem(_: Request, problem: Problem) -> Response:

@@ -10,7 +10,7 @@ from harvest_toolkit.frames import first_text, known_sum, possible, sum_or_none
 
 from ..counters import SIZES
 from ..views.files import counter_rows, traced_files
-from ..views.layers import LAYERS, Layer, sum_of
+from ..views.layers import LAYERS, Layer, sum_of, summed
 
 LABELS: Final = (
     *("to 100 B", "to 1 KiB", "to 10 KiB", "to 100 KiB", "to 1 MiB"),
@@ -115,7 +115,7 @@ def use_table(files: pl.DataFrame) -> Table:
     spent = sum_of("read_s", "write_s") + pl.col("meta_s").fill_null(0)
     rows = pl.concat(
         files.filter(kind == name).select(
-            sum_or_none(spent).alias("spent"),
+            summed(spent).alias("spent"),
             *(sum_or_none(column).alias(column) for column in ("read_bytes", "write_bytes")),
             kind=pl.lit(name),
             files=pl.len().cast(pl.Int64),

@@ -12,7 +12,7 @@ from harvest_toolkit.frames import known_sum, possible, sum_or_none
 
 from ..views.declared.jobs import BANDWIDTH_COLUMNS, GAIN_COLUMNS, JOB_COLUMNS
 from ..views.jobs import bandwidth, layer_sums
-from ..views.layers import LAYERS, SEGMENTS, spent_ns, sum_of, traced_once
+from ..views.layers import LAYERS, SEGMENTS, spent_ns, sum_of, summed, traced_once
 
 NAMES: Final = {"h5d": "HDF5 datasets", "pnetcdf_var": "PnetCDF variables"}
 """Names of layers that are not called as their module."""
@@ -32,8 +32,8 @@ def layers_table(
         for name, layer in LAYERS.items()
     ]
     found = pl.concat(parts).group_by("layer", maintain_order=True)
-    sums = ("files", "requests", "read_bytes", "write_bytes", *TIMES, "seconds")
-    counted = found.agg(sum_or_none(name).alias(name) for name in sums)
+    sums = (sum_or_none(name) for name in ("files", "requests", "read_bytes", "write_bytes"))
+    counted = found.agg(*sums, *(summed(pl.col(name)) for name in (*TIMES, "seconds")))
     rows = pl.concat([counted, _traced(dataset)], how="diagonal_relaxed")
     whole = float(jobs["process_s"].sum()) if jobs["process_s"].null_count() == 0 else 0.0
     share = pl.col("seconds") / whole if whole else pl.lit(None, pl.Float64)

@@ -44,7 +44,7 @@ def jobs_of_runs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFrame]:
     named = known.lazy().join(by_id.drop("how"), on=["run", "job_id"], how="left")
     several = pl.len().over("run", "job_id").cast(pl.Int64)
     yield links(
-        named.with_columns(candidates=several),
+        named.with_columns(candidates=several).sort("run", "job_id", "cluster"),
         "job to run",
         how=pl.col("how"),
         sure=CERTAIN,
@@ -68,7 +68,7 @@ def jobs_of_logs(dataset: DatasetReader, placed: pl.DataFrame) -> Iterator[pl.La
     fits = _fitting(logs, _jobs(dataset)).filter(_at_once())
     named = logs.join(fits.select("log", "cluster", "start_time"), on="log", how="left")
     yield links(
-        named.with_columns(candidates=pl.len().over("log").cast(pl.Int64)),
+        named.with_columns(candidates=pl.len().over("log").cast(pl.Int64)).sort("log", "cluster"),
         "job to log",
         how="job id in the log, and its time",
         sure=CERTAIN,

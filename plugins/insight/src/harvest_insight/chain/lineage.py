@@ -46,8 +46,8 @@ def lineage(dataset: DatasetReader) -> pl.LazyFrame:
     return (
         links_together(*files_of_logs(dataset))
         .select("log", "record_id", "path")
-        .join(_owners(links).lazy(), on="log", how="left")
-        .join(entries, on="path", how="left")
+        .join(_owners(links).lazy(), on="log", how="left", maintain_order="left")
+        .join(entries, on="path", how="left", maintain_order="left")
         .select(
             *("cluster", "job_id", "run", "process", "host", "pid", "log", "record_id", "path"),
             *("inode", "generation"),

@@ -137,7 +137,7 @@ def entries_of_files(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
         .group_by("path")
         .agg(pl.col("end_time").max())
     )
-    entries = rows(dataset, "gpfs.file", *_ENTRY).join(used, on="path")
+    entries = rows(dataset, "gpfs.file", *_ENTRY).join(used, on="path", maintain_order="left")
     made_since = pl.col("create_time") > pl.col("end_time")
     yield links(
         entries,
