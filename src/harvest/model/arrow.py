@@ -5,18 +5,23 @@ anything with ``__arrow_c_stream__``) becomes a table of exactly the declared sc
 :class:`BatchError` names column, row and value that do not fit.
 """
 
+from __future__ import annotations
+
 import reprlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .column import BatchError
 from .contract import Column, Misfit, array_of, fit
-from .record import BatchError, Record, RecordType
 from .types import ORIGIN, Shape, shapes_of
+
+if TYPE_CHECKING:
+    from .record import Record, RecordType
 
 __all__ = ["concat_tables", "conform", "size_of", "table_of"]
 

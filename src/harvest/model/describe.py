@@ -1,12 +1,16 @@
 """JSON Schema for record types, and for values in JSON."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from .record import RecordType
 from .types import shape_of
+
+if TYPE_CHECKING:
+    from .record import RecordType
 
 __all__ = ["in_words", "json_type"]
 

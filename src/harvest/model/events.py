@@ -8,9 +8,10 @@ are separate columns, and ``extra`` if it is null.
 import polars as pl
 import pyarrow as pa
 
+from .column import ROLES, RecordTypeError, Role
 from .frames import polars_type
 from .json import object_text, types_in
-from .record import ROLES, RecordType, RecordTypeError, Role
+from .record import RecordType
 from .types import TIMESTAMP
 
 __all__ = ["event_columns"]

@@ -9,41 +9,36 @@
 
 The class is an ordinary attrs class. :func:`record_type` returns the :class:`RecordType` derived
 from it: its columns, and from these its Arrow schema, JSON Schema and documentation.
-
-A *role* maps a column of a record type to a shared column of the ``events`` view: the column with
-role ``host`` of any type becomes ``host`` there. *Layer* and *level* place a record type in the
-parts of a workflow's run.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-import types
 import typing
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, dataclass_transform
 
 import attrs
+
+from .column import (
+    LAYERS,
+    LEVELS,
+    ROLES,
+    TAIL,
+    Column,
+    Layer,
+    Level,
+    RecordTypeError,
+    Role,
+    without_none,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 T = TypeVar("T")
-
-Role: TypeAlias = Literal["time", "end_time", "subject", "host", "pid", "thread", "user", "job"]
-Layer: TypeAlias = Literal["job", "workflow", "system"]
-Level: TypeAlias = Literal[
-    "job", "config", "client", "scheduler", "worker", "process", "thread", "coroutine"
-]
-
-ROLES: Final[tuple[Role, ...]] = get_args(Role)
-LAYERS: Final[tuple[Layer, ...]] = get_args(Layer)
-LEVELS: Final[tuple[Level, ...]] = get_args(Level)
-
-TAIL: Final = ("extra", "origin", "position")
-"""The columns that end every table, in this order."""
 
 UInt64: TypeAlias = Annotated[int, "uint64"]
 """Annotation for a column of ids that do not fit a signed 64-bit integer."""
@@ -55,41 +50,6 @@ LONGEST_NAME: Final = 100
 
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 _ATTRIBUTE: Final = "__harvest_record_type__"
-
-
-@attrs.frozen
-class Column:
-    """One column of a record type.
-
-    python_type is the annotation without ``None``; nullable says whether ``None`` was allowed.
-    """
-
-    name: str
-    python_type: Any
-    nullable: bool
-    role: Role | None = None
-    unit: str | None = None
-    doc: str = ""
-
-
-class RecordTypeError(TypeError):
-    """A record class has a declaration from which no schema can be derived."""
-
-
-class BatchError(ValueError):
-    """A batch does not fit the record type for which it was yielded."""
-
-
-def without_none(hint: Any) -> tuple[Any, bool]:
-    """Return an annotation without its ``| None``, and whether it had that."""
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        members = [m for m in typing.get_args(hint) if m is not type(None)]
-        if len(members) != 1:
-            raise RecordTypeError(
-                f"a column has one type, with or without None; {hint!r} has several"
-            )
-        return members[0], True
-    return hint, False
 
 
 def field(
@@ -111,7 +71,7 @@ def field(
     return attrs.field(default=default, metadata={"role": role, "unit": unit, "doc": doc})
 
 
-@typing.dataclass_transform(kw_only_default=True, field_specifiers=(field, attrs.field))
+@dataclass_transform(kw_only_default=True, field_specifiers=(field, attrs.field))
 class _Declared:
     """For type checkers: subclasses take their annotated fields as keyword arguments."""
 
@@ -217,9 +177,10 @@ def record(
             f"record type name {name!r} must look like 'family.type': ASCII, lower case, at most "
             f"{LONGEST_NAME} characters"
         )
-    for word, given, known in (("layer", layer, LAYERS), ("level", level, LEVELS)):
-        if given not in known:
-            raise RecordTypeError(f"{name}: {word} {given!r} is not one of {', '.join(known)}")
+    if layer not in LAYERS:
+        raise RecordTypeError(f"{name}: layer {layer!r} is not one of {', '.join(LAYERS)}")
+    if level not in LEVELS:
+        raise RecordTypeError(f"{name}: level {level!r} is not one of {', '.join(LEVELS)}")
 
     def decorate(cls: type[T]) -> type[T]:
         if not issubclass(cls, Record):

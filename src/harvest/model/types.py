@@ -12,12 +12,15 @@ import typing
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import attrs
 import pyarrow as pa
 
-from .record import TAIL, Column, RecordType, RecordTypeError, without_none
+from .column import TAIL, Column, RecordTypeError, without_none
+
+if TYPE_CHECKING:
+    from .record import RecordType
 
 Types: TypeAlias = Mapping[str, pa.DataType]
 """Arrow types of columns by name, in order, without the columns that end every table."""

@@ -15,7 +15,7 @@ from harvest.api.view import View
 from harvest.columns import Column
 from harvest.errors import UsageError, suggestion
 from harvest.model import Int32, RecordType, UInt32, UInt64
-from harvest.model.record import Column as RecordColumn
+from harvest.model.column import Column as RecordColumn
 from harvest.toolkit.steps import step
 
 from .registered import resolve
