@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest_ncem.config import NcemConfig, microseconds, seconds
+from harvest_ncem.config import NcemConfig
+from harvest_ncem.durations import microseconds, seconds
 from harvest_ncem.recognition import parse_name
 from harvest_ncem.times import parse_times, zone_notes
 

@@ -9,8 +9,16 @@ from typing import Annotated
 import typer
 
 from harvest.api.spec import KINDS
-from harvest.commands import RunOptions, options, takes_run_options
-from harvest.commands.options import DatasetPath, Json, SettingsAgain, Wait
+from harvest.commands.options import (
+    DatasetPath,
+    Json,
+    RunOptions,
+    SettingsAgain,
+    Wait,
+    plugin_settings,
+    refuse_without,
+    takes_run_options,
+)
 from harvest.errors import ConfigError, UsageError
 from harvest.recipes.recipe import DELETED
 from harvest.toolkit.completion import option, words
@@ -26,7 +34,7 @@ JsonAccount = Annotated[bool, option("--json", "Print the result as JSON.")]
 
 @takes_run_options()
 def run(
-    given: RunOptions,
+    options: RunOptions,
     dry_run: DryRun = False,
     force: Force = False,
     print_config: PrintConfig = False,
@@ -46,10 +54,10 @@ def run(
         if asked[flag]:
             raise UsageError(f"{flag} and --quiet exclude each other", remedy="give one of them")
     if print_config:
-        return print_recipe(given)
-    recipe = given.recipe()
+        return print_recipe(options)
+    recipe = options.recipe()
     result = run_recipe(
-        recipe, dry_run=dry_run, force=force, wait_s=given.wait_s, json=json, quiet=quiet
+        recipe, dry_run=dry_run, force=force, wait_s=options.wait_s, json=json, quiet=quiet
     )
     return 0 if dry_run else int(result.exit_code)
 
@@ -119,11 +127,12 @@ def verify(
 
     if not repair:
         drops = deleted != "keep"
-        others = {"--set": settings, "--wait": wait, "--deleted": drops, "--give-up": give_up}
-        options.refuse_without("--repair", others)
+        given = {"--set": settings, "--wait": wait, "--deleted": drops, "--give-up": give_up}
+        refuse_without("--repair", given)
         return print_problems(dataset, json=json)
     if deleted not in DELETED:
         raise ConfigError(f"deleted {deleted!r} is unknown", remedy="use keep or drop")
-    given = options.plugin_settings(settings)
-    done = mend(dataset, settings=given, deleted=deleted, give_up=give_up, wait_s=wait)
+    done = mend(
+        dataset, settings=plugin_settings(settings), deleted=deleted, give_up=give_up, wait_s=wait
+    )
     return print_repair(dataset, done, dropped=deleted == "drop", json=json)

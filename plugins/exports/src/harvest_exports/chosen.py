@@ -1,4 +1,4 @@
-"""What exporters share: the chosen views, rows in batches, comments on columns, and counts."""
+"""The choice of views to export, their rows, and comments on columns."""
 
 from __future__ import annotations
 
@@ -11,18 +11,13 @@ from typing import Final
 
 import attrs
 import polars as pl
-import pyarrow as pa
 
 from harvest import Dataset, UsageError
 from harvest.commands import remark
-from harvest.toolkit.amounts import count_in_words
 from harvest_toolkit.choices import with_settings
 
 ALL: Final = "all"
 NONE: Final = "none"
-
-BATCH_ROWS: Final = 65_536
-"""Rows in memory at a time.  The batches of polars itself are read far ahead of their use."""
 
 
 @attrs.frozen
@@ -90,38 +85,6 @@ def stored_view(dataset: Dataset, view: ViewChoice) -> Iterator[tuple[pl.LazyFra
         yield found
 
 
-def batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """Yield the rows in order, at most BATCH_ROWS at a time; an empty frame yields nothing."""
-    first = 0
-    while True:
-        batch = frame.slice(first, BATCH_ROWS).collect()
-        if batch.height:
-            yield batch
-        if batch.height < BATCH_ROWS:
-            return
-        first += BATCH_ROWS
-
-
-@contextlib.contextmanager
-def streamed(schema: pa.Schema, made: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatchReader]:
-    """Stream rows to a database; errors raised while rows are made pass through unchanged."""
-    failed: list[BaseException] = []
-
-    def kept() -> Iterator[pa.RecordBatch]:
-        try:
-            yield from made
-        except BaseException as error:
-            failed.append(error)
-            raise
-
-    try:
-        yield pa.RecordBatchReader.from_batches(schema, kept())
-    except Exception:
-        if failed:
-            raise failed[0] from None
-        raise
-
-
 def _plain(doc: str | None) -> str:
     """Join documentation into one paragraph, without markup."""
     return " ".join((doc or "").replace("``", "").split())
@@ -139,17 +102,3 @@ def column_comments(
         for column in described.columns
     }
     return _plain(described.doc), columns
-
-
-@attrs.define
-class Written:
-    """Counts of an export: rows written, rows removed, and tables changed."""
-
-    rows: int = 0
-    removed: int = 0
-    tables: int = 0
-
-    def __str__(self) -> str:
-        rows, removed = count_in_words(self.rows, "row"), count_in_words(self.removed, "row")
-        tables = count_in_words(self.tables, "table")
-        return f"{rows} written and {removed} removed in {tables}"

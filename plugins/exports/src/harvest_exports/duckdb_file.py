@@ -24,7 +24,8 @@ from harvest.commands import remark
 from harvest.toolkit.files import replacing
 from harvest.toolkit.steps import step
 
-from .chosen import ViewChoice, batches, column_comments, stored_view, streamed, views_named
+from .batches import batches, streamed
+from .chosen import ViewChoice, column_comments, stored_view, views_named
 from .names import literal, quoted
 
 EXPORT: Final = "harvest_export"

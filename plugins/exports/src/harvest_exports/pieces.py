@@ -14,9 +14,9 @@ from typing import Final
 import attrs
 import polars as pl
 
-from harvest import Dataset, DatasetChanged, DatasetError, PartFile
+from harvest import Dataset, DatasetError, PartFile
 
-from .chosen import BATCH_ROWS, batches
+from .batches import BATCH_ROWS, batches
 
 PIECE: Final = "harvest_piece"
 ROW: Final = "harvest_row"
@@ -43,12 +43,6 @@ class Piece:
     def content(self) -> tuple[str, str, int]:
         """What identifies the rows."""
         return self.key, self.run, self.rows
-
-
-def check_current(dataset: Dataset) -> None:
-    """Raise DatasetChanged if the dataset has a later commit than the opened one."""
-    if not dataset.is_current():
-        raise DatasetChanged("the dataset has changed since it was opened", remedy="open it again")
 
 
 def files_by_name(files: Iterable[PartFile]) -> dict[str, PartFile]:

@@ -34,7 +34,7 @@ import attrs
 
 from harvest import ConfigError
 
-from .config import seconds
+from .durations import seconds
 
 Method: TypeAlias = Literal["streaming", "file_transfer"]
 METHODS: tuple[Method, ...] = ("streaming", "file_transfer")

@@ -12,7 +12,7 @@ import pyarrow as pa
 from harvest import HarvestError, UsageError
 from harvest.toolkit.texts import printable_line
 
-from ..chosen import streamed
+from ..batches import streamed
 
 _SECRETS: Final = ("password", "sslpassword")
 _SESSION: Final = (

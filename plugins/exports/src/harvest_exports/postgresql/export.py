@@ -17,9 +17,11 @@ from harvest import Dataset, PartFile, UsageError
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
 
-from ..chosen import ViewChoice, Written, batches, column_comments, stored_view, views_named
+from ..batches import batches
+from ..chosen import ViewChoice, column_comments, stored_view, views_named
 from ..names import identifiers, quoted
-from ..pieces import PIECE, ROW, Piece, check_current, files_by_name, pieces_in, rows_of, rows_with
+from ..pieces import PIECE, ROW, Piece, files_by_name, pieces_in, rows_of, rows_with
+from ..written import Written, check_current
 from .columns import CHANGED, encoded
 from .database import Database, connected
 from .state import OWN_TABLES, Held, State, numbered

@@ -5,8 +5,21 @@ First columns that several views share, then views of durations, then views of s
 
 from typing import Final
 
-from harvest import Column, Setting, View, columns
-from harvest.columns import amount, count, flag, named, number, passed_on, rate, seconds, text, time
+from harvest import Column, Setting, View
+from harvest.columns import (
+    amount,
+    count,
+    flag,
+    named,
+    number,
+    passed_on,
+    path,
+    rate,
+    seconds,
+    size,
+    text,
+    time,
+)
 from harvest.toolkit.settings import one_of
 
 STUDY: Final = Setting("TOML file with the study's scan ranges, sizes and limits")
@@ -124,8 +137,8 @@ STREAMING_COLUMNS: Final = (
             "below 0 where clocks disagree."),
     THROUGHPUT,
     *passed_on("suffix"),
-    columns.size("size_bytes"),
-    columns.path("path"),
+    size("size_bytes"),
+    path("path"),
     EXCLUDED,
 )  # fmt: skip
 

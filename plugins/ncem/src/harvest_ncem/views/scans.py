@@ -17,7 +17,7 @@ from harvest import DatasetReader, UsageError
 from harvest.model.frames import seconds
 from harvest_toolkit.frames import first_text
 
-from .. import config
+from .. import durations
 from ..study import Method, Range, Study
 
 BOGUS = "scan number 0 is bogus"
@@ -43,7 +43,7 @@ def rows_of(dataset: DatasetReader, record_type: str, plugin: str) -> pl.LazyFra
 def duration(name: str, value: str, example: str) -> float:
     """Parse the duration in a setting to seconds; ``example`` is used in the error message."""
     try:
-        return config.seconds(value)
+        return durations.seconds(value)
     except ValueError as error:
         raise UsageError(f"setting {name}: {error}", remedy=f"write it like {example}") from error
 

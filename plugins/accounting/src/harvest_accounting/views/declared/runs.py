@@ -5,8 +5,19 @@ Columns without a doc here have the doc of the record type.
 
 from typing import Final
 
-from harvest import Column, View, columns
-from harvest.columns import amount, count, hours, number, passed_on, seconds, share, size, text
+from harvest import Column, View
+from harvest.columns import (
+    amount,
+    count,
+    hours,
+    number,
+    passed_on,
+    path,
+    seconds,
+    share,
+    size,
+    text,
+)
 
 from ...job_runs import Whose
 from .common import DAY, ENDED_OR_NOT, of_jobs, which_jobs, which_waits
@@ -65,7 +76,7 @@ _JOBS_COLUMNS: Final = (
     text("impossible", "Impossible values, which are null in this row: times in the wrong order or "
          "a century apart, amounts that are negative or beyond any machine. The record type keeps "
          "what was recorded."),
-    columns.path("origin"),
+    path("origin"),
     number("position"),
 )  # fmt: skip
 

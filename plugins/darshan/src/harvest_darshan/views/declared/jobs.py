@@ -2,8 +2,21 @@
 
 from typing import Final
 
-from harvest import Setting, View, columns
-from harvest.columns import amount, count, flag, number, path, seconds, share, size, text, texts
+from harvest import Setting, View
+from harvest.columns import (
+    amount,
+    count,
+    flag,
+    number,
+    path,
+    rate,
+    seconds,
+    share,
+    size,
+    text,
+    texts,
+    time,
+)
 from harvest.toolkit.settings import one_of
 
 from ...counters import words
@@ -222,8 +235,8 @@ RANK_COLUMNS: Final = (
     seconds("median_s", "Median of seconds over the log's ranks with traced operations."),
     share("time_share", "seconds as a share of the run time of the log; above 1 where threads do "
           "I/O at the same time; null where the log has no end."),
-    columns.time("first_time", "Start of the first traced operation."),
-    columns.time("last_time", "End of the last traced operation."),
+    time("first_time", "Start of the first traced operation."),
+    time("last_time", "End of the last traced operation."),
     shared.CERTAINTY,
 )  # fmt: skip
 
@@ -250,10 +263,10 @@ BANDWIDTH_COLUMNS: Final = (
     seconds("slowest_s", "Time of the slowest process in reads, writes and metadata operations of "
             "the layer. It is the slowest rank of each shared file, plus the slowest of all ranks "
             "for the others. Of logs that ran together the longest counts, of others the sum."),
-    columns.rate("bytes_per_s", "bytes / slowest_s, as in Darshan's estimate by the slowest "
+    rate("bytes_per_s", "bytes / slowest_s, as in Darshan's estimate by the slowest "
                  "process (agg_perf_by_slowest); null without any time."),
-    columns.rate("read_bytes_per_s", "read_bytes / read_s: of a process; null without read_s."),
-    columns.rate("write_bytes_per_s", "write_bytes / write_s: of a process; null without write_s."),
+    rate("read_bytes_per_s", "read_bytes / read_s: of a process; null without read_s."),
+    rate("write_bytes_per_s", "write_bytes / write_s: of a process; null without write_s."),
     seconds("read_s", "Time in reads, summed over processes and threads."),
     seconds("write_s", "Time in writes, summed over processes and threads."),
     seconds("meta_s", "Time in metadata operations, summed over processes."),
