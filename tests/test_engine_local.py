@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 import worker_functions as work
-from commands import python_alone
 from eventually import eventually
 
 from harvest.engines import pool
-from harvest.errors import HarvestError, TooManyRejects, WorkerLost
+from harvest.errors import HarvestError, TooManyRejects, UsageError, WorkerLost
 
 NAME = "HARVEST_TEST_OF_WORKERS"
 SUPPORT = str(Path(work.__file__).parent)
@@ -30,37 +29,33 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
-def test_results_come_from_other_processes():
-    assert sorted(ran(work.doubled, range(20))) == [2 * n for n in range(20)]
-    assert os.getpid() not in {found["pid"] for found in ran(work.told_of_itself, [NAME] * 4)}
-
-
-def test_workers_have_the_environment_and_the_directory_of_now(monkeypatch, tmp_path):
-    for value in ("first", "second"):
-        place = tmp_path / value
+def test_workers_are_processes_with_the_environment_and_the_directory_of_now(monkeypatch, tmp_path):
+    for value in ("first", None):
+        place = tmp_path / str(value)
         place.mkdir()
         monkeypatch.chdir(place)
-        monkeypatch.setenv(NAME, value)
+        if value is None:
+            monkeypatch.delenv(NAME)
+        else:
+            monkeypatch.setenv(NAME, value)
+
         found = ran(work.told_of_itself, [NAME] * 4)
+
         assert {(each["variable"], each["directory"]) for each in found} == {(value, str(place))}
-    monkeypatch.delenv(NAME)
-    assert {found["variable"] for found in ran(work.told_of_itself, [NAME] * 4)} == {None}
+        assert os.getpid() not in {each["pid"] for each in found}
 
 
-def test_workers_import_from_where_this_process_does(monkeypatch, tmp_path):
-    (tmp_path / "module_of_this_test.py").write_text("def same(task, report):\n    return task\n")
-    monkeypatch.syspath_prepend(tmp_path)
+def test_workers_import_from_where_this_process_does_alone(monkeypatch, tmp_path):
+    library, here = tmp_path / "library", tmp_path / "here"
+    library.mkdir()
+    (library / "module_of_this_test.py").write_text("def same(task, report):\n    return task\n")
+    here.mkdir()
+    (here / "pickle.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.setattr(sys, "path", [str(library), *filter(None, sys.path)])
+    monkeypatch.chdir(here)
     import module_of_this_test
 
     assert ran(module_of_this_test.same, ["a", "a"]) == ["a", "a"]
-
-
-def test_a_module_in_the_working_directory_is_not_taken_for_a_library(monkeypatch, tmp_path):
-    (tmp_path / "pickle.py").write_text("raise SystemExit('not this one')")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
-
-    assert sorted(ran(work.doubled, [1, 2])) == [2, 4]
 
 
 # --- what goes to and fro -------------------------------------------------------------------------
@@ -182,14 +177,9 @@ def test_workers_do_not_outlive_a_process_that_is_killed_alone(tmp_path):
     eventually(lambda: not any(map(alive, workers)), "workers end")
 
 
-def test_a_function_of_the_program_itself_is_refused() -> None:
-    code = (
-        "from harvest.engines import pool\n"
-        "def function(task, report): return task\n"
-        "list(pool.apply(function, [1, 2], workers=2))\n"
-    )
+def test_a_function_of_the_program_itself_is_refused(monkeypatch):
+    monkeypatch.setattr(work.doubled, "__module__", "__main__")
 
-    done = python_alone(code)
-
-    assert "UsageError: worker processes cannot import 'function'" in done.stderr
-    assert "workers=1" in done.stderr
+    with pytest.raises(UsageError, match="worker processes cannot import 'doubled'") as caught:
+        ran(work.doubled, [1, 2])
+    assert "workers=1" in (caught.value.remedy or "")

@@ -15,6 +15,7 @@ testing = pytest.importorskip("harvest_testing", reason="hpc-harvest-testing is 
 @pytest.mark.slow
 class TestDask(testing.EngineConformance):
     engine = DaskEngine
+    settings: ClassVar = {"retries": 0}  # Dask itself tries four times
 
     @pytest.fixture(autouse=True)
     def _dask(self):

@@ -434,7 +434,7 @@ def certificates(folder: Path) -> dict[str, str]:
 @pytest.mark.slow
 def test_a_cluster_with_tls_lets_in_who_has_a_certificate(anywhere, folder, tmp_path):
     mine, stranger = certificates(tmp_path / "mine"), certificates(tmp_path / "stranger")
-    options = [
+    site = [
         "--tls-ca-file",
         mine["tls_ca"],
         "--tls-cert",
@@ -442,21 +442,22 @@ def test_a_cluster_with_tls_lets_in_who_has_a_certificate(anywhere, folder, tmp_
         "--tls-key",
         mine["tls_key"],
     ]
-    with running_cluster(*options, protocol="tls", env=anywhere.env) as running:
+    with running_cluster(*site, protocol="tls", env=anywhere.env) as running:
         address = running.address
         assert address.startswith("tls://")
+        with pytest.raises(ConfigError, match="is encrypted: give tls_ca, tls_cert and tls_key"):
+            list(DaskEngine(address=address).run(NOTHING))
+        with pytest.raises(HarvestError, match="no connection to the Dask scheduler"):
+            list(DaskEngine(address=address, timeout=5, **stranger).run(NOTHING))
 
-        def settings(given: dict[str, str]) -> list[str]:
-            return [word for k, v in given.items() for word in ("-o", f"dask.{k}={v}")]
-
-        arguments = ("run", "-s", f"paced:{folder}", "-k", "jsonl:out", "--engine", "dask",
-                     "-o", f"dask.address={address}", "-o", "dask.timeout=10")  # fmt: skip
         (tmp_path / "go").touch()
-        told = anywhere.run(*arguments, code=2)
-        assert "it is encrypted: give tls_ca, tls_cert and tls_key" in told
-        told = anywhere.run(*arguments, *settings(stranger), code=1)
-        assert "no connection to the Dask scheduler" in told
-        anywhere.run(*arguments, *settings(mine), code=3)
+        settings = {"address": address, **mine}
+        options = [
+            word for name, value in settings.items() for word in ("-o", f"dask.{name}={value}")
+        ]
+        anywhere.run(
+            "run", "-s", f"paced:{folder}", "-k", "jsonl:out", "--engine", "dask", *options, code=3
+        )
 
     assert rows_files(tmp_path / "out") == local_rows(anywhere, folder)
 

@@ -151,7 +151,7 @@ class EngineConformance(Conformance):
         texts = {f"s{n:03}": f"one\nbad\nnumber {n}\n" for n in range(SMALL)}
         odd = dict.fromkeys(("a b", "it's", "$HOME", "n\nl", "-x", os.fsdecode(b"\xe9")), "odd\n")
         inputs = _inputs(tmp_path, texts | odd, large=False)
-        for workers in {1: None, self.workers: None, None: None}:
+        for workers in (1, None):
             out = tmp_path / f"by-{workers}" / "out"
             trial = self.run(inputs, out, workers=workers)
             require(trial.committed, trial.words, KEPT)
