@@ -16,6 +16,7 @@ import captures
 import pytest
 import small_inputs
 from clean_environment import build_wheels, declared_by, make_environment
+from commands import ONE_AFTER_THE_OTHER, printed
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -232,71 +233,83 @@ class Tiny(harvest.Source):
 }
 
 
-@pytest.mark.slow
-def test_core_parquet_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_path):
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory):
+    """The wheels of the small plugin, and of the core, parquet and who reads captures."""
     pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
-    # given an environment with these and a small plugin, what they declare, and no more
-    tiny, wheels = tmp_path / "tiny", tmp_path / "wheels"
-    tiny.mkdir()
+    folder = tmp_path_factory.mktemp("wheels")
+    tiny = tmp_path_factory.mktemp("tiny")
     for name, text in TINY.items():
         (tiny / name).write_text(text.lstrip())
-    ours = [CORE, f"{CORE}-parquet"]
-    build_wheels([*(PROJECTS[name] for name in ours), tiny], wheels)
-    only = declared_by(ours)
-    python = make_environment(tmp_path / "venv", sorted(wheels.iterdir()), only)
+    ours = (CORE, *(f"{CORE}-{name}" for name in ("parquet", "dask", "dask-runs")))
+    build_wheels([*(PROJECTS[name] for name in ours), tiny], folder)
+    return {wheel.name.partition("-")[0].replace("_", "-"): wheel for wheel in folder.iterdir()}
+
+
+def in_turn(python: Path, folder: Path, *commands: str) -> list[subprocess.CompletedProcess[str]]:
+    """What commands print that share a process of an environment, and their exit codes."""
+    output = subprocess.run(
+        [python, "-I", "-c", ONE_AFTER_THE_OTHER, *commands], cwd=folder, check=False,
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ).stdout  # fmt: skip
+    return printed(commands, output)
+
+
+@pytest.mark.slow
+def test_core_parquet_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_path, wheels):
+    # given an environment with these and a small plugin, what they declare, and no more
+    ours = (CORE, f"{CORE}-parquet")
+    installed = [wheels[name] for name in (*ours, "tiny")]
+    python = make_environment(tmp_path / "venv", installed, declared_by(ours))
     absent = subprocess.run([python, "-I", "-c", "import numpy"], capture_output=True, check=False)
     assert absent.returncode == 1
 
     # when rows with a map of texts are harvested and shown
     (tmp_path / "a.txt").write_text("one\nthree\n")
-
-    def harvest(*words: str) -> str:
-        command = [python, "-I", "-m", "harvest", *words]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    harvest("run", "-s", "tiny:a.txt", "-k", "parquet:out")
-    shown = harvest("preview", "-s", "tiny:a.txt", "--json")
-    harvest("verify", "out")
-    for name in ("events.csv", "events.jsonl", "events.parquet"):
-        harvest("view", "events", "out", "-o", name)
+    preview, *others = in_turn(
+        python, tmp_path,
+        "harvest preview -s tiny:a.txt --json",
+        "harvest run -s tiny:a.txt -k parquet:out",
+        "harvest verify out",
+        "harvest view events out -o events.csv",
+        "harvest view events out -o events.jsonl",
+        "harvest view events out -o events.parquet",
+    )  # fmt: skip
 
     # then the map is what the source gave
-    rows = [json.loads(line) for line in shown.splitlines()]
+    rows = [json.loads(line) for line in preview.stdout.splitlines()]
     assert [(row["text"], row["extra"]) for row in rows] == [
         ("one", {"letters": "3"}),
         ("three", {"letters": "5"}),
     ]
+    for done in others:
+        assert done.returncode == 0, done
 
 
 @pytest.mark.slow
-def test_captures_are_read_without_the_reader_of_mofka_s_files(tmp_path):
-    pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
+def test_captures_are_read_without_the_reader_of_mofka_s_files(tmp_path, wheels):
     # given an environment with hpc-harvest-dask[harvest] and a capture
-    names = ("dask", "dask-runs", "parquet")
-    ours = ("", *(f"-{name}" for name in names))
-    build_wheels([PROJECTS[f"{CORE}{name}"] for name in ours], tmp_path / "wheels")
-    only = declared_by([f"{CORE}{name}" for name in ours])
-    wheels = sorted((tmp_path / "wheels").iterdir())
-    python = make_environment(tmp_path / "venv", wheels, only)
+    ours = (CORE, *(f"{CORE}-{name}" for name in ("dask", "dask-runs", "parquet")))
+    installed = [wheels[name] for name in ours]
+    python = make_environment(tmp_path / "venv", installed, declared_by(ours))
     captures.write(tmp_path / "R1", captures.example())
 
-    def harvest(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [python, "-I", "-m", "harvest", *words]
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    # when it is harvested
+    *read, other, capture = in_turn(
+        python, tmp_path,
+        "harvest run -s dask:R1 -k parquet:out",
+        "harvest view dask.run_summary out",
+        "harvest view dask.tasks out -o tasks.txt",
+        "harvest report dask.run out",
+        "harvest findings out",
+        "harvest dask-runs trace out",
+        "harvest run -s mofka-dask:R1 -k parquet:o",
+        "harvest mofka-dask capture",
+    )  # fmt: skip
 
-    # when it is harvested, then views, reports and findings have it
-    for words in (
-        ("run", "-s", "dask:R1", "-k", "parquet:out"),
-        ("view", "dask.run_summary", "out"),
-        ("view", "dask.tasks", "out", "-o", "tasks.txt"),
-        ("report", "dask.run", "out"),
-        ("findings", "out"),
-        ("dask-runs", "trace", "out"),
-    ):
-        done = harvest(*words)
-        assert done.returncode == 0, done.stderr
+    # then views, reports and findings have it
+    for done in read:
+        assert done.returncode == 0, done
     # and what is missing is named
-    for words in (("run", "-s", "mofka-dask:R1", "-k", "parquet:o"), ("mofka-dask", "capture")):
-        assert "install hpc-harvest-mofka-dask" in harvest(*words).stderr
+    for done in (other, capture):
+        assert "install hpc-harvest-mofka-dask" in done.stdout

@@ -8,6 +8,7 @@ from pathlib import Path
 import attrs
 import pexpect
 import pyte
+from commands import ONE_AFTER_THE_OTHER, printed
 
 COLUMNS, LINES = 80, 24
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][AB0]")
@@ -37,18 +38,6 @@ class Shown:
         return [_CODES.sub("", line).rstrip() for line in last]
 
 
-ONE_AFTER_THE_OTHER = """
-import shlex, sys
-from harvest.cli.main import main
-for line in sys.argv[1:]:
-    try:
-        main(shlex.split(line)[1:])
-    except SystemExit as end:
-        print(f"\\x1e{end.code or 0}\\x1e", end="", flush=True)
-"""
-"""Says each exit code between two characters that no command writes."""
-
-
 class Terminal:
     """Runs commands of ``harvest`` in a directory, in one process, which has a terminal.
 
@@ -71,10 +60,9 @@ class Terminal:
             child.expect(pexpect.EOF)
         finally:
             child.close(force=True)
-        parts = str(child.before).split("\x1e")
         return [
-            Shown(command, int(code), _seen(written), written)
-            for command, written, code in zip(commands, parts[:-1:2], parts[1::2], strict=True)
+            Shown(done.args, done.returncode, _seen(done.stdout), done.stdout)
+            for done in printed(commands, str(child.before))
         ]
 
 
