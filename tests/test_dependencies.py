@@ -9,7 +9,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import packages_distributions
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import captures
@@ -62,14 +62,19 @@ def declared(name: str, *, extras: bool, asked: frozenset[str] = frozenset()) ->
     return found.union(*needs)
 
 
-distributions_of_packages = cache(packages_distributions)
-"""By package, the installed distributions that have it; all their files are looked through."""
+@cache
+def packages_of(name: str) -> set[str]:
+    """The packages and modules of an installed distribution."""
+    try:
+        return {file.parts[0].partition(".")[0] for file in distribution(name).files or ()}
+    except PackageNotFoundError:
+        return set()
 
 
 def used(folder: Path) -> Iterator[tuple[str, bool, str]]:
     """What its modules import or need: a module's name, whether at import, and where."""
     for path in sorted(folder.rglob("*.py")):
-        tree = ast.parse(path.read_text())
+        tree, inside = ast.parse(path.read_text()), path.relative_to(ROOT)
         spared = {
             id(inner)
             for node in ast.walk(tree)
@@ -79,7 +84,7 @@ def used(folder: Path) -> Iterator[tuple[str, bool, str]]:
         for node in ast.walk(tree):
             if id(node) in spared:
                 continue
-            where = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+            where = f"{inside}:{getattr(node, 'lineno', 0)}"
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     yield alias.name.partition(".")[0], node.col_offset == 0, where
@@ -94,7 +99,6 @@ def used(folder: Path) -> Iterator[tuple[str, bool, str]]:
 def test_what_a_distribution_imports_is_what_it_declares(name):
     here = PROJECTS[name] / "src"
     own = {path.name for path in here.iterdir()} | {"harvest"} | sys.stdlib_module_names
-    homes = distributions_of_packages()
     always, optional = declared(name, extras=False), declared(name, extras=True)
     seen = set()
     for module, at_import, where in used(here):
@@ -106,7 +110,8 @@ def test_what_a_distribution_imports_is_what_it_declares(name):
             beside = (ROOT / "src" / module).is_dir()
             distributions = {CORE if beside else canonicalize_name(f"hpc-{module}")}
         else:
-            distributions = set(map(canonicalize_name, homes.get(module, [module])))
+            have_it = {other for other in optional if module in packages_of(other)}
+            distributions = have_it or {canonicalize_name(module)}
         seen |= distributions
         open_to_both = module in MODULES_OF_THEIR_OWN or where.startswith("src/harvest_toolkit/")
         needed = always if at_import and not open_to_both else optional
