@@ -37,7 +37,9 @@ LEFT_OPEN = {
 }
 """What is imported without being declared, and why."""
 
-MODULES_OF_THEIR_OWN = {"dask", "deltalake", "distributed", "mcp", "numpy", "pydantic"}
+MODULES_OF_THEIR_OWN = {
+    "dask", "deltalake", "distributed", "harvest_toolkit", "mcp", "numpy", "pydantic",
+}  # fmt: skip
 """Optional libraries for which there are whole modules, imported where the library is there."""
 
 
