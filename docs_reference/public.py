@@ -84,7 +84,8 @@ def _places() -> Iterator[tuple[Path, str]]:
 def _names(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Module and name, for ``from module import name`` and for ``module.name``."""
     modules: dict[str, str] = {}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    for node in nodes:
         if isinstance(node, ast.Import):
             modules |= {a.asname or a.name: a.name for a in node.names if _is_ours(a.name)}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and _is_ours(node.module or ""):
@@ -96,7 +97,7 @@ def _names(tree: ast.Module) -> Iterator[tuple[str, str]]:
                     yield node.module or "", alias.name
     if not modules:
         return
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.Attribute):
             continue
         of = node.value
