@@ -89,6 +89,7 @@ with locked(Path(sys.argv[1])):
 """
 
 
+@pytest.mark.parametrize("locks", ["kernel", "ENOLCK"], indirect=True)
 def test_the_lock_of_a_killed_process_is_free_at_once(locks: str, tmp_path: Path) -> None:
     words = [sys.executable, "-c", CHILD, str(tmp_path), locks]
     child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
