@@ -69,7 +69,7 @@ def imported() -> tuple[tuple[str, str, str], ...]:
         for folder, user in _places()
         for path in sorted(folder.rglob("*.py"))
         if "tests" not in path.relative_to(folder).parts
-        for module, name in _names(path.read_text("utf-8"))
+        for module, name in _names(ast.parse(path.read_text("utf-8")))
     )
 
 
@@ -81,13 +81,10 @@ def _places() -> Iterator[tuple[Path, str]]:
     yield ROOT / "examples", "examples"
 
 
-def _names(code: str) -> Iterator[tuple[str, str]]:
+def _names(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Module and name, for ``from module import name`` and for ``module.name``."""
-    if not re.search(r"^\s*(?:from|import) harvest\b", code, re.MULTILINE):
-        return
     modules: dict[str, str] = {}
-    nodes = list(ast.walk(ast.parse(code)))
-    for node in nodes:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             modules |= {a.asname or a.name: a.name for a in node.names if _is_ours(a.name)}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and _is_ours(node.module or ""):
@@ -99,7 +96,7 @@ def _names(code: str) -> Iterator[tuple[str, str]]:
                     yield node.module or "", alias.name
     if not modules:
         return
-    for node in nodes:
+    for node in ast.walk(tree):
         if not isinstance(node, ast.Attribute):
             continue
         of = node.value

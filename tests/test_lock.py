@@ -1,6 +1,5 @@
 """One run at a time: locks of the kernel, and numbered files where there are none."""
 
-import contextlib
 import errno
 import fcntl
 import os
@@ -229,20 +228,6 @@ def test_numbered_files_let_one_in_at_a_time(tmp_path: Path) -> None:
 # --- whole runs -----------------------------------------------------------------------------------
 
 
-def test_a_run_that_may_wait_begins_once_the_other_has_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small = Small(tmp_path).write(a=dump(1))
-    small.state.mkdir(parents=True)
-    with contextlib.ExitStack() as other:
-        other.enter_context(locked(small.state))
-        monkeypatch.setattr(interrupt, "sleep", lambda seconds: other.close())
-
-        small.harvest(wait_s=60)
-
-    assert small.jobs() == [1]
-
-
 @pytest.mark.slow
 def test_of_two_runs_at_once_one_is_refused_or_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -291,22 +276,6 @@ def test_a_run_that_lost_its_lock_touches_nothing(tmp_path: Path) -> None:
     assert "another run took over this dataset" in said
     assert small.manifest() == before
     assert {path: path.stat().st_mtime_ns for path in small.folder.rglob("*")} == files
-
-
-def test_a_run_where_the_file_system_has_no_locks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small = Small(tmp_path).write(a=dump(1))
-    small.state.mkdir(parents=True)
-    monkeypatch.setattr(fcntl, "flock", _no_locks)
-    with locked(small.state):
-        refused = harvest_here(*small.words())
-    assert refused.returncode == 1
-    assert f"another run is writing this dataset (process {os.getpid()} on " in refused.stderr
-
-    done = harvest_here(*small.words())
-    assert done.returncode == 0, done.stderr
-    assert small.jobs() == [1]
 
 
 def test_without_hard_links_too_a_number_is_taken_once(

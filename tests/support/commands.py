@@ -37,10 +37,7 @@ def printed(commands: Sequence[str], output: str) -> list[CompletedProcess[str]]
     """What each of the commands printed, in one stream, and its exit code."""
     *parts, rest = output.split("\x1e")
     assert (len(parts), rest) == (2 * len(commands), "")
-    return [
-        CompletedProcess(command, int(code), text)
-        for command, text, code in zip(commands, parts[::2], parts[1::2], strict=True)
-    ]
+    return list(map(CompletedProcess, commands, map(int, parts[1::2]), parts[::2]))
 
 
 def harvest_here(

@@ -51,10 +51,7 @@ def fault_points() -> tuple[str, ...]:
 
 @attrs.frozen
 class Place:
-    """A folder that holds one dataset of each form; ``inputs`` is what is harvested into them.
-
-    names: the sources whose inputs these are.
-    """
+    """A folder with one dataset of each form; ``inputs``, those of the sources ``names``."""
 
     folder: Path
     inputs: Path
@@ -277,14 +274,12 @@ def _state(state: Path) -> dict[str, Any]:
 
 
 def check_equal(place: Place, expected: dict[str, Any]) -> None:
-    """The datasets are what an undisturbed run made of the same inputs, byte for byte.
-
-    So their rows are the same, too, which one of them shows: its state is kept as all are.
-    """
+    """The datasets are what an undisturbed run made of the same inputs, byte for byte."""
     found = contents(place)
     assert sorted(found) == sorted(expected)
     for name, value in expected.items():
         assert found[name] == value, name
+    # so their rows are the same, which one of them shows
     assert harvest.open(place.locations()[0]).verify() == []
 
 

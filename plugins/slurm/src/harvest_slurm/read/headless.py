@@ -43,12 +43,12 @@ def headless(
     texts = [line.decode("utf-8", "replace") for line in full]
     if columns:
         found = named(texts, columns, delimiter)
-        few = not delimiter and found.fitting * 2 < len(texts) and _divided(_division(texts))
+        few = not delimiter and found.fitting * 2 < len(texts) and _divided(*_division(texts))
         if (few or not found.fitting) and texts and len(found.columns) > 1:
             raise SourceError(
                 f"{NAMED} {len(found.columns)} columns, but "
                 f"{'few lines have' if found.fitting else 'no line has'} as many fields"
-                f"{_divided(_division(texts))}: {NAME_THEM}",
+                f"{_divided(*_division(texts))}: {NAME_THEM}",
                 where=where,
                 remedy="if another delimiter separates them, set slurm.delimiter",
             )
@@ -63,8 +63,8 @@ def headless(
         if len(known) != 1:
             division = _division(texts)
             raise SourceError(
-                f"no header of sacct in the first line{_divided(division)}"
-                f"{_undecided(division, known)}: {NAME_THEM}",
+                f"no header of sacct in the first line{_divided(*division)}"
+                f"{_undecided(division[1], known)}: {NAME_THEM}",
                 where=where,
                 remedy="for a dump made for another program, --set slurm.layout="
                 f"{known[0].order if known else 'xdmod'} (other fixed widths need a header; set an "
@@ -80,21 +80,20 @@ def headless(
     )
 
 
-def _undecided(division: tuple[str, list[str]], known: Sequence[Layout]) -> str:
+def _undecided(fields: Sequence[str], known: Sequence[Layout]) -> str:
     """Say why no known column order was chosen, and what the fields of lines look like."""
     if known:
         return f", and its lines fit {' as well as '.join(each.order for each in known)}"
     said, place = [], 1
-    for what, run in groupby(division[1]):
+    for what, run in groupby(fields):
         first, place = place, place + len(list(run))
         if what:
             said.append(f"{first}{f'-{place - 1}' if place - 1 > first else ''} like {what}")
     return f", and no known order of columns fits (fields {', '.join(said)})" if said else ""
 
 
-def _divided(division: tuple[str, list[str]]) -> str:
+def _divided(mark: str, fields: Sequence[str]) -> str:
     """Return `` (32 fields by the delimiter '|')``, as in half of the lines or more; or nothing."""
-    mark, fields = division
     return f" ({len(fields)} fields by the delimiter {mark!r})" if mark else ""
 
 
@@ -140,7 +139,7 @@ def headless_likeness(head: bytes) -> tuple[float, str] | None:
             known = fits(lines, None)
             return UNNAMED, (
                 f"rows of sacct without a header, delimiter {mark!r}"
-                f"{_undecided(_division(lines), known)}: {NAME_THEM}"
+                f"{_undecided(_division(lines)[1], known)}: {NAME_THEM}"
             )
     return None
 
