@@ -275,15 +275,15 @@ def test_core_parquet_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_
     (tmp_path / "a.txt").write_text("one\nthree\n")
     views = [f"harvest view events out -o events.{end}" for end in ("csv", "jsonl", "parquet")]
     run = ("harvest run -s tiny:a.txt -k parquet:out", "harvest verify out", *views)
-    preview, *others = in_turn(python, tmp_path, "harvest preview -s tiny:a.txt --json", *run)
+    done = in_turn(python, tmp_path, "harvest preview -s tiny:a.txt --json", *run)
 
     # then the map is what the source gave
-    rows = [json.loads(line) for line in preview.stdout.splitlines()]
+    assert [each for each in done if each.returncode] == []
+    rows = [json.loads(line) for line in done[0].stdout.splitlines()]
     assert [(row["text"], row["extra"]) for row in rows] == [
         ("one", {"letters": "3"}),
         ("three", {"letters": "5"}),
     ]
-    assert [done for done in others if done.returncode] == []
 
 
 @pytest.mark.slow
