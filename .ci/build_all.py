@@ -10,18 +10,19 @@ one that it was not tried with, in whatever state of publishing it finds an inde
 classifiers, addresses and README are completed too (`describe.py`).
 """
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from email.parser import HeaderParser
 from pathlib import Path
 from zipfile import ZipFile
 
 import tomlkit
 from describe import describe
+from hatchling.build import build_sdist, build_wheel
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -36,6 +37,7 @@ def main(out: Path) -> None:
     if old := sorted(p.name for p in out.iterdir()):
         sys.exit(f"build: {out} holds {old[0]} already: give an empty folder")
     version = project_version()
+    os.environ["SETUPTOOLS_SCM_PRETEND_VERSION"] = str(version)
     with tempfile.TemporaryDirectory(prefix="harvest-build-") as scratch:
         tree = Path(scratch) / "tree"
         copy_tree(tree)
@@ -43,27 +45,21 @@ def main(out: Path) -> None:
         for project in projects:
             describe(tree, project)
             bind(project / "pyproject.toml", version)
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda project: build(project, out, version), projects))
+            build(project, out)
     check(out, version, len(projects))
-    python("twine", "check", "--strict", *sorted(out.iterdir()), version=version)
+    twine = [sys.executable, "-m", "twine", "check", "--strict", *sorted(out.iterdir())]
+    subprocess.run(twine, check=True)
     print(f"{len(projects)} distributions of version {version} in {out}")
 
 
-def build(project: Path, out: Path, version: Version) -> None:
+def build(project: Path, out: Path) -> None:
     """Build one project's source distribution, and its wheel from that."""
-    python("build", "--no-isolation", "--outdir", out, project, version=version)
-
-
-def python(module: str, *words: str | Path, version: Version) -> None:
-    """Run a module for a version; ends the program with what it said when it fails."""
-    done = subprocess.run(
-        [sys.executable, "-m", module, *words],
-        env=os.environ | {"SETUPTOOLS_SCM_PRETEND_VERSION": str(version)},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode != 0:
-        sys.exit(f"build: {module} failed for {words[-1]}:\n{done.stdout[-4000:]}")
+    with contextlib.chdir(project):
+        archive = out / build_sdist(str(out))
+    with tempfile.TemporaryDirectory(prefix="harvest-wheel-") as folder:
+        shutil.unpack_archive(archive, folder, filter="data")
+        with contextlib.chdir(Path(folder) / archive.name.removesuffix(".tar.gz")):
+            build_wheel(str(out))
 
 
 def project_version() -> Version:

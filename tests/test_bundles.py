@@ -291,9 +291,10 @@ def test_kills_at_any_instant_of_a_run_with_bundles(
     print(f"HARVEST_NIGHT={SEED}")
     rng = random.Random(SEED)
     place = parquet(tmp_path / "D", inputs)
-    for _ in range(6):
-        process = place.start()
-        time.sleep(rng.uniform(0.3, 1.5))
+    for _ in range(3):
+        process = place.start(workers=1)
+        crash.wait_for_lock(process, place.states()[0])
+        time.sleep(rng.uniform(0, 0.5))
         crash.kill_group(process)
         if not crash.killed_at(process):
             break

@@ -4,7 +4,6 @@ The cluster consists of programs of their own, so that each can be killed alone.
 """
 
 import contextlib
-import os
 import signal
 import subprocess
 import sys
@@ -13,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusters import Harvest, eventually
+from clusters import eventually
+from commands import harvest_here
 
 import harvest
 from harvest import collect
@@ -132,12 +132,13 @@ def test_what_a_killed_process_left_is_harvested(
     cluster.end()
 
     # when what is on disk is harvested
-    here = Harvest(dict(os.environ), tmp_path)
-    printed = here.run("run", "-s", f"dask:{cluster.capture}", "-k", "parquet:out")
+    out = tmp_path / "out"
+    done = harvest_here("run", "-s", f"dask:{cluster.capture}", "-k", f"parquet:{out}")
 
     # then every frame is accounted for, and the first wave is there, of all sides
-    assert "dask" in printed
-    dataset = harvest.open(tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "dask" in done.stdout
+    dataset = harvest.open(out)
     transitions = dataset["dask.task_transition"].collect()
     done = transitions.filter(finish_state="memory")["key"].to_list()
     assert set(done) >= WAVE
@@ -153,6 +154,6 @@ def test_what_a_killed_process_left_is_harvested(
     (summary,) = dataset.view("dask.run_summary").collect().to_dicts()
     named = str(summary["lost_processes"])
     assert lost["address"] in named or lost["process"] in named
-    page = here.run("report", "dask.run", "out")
+    page = harvest_here("report", "dask.run", out).stdout
     assert "without an end" in page
     assert f"since {lost['last_time']:%Y-%m-%d %H:%M:%S}" in " ".join(page.split())

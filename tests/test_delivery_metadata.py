@@ -17,7 +17,7 @@ from delivery import ROOT, script
 
 from harvest.plugins.known import KNOWN
 
-for tool in ("build", "hatch_vcs", "tomlkit", "twine"):
+for tool in ("hatch_vcs", "tomlkit", "twine"):
     pytest.importorskip(tool)
 markdown = pytest.importorskip("markdown")
 

@@ -5,19 +5,21 @@ to another index; files are listed with their SHA-256; everything needs the job'
 """
 
 import base64
+import contextlib
 import hashlib
+import io
 import os
 import re
 import subprocess
-import sys
 import threading
 from email.parser import BytesParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
+from unittest import mock
 
 import pytest
-from delivery import wheel
+from delivery import script, wheel
 
 pytest.importorskip("twine")
 
@@ -26,7 +28,6 @@ pytestmark = [
     pytest.mark.skipif(find_spec("pypi_simple") is None, reason="pypi_simple is not installed"),
 ]
 
-SCRIPT = Path(__file__).resolve().parents[1] / ".ci" / "publish.py"
 TOKEN = "glcbt-64_token"
 UPLOADS = "/".join(("", "api", "v4", "projects", "7", "packages", "pypi"))
 SIMPLE = "/".join(("", "simple"))
@@ -125,21 +126,33 @@ def dist(tmp_path):
 
 
 def publish(dist: Path, registry: Registry, token: str = TOKEN, tag: str = "v1.2.0"):
+    """Publish as the script does; what it prints and how it ends, without what twine prints."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("HARVEST_", "TWINE_"))}
     given = {"HARVEST_PUBLISH_URL": registry.url, "CI_JOB_TOKEN": token, "CI_COMMIT_TAG": tag}
-    return subprocess.run(
-        [sys.executable, SCRIPT, dist], env=clean | given,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    with (
+        mock.patch.dict(os.environ, clean | given, clear=True),
+        contextlib.redirect_stdout(io.StringIO()) as said,
+    ):
+        try:
+            script("publish").main(dist)
+        except SystemExit as end:
+            return subprocess.CompletedProcess([], 1, said.getvalue(), str(end.code))
+    return subprocess.CompletedProcess([], 0, said.getvalue(), "")
 
 
 def names(uploads: list[str]) -> list[str]:
     return [re.sub(r"-.*", "", name) for name in uploads]
 
 
-def test_again_it_uploads_nothing(dist, registry):
-    publish(dist, registry)
+def test_again_it_uploads_nothing_and_older_versions_are_left_alone(dist, registry, tmp_path):
+    (tmp_path / "old").mkdir()
+    old = wheel(tmp_path / "old", "hpc-harvest", "1.1.0")
+    registry.files[old.name] = old.read_bytes()
+    assert publish(dist, registry).returncode == 0
+    assert len(registry.files) == 4
+
     done = publish(dist, registry)
+
     assert done.returncode == 0, done.stderr
     assert len(registry.uploads) == 3
     assert "upload" not in done.stdout
@@ -178,14 +191,6 @@ def test_another_file_of_that_name_stops_it_before_the_first_upload(dist, regist
     done = publish(dist, registry)
 
     check_refused(done, registry, f"the index holds another {other.name}")
-
-
-def test_older_versions_are_left_alone(dist, registry, tmp_path):
-    (tmp_path / "old").mkdir()
-    old = wheel(tmp_path / "old", "hpc-harvest", "1.1.0")
-    registry.files[old.name] = old.read_bytes()
-    assert publish(dist, registry).returncode == 0
-    assert len(registry.files) == 4
 
 
 def test_a_wrong_token_is_reported_without_showing_it(dist, registry):

@@ -32,10 +32,10 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-@pytest.fixture
-def repository(tmp_path):
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
     """A repository with the release scripts, a first release v1.4.2, and nothing new."""
-    folder = tmp_path / "repository"
+    folder = tmp_path_factory.mktemp("released") / "repository"
     (folder / ".ci").mkdir(parents=True)
     for name in ("next_version.py", "tag_release.py", "release_notes.py", "towncrier.toml"):
         shutil.copy(ROOT / ".ci" / name, folder / ".ci")
@@ -48,6 +48,12 @@ def repository(tmp_path):
     commit(folder)
     git(folder, "tag", "v1.4.2")
     return folder
+
+
+@pytest.fixture
+def repository(released, tmp_path):
+    """A copy of it, for one test to work in."""
+    return shutil.copytree(released, tmp_path / "repository")
 
 
 def commit(folder: Path, **fragments: str) -> None:

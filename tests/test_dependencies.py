@@ -9,13 +9,14 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import packages_distributions
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import captures
 import pytest
 import small_inputs
 from clean_environment import build_wheels, declared_by, make_environment
+from commands import ONE_AFTER_THE_OTHER, printed
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -36,7 +37,9 @@ LEFT_OPEN = {
 }
 """What is imported without being declared, and why."""
 
-MODULES_OF_THEIR_OWN = {"dask", "deltalake", "distributed", "mcp", "numpy", "pydantic"}
+MODULES_OF_THEIR_OWN = {
+    "dask", "deltalake", "distributed", "harvest_toolkit", "mcp", "numpy", "pydantic",
+}  # fmt: skip
 """Optional libraries for which there are whole modules, imported where the library is there."""
 
 
@@ -61,14 +64,19 @@ def declared(name: str, *, extras: bool, asked: frozenset[str] = frozenset()) ->
     return found.union(*needs)
 
 
-distributions_of_packages = cache(packages_distributions)
-"""By package, the installed distributions that have it; all their files are looked through."""
+@cache
+def packages_of(name: str) -> set[str]:
+    """The packages and modules of an installed distribution."""
+    try:
+        return {file.parts[0].partition(".")[0] for file in distribution(name).files or ()}
+    except PackageNotFoundError:
+        return set()
 
 
 def used(folder: Path) -> Iterator[tuple[str, bool, str]]:
     """What its modules import or need: a module's name, whether at import, and where."""
     for path in sorted(folder.rglob("*.py")):
-        tree = ast.parse(path.read_text())
+        tree, inside = ast.parse(path.read_text()), path.relative_to(ROOT)
         spared = {
             id(inner)
             for node in ast.walk(tree)
@@ -78,7 +86,7 @@ def used(folder: Path) -> Iterator[tuple[str, bool, str]]:
         for node in ast.walk(tree):
             if id(node) in spared:
                 continue
-            where = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+            where = f"{inside}:{getattr(node, 'lineno', 0)}"
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     yield alias.name.partition(".")[0], node.col_offset == 0, where
@@ -93,7 +101,6 @@ def used(folder: Path) -> Iterator[tuple[str, bool, str]]:
 def test_what_a_distribution_imports_is_what_it_declares(name):
     here = PROJECTS[name] / "src"
     own = {path.name for path in here.iterdir()} | {"harvest"} | sys.stdlib_module_names
-    homes = distributions_of_packages()
     always, optional = declared(name, extras=False), declared(name, extras=True)
     seen = set()
     for module, at_import, where in used(here):
@@ -105,7 +112,8 @@ def test_what_a_distribution_imports_is_what_it_declares(name):
             beside = (ROOT / "src" / module).is_dir()
             distributions = {CORE if beside else canonicalize_name(f"hpc-{module}")}
         else:
-            distributions = set(map(canonicalize_name, homes.get(module, [module])))
+            have_it = {other for other in optional if module in packages_of(other)}
+            distributions = have_it or {canonicalize_name(module)}
         seen |= distributions
         open_to_both = module in MODULES_OF_THEIR_OWN or where.startswith("src/harvest_toolkit/")
         needed = always if at_import and not open_to_both else optional
@@ -232,38 +240,46 @@ class Tiny(harvest.Source):
 }
 
 
-@pytest.mark.slow
-def test_core_parquet_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_path):
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory):
+    """The wheels of the small plugin, and of the core, parquet and who reads captures."""
     pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
-    # given an environment with these and a small plugin, what they declare, and no more
-    tiny, wheels = tmp_path / "tiny", tmp_path / "wheels"
-    tiny.mkdir()
+    folder = tmp_path_factory.mktemp("wheels")
+    tiny = tmp_path_factory.mktemp("tiny")
     for name, text in TINY.items():
         (tiny / name).write_text(text.lstrip())
-    ours = [CORE, f"{CORE}-parquet"]
-    build_wheels([*(PROJECTS[name] for name in ours), tiny], wheels)
-    only = declared_by(ours)
-    python = make_environment(tmp_path / "venv", sorted(wheels.iterdir()), only)
+    ours = (CORE, *(f"{CORE}-{name}" for name in ("parquet", "dask", "dask-runs")))
+    build_wheels([*(PROJECTS[name] for name in ours), tiny], folder)
+    return {wheel.name.partition("-")[0].replace("_", "-"): wheel for wheel in folder.iterdir()}
+
+
+def in_turn(python: Path, folder: Path, *commands: str) -> list[subprocess.CompletedProcess[str]]:
+    """What commands print that share a process of an environment, and their exit codes."""
+    output = subprocess.run(
+        [python, "-I", "-c", ONE_AFTER_THE_OTHER, *commands], cwd=folder, check=False,
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ).stdout  # fmt: skip
+    return printed(commands, output)
+
+
+@pytest.mark.slow
+def test_core_parquet_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_path, wheels):
+    # given an environment with these and a small plugin, what they declare, and no more
+    ours = (CORE, f"{CORE}-parquet")
+    installed = [wheels[name] for name in (*ours, "tiny")]
+    python = make_environment(tmp_path / "venv", installed, declared_by(ours))
     absent = subprocess.run([python, "-I", "-c", "import numpy"], capture_output=True, check=False)
     assert absent.returncode == 1
 
     # when rows with a map of texts are harvested and shown
     (tmp_path / "a.txt").write_text("one\nthree\n")
-
-    def harvest(*words: str) -> str:
-        command = [python, "-I", "-m", "harvest", *words]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    harvest("run", "-s", "tiny:a.txt", "-k", "parquet:out")
-    shown = harvest("preview", "-s", "tiny:a.txt", "--json")
-    harvest("verify", "out")
-    for name in ("events.csv", "events.jsonl", "events.parquet"):
-        harvest("view", "events", "out", "-o", name)
+    views = [f"harvest view events out -o events.{end}" for end in ("csv", "jsonl", "parquet")]
+    run = ("harvest run -s tiny:a.txt -k parquet:out", "harvest verify out", *views)
+    done = in_turn(python, tmp_path, "harvest preview -s tiny:a.txt --json", *run)
 
     # then the map is what the source gave
-    rows = [json.loads(line) for line in shown.splitlines()]
+    assert [each for each in done if each.returncode] == []
+    rows = [json.loads(line) for line in done[0].stdout.splitlines()]
     assert [(row["text"], row["extra"]) for row in rows] == [
         ("one", {"letters": "3"}),
         ("three", {"letters": "5"}),
@@ -271,32 +287,20 @@ def test_core_parquet_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_
 
 
 @pytest.mark.slow
-def test_captures_are_read_without_the_reader_of_mofka_s_files(tmp_path):
-    pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
+def test_captures_are_read_without_the_reader_of_mofka_s_files(tmp_path, wheels):
     # given an environment with hpc-harvest-dask[harvest] and a capture
-    names = ("dask", "dask-runs", "parquet")
-    ours = ("", *(f"-{name}" for name in names))
-    build_wheels([PROJECTS[f"{CORE}{name}"] for name in ours], tmp_path / "wheels")
-    only = declared_by([f"{CORE}{name}" for name in ours])
-    wheels = sorted((tmp_path / "wheels").iterdir())
-    python = make_environment(tmp_path / "venv", wheels, only)
+    ours = (CORE, *(f"{CORE}-{name}" for name in ("dask", "dask-runs", "parquet")))
+    installed = [wheels[name] for name in ours]
+    python = make_environment(tmp_path / "venv", installed, declared_by(ours))
     captures.write(tmp_path / "R1", captures.example())
 
-    def harvest(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [python, "-I", "-m", "harvest", *words]
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    # when it is harvested
+    words = ("run -s dask:R1 -k parquet:out", "view dask.run_summary out", "report dask.run out",
+             "view dask.tasks out -o tasks.txt", "findings out", "dask-runs trace out",
+             "run -s mofka-dask:R1 -k parquet:o", "mofka-dask capture")  # fmt: skip
+    *read, other, capture = in_turn(python, tmp_path, *(f"harvest {each}" for each in words))
 
-    # when it is harvested, then views, reports and findings have it
-    for words in (
-        ("run", "-s", "dask:R1", "-k", "parquet:out"),
-        ("view", "dask.run_summary", "out"),
-        ("view", "dask.tasks", "out", "-o", "tasks.txt"),
-        ("report", "dask.run", "out"),
-        ("findings", "out"),
-        ("dask-runs", "trace", "out"),
-    ):
-        done = harvest(*words)
-        assert done.returncode == 0, done.stderr
+    # then views, reports and findings have it
+    assert [done for done in read if done.returncode] == []
     # and what is missing is named
-    for words in (("run", "-s", "mofka-dask:R1", "-k", "parquet:o"), ("mofka-dask", "capture")):
-        assert "install hpc-harvest-mofka-dask" in harvest(*words).stderr
+    assert all("install hpc-harvest-mofka-dask" in done.stdout for done in (other, capture))

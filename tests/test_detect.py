@@ -94,11 +94,17 @@ def test_a_source_reads_rows_at_each_place_that_is_named_and_all_who_read_rows_a
         }
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_a_directory_of_its_own_files_alone_is_recognised_for_sure(source, tmp_path):
-    small_inputs.write(tmp_path, 1)
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """A folder with a directory for each source, which holds its own files alone."""
+    folder = tmp_path_factory.mktemp("inputs")
+    small_inputs.write(folder, 1)
+    return folder
 
-    (first,) = survey(tmp_path / source, PLUGINS).known
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_directory_of_its_own_files_alone_is_recognised_for_sure(source, inputs):
+    (first,) = survey(inputs / source, PLUGINS).known
 
     assert first.source == source
     assert first.confidence >= 0.9
@@ -183,11 +189,10 @@ def inputs_of(result):
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_detection_and_a_run_agree_how_deep_a_source_looks(source, tmp_path):
+def test_detection_and_a_run_agree_how_deep_a_source_looks(source, inputs, tmp_path):
     # given files of a source in the directory that is named, and in one below it
     for place in ("in", "in/sub"):
-        small_inputs.write(tmp_path / "other", 1)
-        shutil.copytree(tmp_path / "other" / source, tmp_path / place, dirs_exist_ok=True)
+        shutil.copytree(inputs / source, tmp_path / place, dirs_exist_ok=True)
 
     # when a run is planned for all places that detection names, or for the directory alone
     known = next(k for k in survey(tmp_path / "in", PLUGINS).known if k.source == source)

@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import harvest_alone
+from commands import harvest_alone, harvest_here
 from datasets import dump
 
 import harvest
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_plugin_files")]
 
 pytest.importorskip("harvest_slurm")
 
@@ -58,7 +58,7 @@ PLACES = ("-s", "slurm:in", "--set", "slurm.timezone=UTC", "-k", "parquet:out")
 
 
 def harvested(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return harvest_alone(*PLUGIN, "run", *PLACES, *words, cwd=folder)
+    return harvest_here(*PLUGIN, "run", *PLACES, *words, cwd=folder)
 
 
 def exported(folder: Path) -> dict[str, object]:
@@ -109,7 +109,8 @@ def test_a_killed_export_leaves_a_dataset_that_the_next_run_exports(folder: Path
     ends = "    import os; os._exit(9)\n    place.write_text"
     slow = COUNTS.replace("    place.write_text", ends)
     (folder / "counts.py").write_text(slow)
-    assert harvested(folder, "--export", "counts:counts.json").returncode == 9
+    words = (*PLUGIN, "run", *PLACES, "--export", "counts:counts.json")
+    assert harvest_alone(*words, cwd=folder).returncode == 9
     assert harvest.open(folder / "out").record_types == {"slurm.job": 2}
     (folder / "counts.py").write_text(COUNTS)
     assert harvested(folder, "--export", "counts:counts.json").returncode == 0
@@ -139,7 +140,7 @@ def test_a_recipe_names_exports(folder: Path) -> None:
     (folder / "r.toml").write_text(done.stdout)
     recipe = harvest.Recipe.load(folder / "r.toml")
     assert recipe.export == ["counts:counts.json", "counts:other.json"]
-    assert harvest_alone(*PLUGIN, "run", "r.toml", "-q", cwd=folder).returncode == 0
+    assert harvest_here(*PLUGIN, "run", "r.toml", "-q", cwd=folder).returncode == 0
     assert (folder / "other.json").read_text() == (folder / "counts.json").read_text()
     # and what is no list of texts is an error
     (folder / "r.toml").write_text("[run]\nexport = [3]\n")

@@ -58,7 +58,8 @@ def test_the_first_hour(colour, tmp_path):
     terminal = Terminal(tmp_path, colour=colour)
 
     # when the person types one command after the other
-    hour = [(step, terminal.run(step.command)) for step in DASK_RESEARCHER]
+    shown = terminal.run(*(step.command for step in DASK_RESEARCHER))
+    hour = list(zip(DASK_RESEARCHER, shown, strict=True))
 
     # then each ends as it should, and shows what the person looks for, on 80 columns
     problems = [problem for step, shown in hour for problem in _problems(step, shown)]

@@ -126,10 +126,10 @@ def test_detached_jobs_are_followed_from_another_shell(on_slurm: Harvest, tmp_pa
     path = listed(tmp_path / "scan-20260111.list", 500)
     here.run("gpfs", "convert", path, "-t", tmp_path / "out", "--submit", "--detach")
 
-    def committed() -> bool:
-        done = here.start("gpfs", "status", tmp_path / "out")
-        out, _ = done.communicate(timeout=60)
-        return "harvest-commit" in out and "pending" not in out and "running" not in out
+    eventually(lambda: not here.slurm("squeue", "-h", "-n", "harvest-commit"), "the last job")
 
-    eventually(committed, "the last job")
+    told = here.run("gpfs", "status", tmp_path / "out")
+    assert "harvest-commit" in told
+    assert "pending" not in told
+    assert "running" not in told
     assert "500 rows" in here.run("verify", tmp_path / "out")

@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).parent / "support" / "histories.py"
 @pytest.mark.slow
 def test_after_each_run_a_dataset_equals_a_fresh_harvest(tmp_path: Path) -> None:
     # in a process of its own: it forks, which one with threads should not do
-    count = 100 if NIGHT else 2
+    count = 100 if NIGHT else 1
 
     done = subprocess.run(
         [sys.executable, str(SCRIPT), str(count)],

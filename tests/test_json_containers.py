@@ -95,7 +95,7 @@ def check_file(source: type, location: Path, file: Path, document: Any) -> int:
     """Put a planted value at each scalar's place and read it; gives how many were read."""
     tried = 0
     for (container, key), planted in zip(
-        [*scalars_in(document)][:: 1 if NIGHT else 2], cycle(PLANTED.values()), strict=False
+        [*scalars_in(document)][:: 1 if NIGHT else 4], cycle(PLANTED.values()), strict=False
     ):
         before, container[key] = container[key], planted
         file.write_text(json.dumps(document))

@@ -22,24 +22,28 @@ def jobs(folder: Path) -> Path:
     return folder / "out"
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with this dataset, called ``out``, for several tests to ask."""
+    return jobs(tmp_path_factory.mktemp("jobs")).parent
+
+
 # reports and views of a dataset
 
 
-def test_what_a_report_lacks_is_said_once_with_what_brings_it(tmp_path):
-    done = harvest_here("report", "gpfs.summary", jobs(tmp_path))
+def test_what_a_report_lacks_is_said_once_with_what_brings_it(folder):
+    done = harvest_here("report", "gpfs.summary", folder / "out")
 
     assert done.returncode == 1
     assert done.stderr == (
-        f"harvest: {tmp_path}/out: report 'gpfs.summary' needs rows that this dataset lacks; "
+        f"harvest: {folder}/out: report 'gpfs.summary' needs rows that this dataset lacks; "
         "gpfs.file: harvest with the source 'gpfs'\n"
     )
 
 
 @pytest.mark.parametrize(("kind", "best"), [("view", "slurm.arrays"), ("report", "slurm.summary")])
-def test_a_dataset_where_a_name_belongs_is_recognised(tmp_path, kind, best):
-    jobs(tmp_path)
-
-    done = harvest_here(kind, "out", cwd=tmp_path)
+def test_a_dataset_where_a_name_belongs_is_recognised(folder, kind, best):
+    done = harvest_here(kind, "out", cwd=folder)
 
     assert done.returncode == 2
     assert f"out: this is a dataset, where the name of a {kind} belongs; " in done.stderr
@@ -59,11 +63,9 @@ def test_a_dataset_and_a_name_the_wrong_way_round_are_put_right(tmp_path):
 
 
 @pytest.mark.parametrize("more", [(), ("--json",), ("-o", "jobs.csv")])
-def test_a_condition_that_fits_no_row_is_answered_with_the_values_there_are(tmp_path, more):
-    jobs(tmp_path)
-
+def test_a_condition_that_fits_no_row_is_answered_with_the_values_there_are(folder, more):
     done = harvest_here(
-        "view", "slurm.jobs", "out", "--where", "state = 'TIMEOUT'", *more, cwd=tmp_path
+        "view", "slurm.jobs", "out", "--where", "state = 'TIMEOUT'", *more, cwd=folder
     )
 
     assert done.returncode == 0
@@ -88,10 +90,8 @@ def test_the_values_of_a_column_are_named_up_to_a_dozen(tmp_path):
 @pytest.mark.parametrize(
     "where", ["state = 'timeout' and \"user\" = 'ada'", "elapsed_s > 5", "state = 'timeout'"]
 )
-def test_nothing_is_said_where_each_value_occurs_or_none_is_text(tmp_path, where):
-    jobs(tmp_path)
-
-    done = harvest_here("view", "slurm.jobs", "out", "--where", where, cwd=tmp_path)
+def test_nothing_is_said_where_each_value_occurs_or_none_is_text(folder, where):
+    done = harvest_here("view", "slurm.jobs", "out", "--where", where, cwd=folder)
 
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -1,6 +1,5 @@
 """One run at a time: locks of the kernel, and numbered files where there are none."""
 
-import contextlib
 import errno
 import fcntl
 import os
@@ -15,6 +14,7 @@ from typing import Any
 import attrs
 import crash
 import pytest
+from commands import harvest_here
 from datasets import Small, dump
 
 from harvest import interrupt
@@ -88,6 +88,7 @@ with locked(Path(sys.argv[1])):
 """
 
 
+@pytest.mark.parametrize("locks", ["kernel", "ENOLCK"], indirect=True)
 def test_the_lock_of_a_killed_process_is_free_at_once(locks: str, tmp_path: Path) -> None:
     words = [sys.executable, "-c", CHILD, str(tmp_path), locks]
     child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
@@ -227,38 +228,30 @@ def test_numbered_files_let_one_in_at_a_time(tmp_path: Path) -> None:
 # --- whole runs -----------------------------------------------------------------------------------
 
 
-def test_a_run_that_may_wait_begins_once_the_other_has_ended(
+@pytest.mark.slow
+def test_of_two_runs_at_once_one_is_refused_or_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = Small(tmp_path).write(a=dump(1))
-    small.state.mkdir(parents=True)
-    with contextlib.ExitStack() as other:
-        other.enter_context(locked(small.state))
-        monkeypatch.setattr(interrupt, "sleep", lambda seconds: other.close())
-
-        small.harvest(wait_s=60)
-
-    assert small.jobs() == [1]
-
-
-@pytest.mark.slow
-def test_of_two_runs_at_once_one_is_refused_or_waits(tmp_path: Path) -> None:
     # given a run that stands before its commit
     small = Small(tmp_path).write(a=dump(1))
     first = crash.start(small.words(), HARVEST_FAULT="commit.begun:1:stop")
     crash.wait_until_stopped(first)
 
-    refused = crash.start(small.words())
-    _, said = refused.communicate(timeout=120)
+    refused = harvest_here(*small.words())
     assert refused.returncode == 1
-    assert f"another run is writing this dataset (process {first.pid} on " in said
-    small.write(b=dump(2))
-    waiting = crash.start(small.words("--wait", "600"))
-    crash.kill_group(first, signal.SIGCONT)
+    assert f"another run is writing this dataset (process {first.pid} on " in refused.stderr
 
-    for process in (first, waiting):
-        _, said = process.communicate(timeout=120)
-        assert process.returncode == 0, said
+    # and one that waits until it has gone on
+    small.write(b=dump(2))
+    sleep = interrupt.sleep
+    monkeypatch.setattr(
+        interrupt, "sleep", lambda s: (crash.kill_group(first, signal.SIGCONT), sleep(s))
+    )
+    waited = harvest_here(*small.words("--wait", "600"))
+
+    assert waited.returncode == 0, waited.stderr
+    _, said = first.communicate(timeout=120)
+    assert first.returncode == 0, said
     assert small.jobs() == [1, 2]
     assert len(small.manifest().runs) == 2
 
@@ -283,25 +276,6 @@ def test_a_run_that_lost_its_lock_touches_nothing(tmp_path: Path) -> None:
     assert "another run took over this dataset" in said
     assert small.manifest() == before
     assert {path: path.stat().st_mtime_ns for path in small.folder.rglob("*")} == files
-
-
-@pytest.mark.slow
-def test_a_run_where_the_file_system_has_no_locks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small = Small(tmp_path).write(a=dump(1))
-    small.state.mkdir(parents=True)
-    monkeypatch.setattr(fcntl, "flock", _no_locks)
-    with locked(small.state):
-        refused = crash.start(small.words(), HARVEST_FAULT="lock.flock:1:ENOLCK")
-        _, said = refused.communicate(timeout=120)
-    assert refused.returncode == 1
-    assert f"another run is writing this dataset (process {os.getpid()} on " in said
-
-    done = crash.start(small.words(), HARVEST_FAULT="lock.flock:1:ENOLCK")
-    _, said = done.communicate(timeout=120)
-    assert done.returncode == 0, said
-    assert small.jobs() == [1]
 
 
 def test_without_hard_links_too_a_number_is_taken_once(

@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-import small_inputs
 from commands import harvest_here
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -115,13 +114,15 @@ def test_a_source_gets_the_fewest_places_and_none_with_files_of_another(tmp_path
 
 
 def test_a_path_by_way_of_a_parent_directory_is_the_same_tree(tmp_path):
-    small_inputs.write(tmp_path / "in", 1)
-    (tmp_path / "beside").mkdir()
+    for folder in ("in", "beside"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "in" / "sacct.txt").write_text(SACCT)
 
     straight = survey(tmp_path / "in", manager())
     around = survey(tmp_path / "beside" / ".." / "in", manager())
 
     assert around == straight
+    assert [known.source for known in around.known] == ["slurm"]
 
 
 def test_links_in_a_circle_and_links_that_lead_nowhere_end(tmp_path):

@@ -7,6 +7,7 @@ import sysconfig
 from collections.abc import Iterable, Iterator
 from importlib.metadata import distribution
 from pathlib import Path
+from zipfile import ZipFile
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -33,7 +34,7 @@ def build_wheels(roots: Iterable[Path], folder: Path) -> None:
 def make_environment(
     folder: Path, wheels: Iterable[Path], only: Iterable[Path] | None = None
 ) -> Path:
-    """A virtual environment with these wheels; gives its interpreter.
+    """A virtual environment with these wheels, without their commands; gives its interpreter.
 
     only: what it sees of the libraries installed here; None for all of them.
     """
@@ -41,9 +42,9 @@ def make_environment(
     site = next((folder / "lib").glob("python*/site-packages"))
     for path in installed_here() if only is None else only:
         (site / path.name).symlink_to(path)
-    python = folder / "bin" / "python"
-    subprocess.run(pip(python, "install", "--no-deps", "--no-index", *wheels), check=True)
-    return python
+    for wheel in wheels:
+        ZipFile(wheel).extractall(site)
+    return folder / "bin" / "python"
 
 
 def installed_here() -> Iterator[Path]:
@@ -76,8 +77,3 @@ def declared_by(names: Iterable[str]) -> set[Path]:
             if needed.marker is None or any(needed.marker.evaluate({"extra": e}) for e in chosen):
                 waiting.append(needed)
     return {path for path in found if path.name != "__pycache__"}
-
-
-def pip(python: Path, *arguments: str | Path) -> list[str | Path]:
-    """A command of pip for an environment."""
-    return [sys.executable, "-m", "pip", "--python", python, "-q", *arguments]

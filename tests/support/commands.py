@@ -2,6 +2,7 @@
 
 What is printed and the exit code are those of ``harvest WORDS...``.  ``harvest_here`` does not
 spend the second that a process takes to start; it is for all that is not about the process itself.
+Several commands share a process that executes ``ONE_AFTER_THE_OTHER``.
 """
 
 import contextlib
@@ -10,6 +11,7 @@ import os
 import subprocess
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -17,7 +19,25 @@ from unittest import mock
 
 from harvest.cli.main import main
 
-__all__ = ["harvest_alone", "harvest_here", "python_alone"]
+__all__ = ["ONE_AFTER_THE_OTHER", "harvest_alone", "harvest_here", "printed", "python_alone"]
+
+ONE_AFTER_THE_OTHER = """
+import shlex, sys
+from harvest.cli.main import main
+for line in sys.argv[1:]:
+    try:
+        main(shlex.split(line)[1:])
+    except SystemExit as end:
+        print(f"\\x1e{end.code or 0}\\x1e", end="", flush=True)
+"""
+"""Code that runs the commands given, each a line; it marks each exit code by odd characters."""
+
+
+def printed(commands: Sequence[str], output: str) -> list[CompletedProcess[str]]:
+    """What each of the commands printed, in one stream, and its exit code."""
+    *parts, rest = output.split("\x1e")
+    assert (len(parts), rest) == (2 * len(commands), "")
+    return list(map(CompletedProcess, commands, map(int, parts[1::2]), parts[::2]))
 
 
 def harvest_here(

@@ -8,6 +8,7 @@ from pathlib import Path
 import attrs
 import pexpect
 import pyte
+from commands import ONE_AFTER_THE_OTHER, printed
 
 COLUMNS, LINES = 80, 24
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][AB0]")
@@ -38,30 +39,31 @@ class Shown:
 
 
 class Terminal:
-    """Runs commands of a shell in a directory, each in a terminal of its own.
+    """Runs commands of ``harvest`` in a directory, in one process, which has a terminal.
 
     colour: whether the person wants colours (NO_COLOR is set otherwise).
     """
 
     def __init__(self, directory: Path, *, colour: bool):
         self.directory = directory
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        kept = {"LANG": "C.UTF-8", "HOME": str(directory), "PATH": path, "TERM": "xterm-256color"}
+        kept = {"LANG": "C.UTF-8", "HOME": str(directory), "PATH": os.environ["PATH"]}
+        kept |= {"TERM": "xterm-256color"}
         self.environment = kept if colour else kept | {"NO_COLOR": "1"}
 
-    def run(self, command: str, timeout_s: float = 300) -> Shown:
-        """Run one command to its end."""
+    def run(self, *commands: str, timeout_s: float = 300) -> list[Shown]:
+        """Run the commands, each to its end."""
         child = pexpect.spawn(
-            "/bin/bash", ["-c", command], cwd=str(self.directory), env=self.environment,
-            dimensions=(LINES, COLUMNS), encoding="utf-8", timeout=timeout_s,
+            sys.executable, ["-c", ONE_AFTER_THE_OTHER, *commands], cwd=str(self.directory),
+            env=self.environment, dimensions=(LINES, COLUMNS), encoding="utf-8", timeout=timeout_s,
         )  # fmt: skip
         try:
             child.expect(pexpect.EOF)
         finally:
             child.close(force=True)
-        written = str(child.before)
-        code = child.exitstatus
-        return Shown(command, -1 if code is None else code, _seen(written), written)
+        return [
+            Shown(done.args, done.returncode, _seen(done.stdout), done.stdout)
+            for done in printed(commands, str(child.before))
+        ]
 
 
 def _seen(written: str) -> str:

@@ -11,7 +11,6 @@ import pytest
 import harvest
 from harvest import Record, Source, SourceError, field
 from harvest_testing import BrokenPromise, SourceConformance
-from harvest_testing.check import try_promises
 
 SOUND = '''
 import harvest
@@ -164,14 +163,6 @@ def test_undocumented_columns_and_settings_are_named(tmp_path):
         kit.test_schema_is_declared()
     for what in ("kit.bare.text", "no docstring", "'depth'"):
         assert what in raised.value.seen
-
-
-def test_without_pytest_the_quick_promises_can_be_kept(module):
-    kit = type("Kit", (LinesKit,), {"source": module.LineSource})()
-    findings = list(try_promises(kit, "source kit-lines"))
-
-    assert {finding.result for finding in findings} == {"kept", "skipped"}
-    assert sum(finding.result == "kept" for finding in findings) > 15
 
 
 class Silent(Lines):

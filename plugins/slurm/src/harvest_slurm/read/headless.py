@@ -43,12 +43,12 @@ def headless(
     texts = [line.decode("utf-8", "replace") for line in full]
     if columns:
         found = named(texts, columns, delimiter)
-        few = not delimiter and found.fitting * 2 < len(texts) and _divided(texts)
+        few = not delimiter and found.fitting * 2 < len(texts) and _divided(*_division(texts))
         if (few or not found.fitting) and texts and len(found.columns) > 1:
             raise SourceError(
                 f"{NAMED} {len(found.columns)} columns, but "
                 f"{'few lines have' if found.fitting else 'no line has'} as many fields"
-                f"{_divided(texts)}: {NAME_THEM}",
+                f"{_divided(*_division(texts))}: {NAME_THEM}",
                 where=where,
                 remedy="if another delimiter separates them, set slurm.delimiter",
             )
@@ -61,9 +61,10 @@ def headless(
             )
         known = fits(texts, delimiter) or fixed(full)
         if len(known) != 1:
+            division = _division(texts)
             raise SourceError(
-                f"no header of sacct in the first line{_divided(texts)}{_undecided(texts, known)}: "
-                f"{NAME_THEM}",
+                f"no header of sacct in the first line{_divided(*division)}"
+                f"{_undecided(division[1], known)}: {NAME_THEM}",
                 where=where,
                 remedy="for a dump made for another program, --set slurm.layout="
                 f"{known[0].order if known else 'xdmod'} (other fixed widths need a header; set an "
@@ -79,21 +80,20 @@ def headless(
     )
 
 
-def _undecided(texts: Sequence[str], known: Sequence[Layout]) -> str:
+def _undecided(fields: Sequence[str], known: Sequence[Layout]) -> str:
     """Say why no known column order was chosen, and what the fields of lines look like."""
     if known:
         return f", and its lines fit {' as well as '.join(each.order for each in known)}"
     said, place = [], 1
-    for what, run in groupby(_division(texts)[1]):
+    for what, run in groupby(fields):
         first, place = place, place + len(list(run))
         if what:
             said.append(f"{first}{f'-{place - 1}' if place - 1 > first else ''} like {what}")
     return f", and no known order of columns fits (fields {', '.join(said)})" if said else ""
 
 
-def _divided(texts: Sequence[str]) -> str:
+def _divided(mark: str, fields: Sequence[str]) -> str:
     """Return `` (32 fields by the delimiter '|')``, as in half of the lines or more; or nothing."""
-    mark, fields = _division(texts)
     return f" ({len(fields)} fields by the delimiter {mark!r})" if mark else ""
 
 
@@ -138,8 +138,8 @@ def headless_likeness(head: bytes) -> tuple[float, str] | None:
         if alike * 10 >= len(lines) * 9:
             known = fits(lines, None)
             return UNNAMED, (
-                f"rows of sacct without a header, delimiter {mark!r}{_undecided(lines, known)}: "
-                f"{NAME_THEM}"
+                f"rows of sacct without a header, delimiter {mark!r}"
+                f"{_undecided(_division(lines)[1], known)}: {NAME_THEM}"
             )
     return None
 
