@@ -2,14 +2,17 @@
 
 What is printed and the exit code are those of ``harvest WORDS...``.  ``harvest_here`` does not
 spend the second that a process takes to start; it is for all that is not about the process itself.
+``harvest_each`` calls several in one process, which may be of another environment.
 """
 
 import contextlib
 import io
+import json
 import os
 import subprocess
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -17,7 +20,7 @@ from unittest import mock
 
 from harvest.cli.main import main
 
-__all__ = ["harvest_alone", "harvest_here", "python_alone"]
+__all__ = ["harvest_alone", "harvest_each", "harvest_here", "python_alone"]
 
 
 def harvest_here(
@@ -60,6 +63,18 @@ def harvest_alone(*words: object, **options: Any) -> CompletedProcess[str]:
     return _process(["-m", "harvest", *words], options)
 
 
+def harvest_each(
+    *commands: Sequence[object], python: Path | str = sys.executable, **options: Any
+) -> list[CompletedProcess[str]]:
+    """Run these commands one after the other in one process; options: of ``subprocess.run``."""
+    words = [list(map(str, command)) for command in commands]
+    options = {"text": True, "timeout": 300, **options}
+    done = subprocess.run(
+        [python, __file__], input=json.dumps(words), check=True, stdout=subprocess.PIPE, **options
+    )
+    return [CompletedProcess(*each) for each in json.loads(done.stdout)]
+
+
 def python_alone(code: str, *arguments: object, **options: Any) -> CompletedProcess[str]:
     """Execute some code in a process of its own; options: of ``subprocess.run``."""
     return _process(["-c", code, *arguments], options)
@@ -69,3 +84,8 @@ def _process(words: list[object], options: dict[str, Any]) -> CompletedProcess[s
     command = [sys.executable, *map(str, words)]
     options = {"capture_output": True, "text": True, "timeout": 300, **options}
     return subprocess.run(command, check=False, **options)
+
+
+if __name__ == "__main__":
+    found = [harvest_here(*command) for command in json.load(sys.stdin)]
+    print(json.dumps([[each.args, each.returncode, each.stdout, each.stderr] for each in found]))
