@@ -12,15 +12,15 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any
+from typing import IO, Any
 from unittest import mock
 
 from harvest.cli.main import main
 
-__all__ = ["harvest_alone", "harvest_each", "harvest_here", "python_alone"]
+__all__ = ["harvest_alone", "harvest_each", "harvest_here", "in_place_of", "python_alone"]
 
 
 def harvest_here(
@@ -46,6 +46,18 @@ def harvest_here(
             traceback.print_exc()
             code = 1
     return CompletedProcess(arguments, code, _read(out), _read(err))
+
+
+@contextlib.contextmanager
+def in_place_of(number: int, file: int | IO[Any]) -> Iterator[None]:
+    """Have a descriptor of this process, for example 0 of its standard input, be a file's."""
+    kept = os.dup(number)
+    os.dup2(file if isinstance(file, int) else file.fileno(), number)
+    try:
+        yield
+    finally:
+        os.dup2(kept, number)
+        os.close(kept)
 
 
 def _text() -> io.TextIOWrapper:
