@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +101,13 @@ class Place:
         return attrs.evolve(self, folder=target)
 
 
-def with_two_commits(folder: Path) -> Place:
-    """Datasets with two commits, and inputs that have changed since."""
+def with_two_commits(folder: Path, *names: str) -> Place:
+    """Datasets with two commits, and inputs that have changed since; names: of sources, or all."""
     place = Place(folder / "base", folder / "inputs")
     for version in (2, 1):
-        small_inputs.write(place.inputs, version)
+        small_inputs.write(place.inputs, version, names)
         place.harvest()
-    small_inputs.write(place.inputs, 2)
+    small_inputs.write(place.inputs, 2, names)
     return place
 
 
@@ -130,6 +130,44 @@ def killed_at(process: subprocess.Popen[str]) -> bool:
     _, said = process.communicate(timeout=300)
     assert process.returncode in (0, 3, -signal.SIGKILL), said
     return process.returncode == -signal.SIGKILL
+
+
+STOPPING = """
+import os, signal, sys
+from harvest import fault
+from harvest.__main__ import main
+
+class Each:
+    def __init__(self, names):
+        self.left = set(names)
+        self.out = os.fdopen(os.dup(1), "w")  # while a plugin acts, 1 is standard error
+
+    def pass_point(self, name):
+        if name in self.left:
+            self.left.remove(name)
+            print(name, file=self.out, flush=True)
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+fault._fault = Each(sys.argv.pop(1).split(","))
+main()
+"""
+
+
+def stopped_at_each(
+    words: list[str], points: Sequence[str]
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A command that stops at each of these fault points, as it first passes it, and goes on."""
+    command = [sys.executable, "-c", STOPPING, ",".join(points), *words]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            while os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1]):
+                yield process.stdout.readline().strip(), process
+                kill_group(process, signal.SIGCONT)
+        finally:
+            kill_group(process)
 
 
 def kill_group(process: subprocess.Popen[str], number: signal.Signals = signal.SIGKILL) -> None:

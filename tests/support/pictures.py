@@ -27,7 +27,7 @@ def flaws(plot: Plot) -> list[str]:
 
     with drawn(plot) as figure:
         canvas = FigureCanvasAgg(figure)
-        canvas.draw()
+        figure.draw_without_rendering()
         renderer = canvas.get_renderer()
         return [*_of_legends(figure, renderer), *_of_ticks(figure, renderer)]
 
