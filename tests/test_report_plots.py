@@ -24,7 +24,8 @@ def ticks(plot: Plot, axis: str = "xaxis") -> list[str]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     with drawn(plot) as figure:
-        FigureCanvasAgg(figure).draw()
+        FigureCanvasAgg(figure)
+        figure.draw_without_rendering()
         shown = getattr(figure.axes[0], axis)
         low, high = sorted(shown.get_view_interval())
         return [

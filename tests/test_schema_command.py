@@ -5,6 +5,7 @@ import json
 
 import jsonschema
 import pytest
+from night import NIGHT
 
 import harvest
 from harvest.model.frames import arrow_type_of
@@ -70,11 +71,13 @@ def test_the_types_of_every_view_are_known_before_anything_is_harvested(name):
 
 @pytest.mark.slow
 def test_the_rows_of_views_are_what_their_schema_says(dataset):
-    for name in dataset.views():
+    # jobs.usage, pbs.usage and slurm.usage are one view of each scheduler: by day one
+    names = {name if NIGHT else name.partition(".")[2]: name for name in dataset.views()}
+    for name in names.values():
         view = manager().view(name)
         choices = {key: value for key, value in CHOICES.items() if key in view.settings}
         frame = dataset.view(name, **choices)
-        found = view_schema(view, manager())
+        found = schema_of(name)
         real = {column: arrow_type_of(kind) for column, kind in frame.collect_schema().items()}
         assert found.types == real, name
 
