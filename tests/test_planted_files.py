@@ -4,18 +4,14 @@ Each command ends, with a line and without a traceback, and a repair makes the d
 """
 
 import itertools
-import json
 import os
-import re
 import shutil
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from commands import harvest_here
+from commands import harvest_each, harvest_here
 from datasets import Small, dump
 
 import harvest
@@ -92,33 +88,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Small]:
     return {form: made_in(folder / form, form).write(b=dump(3, 8)) for form in FORMS}
 
 
-COMMANDS = """
-import json, os, sys
-from harvest.cli.main import main
-for words in json.loads(sys.argv[1]):
-    print(json.dumps(["begins", words[0]]), flush=True)
-    try:
-        main(words)
-    except SystemExit as ended:
-        sys.stdout.flush()
-        print(json.dumps(["ended", ended.code]), flush=True)
-"""
-
-
 def said(*commands: Sequence[str]) -> list[tuple[int, str]]:
     """Exit code and output of each command, all of them with little memory, within two minutes."""
     with_limit = ["bash", "-c", 'ulimit -v 12000000; exec "$@"', "-"]
     if os.geteuid() == 0:  # or what nobody may read could be read
         with_limit += ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
-    done = subprocess.run(
-        [*with_limit, sys.executable, "-c", COMMANDS, json.dumps(commands)],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
-        env={**os.environ, "POLARS_MAX_THREADS": "2"}, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert "Traceback" not in done.stdout, done.stdout
-    found = re.findall(r'^\["begins", "\w+"\]\n(.+?)^\["ended", (\d+)\]$', done.stdout, re.M | re.S)
-    assert len(found) == len(commands), done.stdout  # each said something
-    return [(int(code), text) for text, code in found]
+    answers = harvest_each(
+        *commands, before=with_limit, timeout=120, env={**os.environ, "POLARS_MAX_THREADS": "2"}
+    )
+    found = [(done.returncode, done.stdout + done.stderr) for done in answers]
+    assert [text for _, text in found if not text or "Traceback" in text] == []
+    return found
 
 
 CASES = [

@@ -76,13 +76,23 @@ def harvest_alone(*words: object, **options: Any) -> CompletedProcess[str]:
 
 
 def harvest_each(
-    *commands: Sequence[object], python: Path | str = sys.executable, **options: Any
+    *commands: Sequence[object],
+    python: Path | str = sys.executable,
+    before: Sequence[str] = (),
+    **options: Any,
 ) -> list[CompletedProcess[str]]:
-    """Run these commands one after the other in one process; options: of ``subprocess.run``."""
+    """Run these commands one after the other in one process; options: of ``subprocess.run``.
+
+    before: words to start it with.
+    """
     words = [list(map(str, command)) for command in commands]
     options = {"text": True, "timeout": 300, **options}
     done = subprocess.run(
-        [python, __file__], input=json.dumps(words), check=True, stdout=subprocess.PIPE, **options
+        [*before, python, __file__],
+        input=json.dumps(words),
+        check=True,
+        stdout=subprocess.PIPE,
+        **options,
     )
     return [CompletedProcess(*each) for each in json.loads(done.stdout)]
 
