@@ -40,7 +40,7 @@ def undisturbed(base: Place, folder: Path) -> dict[str, Any]:
     place = base.copy(folder)
     result = place.harvest()
     kinds = result.account.sources
-    assert set(kinds) == set(base.names)
+    assert set(kinds) == {path.name for path in base.inputs.iterdir()}
     assert all(account.balanced and account.partitions for account in kinds.values())
     assert result.dropped
     assert result.account.rejected

@@ -16,7 +16,7 @@ import captures
 import pytest
 import small_inputs
 from clean_environment import build_wheels, declared_by, make_environment
-from commands import ONE_AFTER_THE_OTHER, printed
+from commands import harvest_each
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -253,13 +253,9 @@ def wheels(tmp_path_factory):
     return {wheel.name.partition("-")[0].replace("_", "-"): wheel for wheel in folder.iterdir()}
 
 
-def in_turn(python: Path, folder: Path, *commands: str) -> list[subprocess.CompletedProcess[str]]:
-    """What commands print that share a process of an environment, and their exit codes."""
-    output = subprocess.run(
-        [python, "-I", "-c", ONE_AFTER_THE_OTHER, *commands], cwd=folder, check=False,
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    ).stdout  # fmt: skip
-    return printed(commands, output)
+def ask(python: Path, folder: Path, *commands: str) -> list[subprocess.CompletedProcess[str]]:
+    """What these commands say in an environment, all in one process."""
+    return harvest_each(*map(str.split, commands), python=python, cwd=folder)
 
 
 @pytest.mark.slow
@@ -273,9 +269,9 @@ def test_core_parquet_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_
 
     # when rows with a map of texts are harvested and shown
     (tmp_path / "a.txt").write_text("one\nthree\n")
-    views = [f"harvest view events out -o events.{end}" for end in ("csv", "jsonl", "parquet")]
-    run = ("harvest run -s tiny:a.txt -k parquet:out", "harvest verify out", *views)
-    done = in_turn(python, tmp_path, "harvest preview -s tiny:a.txt --json", *run)
+    views = [f"view events out -o events.{end}" for end in ("csv", "jsonl", "parquet")]
+    run = ("run -s tiny:a.txt -k parquet:out", "verify out", *views)
+    done = ask(python, tmp_path, "preview -s tiny:a.txt --json", *run)
 
     # then the map is what the source gave
     assert [each for each in done if each.returncode] == []
@@ -298,9 +294,9 @@ def test_captures_are_read_without_the_reader_of_mofka_s_files(tmp_path, wheels)
     words = ("run -s dask:R1 -k parquet:out", "view dask.run_summary out", "report dask.run out",
              "view dask.tasks out -o tasks.txt", "findings out", "dask-runs trace out",
              "run -s mofka-dask:R1 -k parquet:o", "mofka-dask capture")  # fmt: skip
-    *read, other, capture = in_turn(python, tmp_path, *(f"harvest {each}" for each in words))
+    *read, other, capture = ask(python, tmp_path, *words)
 
     # then views, reports and findings have it
     assert [done for done in read if done.returncode] == []
     # and what is missing is named
-    assert all("install hpc-harvest-mofka-dask" in done.stdout for done in (other, capture))
+    assert all("install hpc-harvest-mofka-dask" in done.stderr for done in (other, capture))

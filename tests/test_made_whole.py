@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from commands import harvest_here
 from datasets import Small, change_a_byte, dump
+from night import NIGHT
 
 from harvest.dataset.repair import repair
 from harvest.errors import DatasetError
@@ -117,7 +118,7 @@ def test_a_dataset_can_be_made_whole(
     small, states = made
     put_back(small)
     expected = rows(small)
-    for path in FILES[what](small):
+    for path in FILES[what](small)[: None if NIGHT else 1]:
         # given a file that is not as it was written
         put_back(small)
         DAMAGES[damage](path)

@@ -19,7 +19,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import small_inputs
-from commands import harvest_here
+from commands import harvest_here, in_place_of
 from datasets import SETTINGS, dump
 from polars.testing import assert_frame_equal
 
@@ -53,10 +53,7 @@ def here(
             stdin = clear_up.enter_context(Path(clear_up.enter_context(through(given))).open("rb"))
         elif stdin is None:
             stdin = clear_up.enter_context(Path(os.devnull).open("rb"))
-        kept = os.dup(0)
-        clear_up.callback(os.close, kept)
-        clear_up.callback(os.dup2, kept, 0)
-        os.dup2(stdin if isinstance(stdin, int) else stdin.fileno(), 0)
+        clear_up.enter_context(in_place_of(0, stdin))
         done = harvest_here(*words, cwd=cwd)
     code, out, err = done.returncode, done.stdout.encode(), done.stderr.encode()
     return subprocess.CompletedProcess(done.args, code, out, err)
@@ -414,13 +411,16 @@ def test_what_a_killed_run_copied_goes_with_the_next(tmp_path: Path) -> None:
     assert [job for job, _ in jobs(out)] == ["7"]
 
 
-@pytest.mark.slow
 def test_without_room_for_the_copy_nothing_is_committed(tmp_path: Path) -> None:
-    def small_files() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-
     words = ("run", "-s", "slurm:-", *ZONE, "-k", f"parquet:{tmp_path / 'out'}")
-    done = run(*words, given=dump(*range(20_000)).encode(), preexec_fn=small_files)
+    (tmp_path / "pipe").write_text(dump(*range(20_000)))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as cat:
+            done = here(*words, stdin=cat.stdout)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert done.returncode == 1
     assert b"File too large" in done.stderr
     assert b"nothing of this run was committed" in done.stderr

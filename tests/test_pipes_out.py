@@ -1,13 +1,18 @@
 """``-k jsonl:-``: rows on standard output as they are read, by whole programs and real pipes."""
 
+import contextlib
+import gzip
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from commands import harvest_here, in_place_of
 from datasets import dump
 
 pytestmark = pytest.mark.slow
@@ -15,8 +20,9 @@ pytestmark = pytest.mark.slow
 pytest.importorskip("harvest_slurm")
 pytest.importorskip("harvest_jsonl")
 
-RUN = [sys.executable, "-m", "harvest", "run", "--set", "slurm.timezone=UTC"]
-FILTER = [*RUN, "-s", "slurm:-", "-k", "jsonl:-"]
+RUN = ["run", "--set", "slurm.timezone=UTC"]
+HARVEST = [sys.executable, "-m", "harvest"]
+FILTER = [*HARVEST, *RUN, "-s", "slurm:-", "-k", "jsonl:-"]
 MANY = 60_000
 
 
@@ -26,6 +32,28 @@ def given(text: str, *more: str, **options: object) -> subprocess.CompletedProce
         [*FILTER, *more], input=text, capture_output=True, text=True, timeout=120, check=False,
         **options,
     )  # fmt: skip
+
+
+def here(
+    text: str | bytes, *more: object, words: Sequence[object] = FILTER[3:], cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """As ``given``, in this process; text: what a thread writes into the pipe."""
+    reading, writing = os.pipe()
+    data = text.encode() if isinstance(text, str) else text
+    writer = threading.Thread(target=lambda: _write(writing, data))
+    writer.start()
+    with tempfile.TemporaryFile("w+") as rows, os.fdopen(reading, "rb") as pipe:
+        with in_place_of(0, pipe), in_place_of(1, rows):
+            done = harvest_here(*words, *more, cwd=cwd)
+        rows.seek(0)
+        done.stdout += rows.read()
+    writer.join()
+    return done
+
+
+def _write(pipe: int, data: bytes) -> None:
+    with os.fdopen(pipe, "wb") as file, contextlib.suppress(BrokenPipeError):
+        file.write(data)
 
 
 def jobs(lines: str) -> list[str]:
@@ -51,10 +79,9 @@ def test_lines_are_those_of_the_one_file_form(tmp_path: Path) -> None:
     text = dump(*range(1, 30))
     out = tmp_path / "out.jsonl"
     (tmp_path / "in.txt").write_text(text)
-    subprocess.run([*RUN, "-s", f"slurm:{tmp_path / 'in.txt'}", "-k", f"jsonl:{out}", "-q"],
-                   check=True, timeout=120)  # fmt: skip
+    harvest_here(*RUN, "-s", f"slurm:{tmp_path / 'in.txt'}", "-k", f"jsonl:{out}", "-q")
     expected = out.read_text().replace(str(tmp_path / "in.txt"), "stdin")
-    assert given(text, "-q").stdout == expected
+    assert here(text, "-q").stdout == expected
 
 
 def test_a_row_comes_while_the_input_goes_on() -> None:
@@ -92,37 +119,35 @@ def test_a_reader_that_goes_away_ends_the_run_without_a_message(
 def test_a_comma_separated_dump_is_read_to_its_end_first() -> None:
     # a quote at its end decides what all quotes mean
     text = dump(*range(1, 9_000)).replace("|", ",") + '9000,"a, b",ann,COMPLETED,0:0,00:00:05,\n'
-    rows = given(text).stdout.splitlines()
+    rows = here(text).stdout.splitlines()
     assert len(rows) == 9_000
     assert json.loads(rows[-1])["data"]["name"] == "a, b"
 
 
 def test_what_gzip_packed_is_unpacked() -> None:
-    packed = subprocess.run(["gzip"], input=dump(1, 2).encode(), capture_output=True, check=True)
-    done = subprocess.run(FILTER, input=packed.stdout, capture_output=True, timeout=120, check=True)
-    assert jobs(done.stdout.decode()) == ["1", "2"]
+    assert jobs(here(gzip.compress(dump(1, 2).encode())).stdout) == ["1", "2"]
 
 
 def test_a_named_pipe_and_several_sources_go_through(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(dump(1))
     fifo = tmp_path / "jobs"
     os.mkfifo(fifo)
+    writer = threading.Thread(target=fifo.write_text, args=(dump(2),))
+    writer.start()
     words = [*RUN, "-s", f"slurm:{tmp_path / 'a.txt'}", "-s", f"slurm:{fifo}", "-k", "jsonl:-"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
-        fifo.write_text(dump(2))
-        assert program.stdout is not None
-        rows = [json.loads(line) for line in program.stdout]
-    assert {(row["origin"], row["job"]) for row in rows} == {
+    done = here("", words=words)
+    writer.join()
+    assert {(row["origin"], row["job"]) for row in map(json.loads, done.stdout.splitlines())} == {
         (str(tmp_path / "a.txt"), "1"), (str(fifo), "2")
     }  # fmt: skip
-    assert program.returncode == 0
+    assert done.returncode == 0
 
 
 def test_the_account_as_json_and_none_at_all() -> None:
-    assert json.loads(given(dump(1), "--json").stderr)["record_types"] == {"slurm.job": 1}
-    assert given(dump(1), "-q").stderr == ""
-    assert given(dump(1, damaged=1), "-q").stderr == "harvest: 1 input unit could not be read\n"
-    assert jobs(given(dump(1, 2, 3), "--limit", "2").stdout) == ["1", "2"]
+    assert json.loads(here(dump(1), "--json").stderr)["record_types"] == {"slurm.job": 1}
+    assert here(dump(1), "-q").stderr == ""
+    assert here(dump(1, damaged=1), "-q").stderr == "harvest: 1 input unit could not be read\n"
+    assert jobs(here(dump(1, 2, 3), "--limit", "2").stdout) == ["1", "2"]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +160,7 @@ def test_the_account_as_json_and_none_at_all() -> None:
     ],
 )
 def test_what_needs_a_dataset_is_refused(tmp_path: Path, more: list[str], said: str) -> None:
-    done = given(dump(1), *more, cwd=tmp_path)
+    done = here(dump(1), *more, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert list(tmp_path.iterdir()) == []
@@ -145,8 +170,7 @@ def test_what_needs_a_dataset_is_refused(tmp_path: Path, more: list[str], said: 
 def test_what_comes_again_and_again_needs_a_dataset(tmp_path: Path, command: list[str]) -> None:
     pytest.importorskip("harvest_watch")
     (tmp_path / "in.txt").write_text(dump(1))
-    words = [sys.executable, "-m", "harvest", *command, "-s", f"slurm:{tmp_path}", "-k", "jsonl:-"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = harvest_here(*command, "-s", f"slurm:{tmp_path}", "-k", "jsonl:-")
     assert done.returncode == 2
     assert "needs a dataset" in done.stderr
 
@@ -170,7 +194,7 @@ class Half(harvest.Source):
 
 def test_an_input_that_breaks_off_keeps_the_rows_that_are_out(tmp_path: Path) -> None:
     (tmp_path / "half.py").write_text(BREAKS_OFF)
-    words = [*RUN, "-s", f"{tmp_path / 'half.py'}:-", "-k", "jsonl:-"]
+    words = [*HARVEST, *RUN, "-s", f"{tmp_path / 'half.py'}:-", "-k", "jsonl:-"]
     done = subprocess.run(words, input="x", capture_output=True, text=True, timeout=120,
                           check=False)  # fmt: skip
     # then the account is of the rows that were written, of which each is one

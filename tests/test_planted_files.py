@@ -3,18 +3,15 @@
 Each command ends, with a line and without a traceback, and a repair makes the dataset whole.
 """
 
-import json
+import itertools
 import os
-import re
 import shutil
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from commands import harvest_here
+from commands import harvest_each, harvest_here
 from datasets import Small, dump
 
 import harvest
@@ -69,6 +66,7 @@ def made_in(folder: Path, form: str) -> Small:
     return small
 
 
+FORMS = ("parquet", "jsonl", "file")
 KINDS = {
     "manifest": lambda small: small.state / "manifest.json",
     "newest copy": lambda small: small.state / "history" / f"{small.manifest().run}.json",
@@ -85,25 +83,9 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Small]:
-    """A dataset of each form, and a copy of it beside it."""
-    found = {}
-    for form in ("parquet", "jsonl", "file"):
-        found[form] = made_in(tmp_path_factory.mktemp("planted") / "now", form)
-        shutil.copytree(found[form].folder, found[form].folder.with_name(form))
-    return found
-
-
-COMMANDS = """
-import json, os, sys
-from harvest.cli.main import main
-for words in json.loads(sys.argv[1]):
-    print(json.dumps(["begins", words[0]]), flush=True)
-    try:
-        main(words)
-    except SystemExit as ended:
-        sys.stdout.flush()
-        print(json.dumps(["ended", ended.code]), flush=True)
-"""
+    """A dataset of each form, of whose inputs one has changed since."""
+    folder = tmp_path_factory.mktemp("planted")
+    return {form: made_in(folder / form, form).write(b=dump(3, 8)) for form in FORMS}
 
 
 def said(*commands: Sequence[str]) -> list[tuple[int, str]]:
@@ -111,20 +93,17 @@ def said(*commands: Sequence[str]) -> list[tuple[int, str]]:
     with_limit = ["bash", "-c", 'ulimit -v 12000000; exec "$@"', "-"]
     if os.geteuid() == 0:  # or what nobody may read could be read
         with_limit += ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
-    done = subprocess.run(
-        [*with_limit, sys.executable, "-c", COMMANDS, json.dumps(commands)],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
-        env={**os.environ, "POLARS_MAX_THREADS": "2"}, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert "Traceback" not in done.stdout, done.stdout
-    found = re.findall(r'^\["begins", "\w+"\]\n(.+?)^\["ended", (\d+)\]$', done.stdout, re.M | re.S)
-    assert len(found) == len(commands), done.stdout  # each said something
-    return [(int(code), text) for text, code in found]
+    answers = harvest_each(
+        *commands, before=with_limit, timeout=120, env={**os.environ, "POLARS_MAX_THREADS": "2"}
+    )
+    found = [(done.returncode, done.stdout + done.stderr) for done in answers]
+    assert [text for _, text in found if not text or "Traceback" in text] == []
+    return found
 
 
 CASES = [
     (form, kind, planted)
-    for form in ("parquet", "jsonl", "file")
+    for form in FORMS
     for kind in KINDS
     for planted in PLANTED
     if form == "parquet" or kind == "rows"
@@ -133,85 +112,87 @@ CASES = [
 ]
 
 
+def read_and_repaired(whole: Small, small: Small) -> list[list[str]]:
+    """The commands that read a copy of a dataset, repair it, and harvest the inputs into it."""
+    place = str(small.location)
+    return [
+        ["verify", place],
+        ["runs", place],
+        ["view", "slurm.jobs", place],
+        ["query", place, 'select count(*) from "slurm.job"'],
+        ["verify", place, "--repair", "--give-up"],
+        ["verify", place],
+        [word.replace(whole.sink, small.sink) for word in whole.words()],
+    ]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("form", "kind", "planted"), CASES)
+@pytest.mark.parametrize("first", range(16))
 def test_each_command_ends_and_a_repair_makes_it_whole(
-    made: dict[str, Small],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    form: str,
-    kind: str,
-    planted: str,
+    made: dict[str, Small], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int
 ) -> None:
-    # given something else in the place of a file
-    whole = made[form]
-    shutil.rmtree(whole.folder)
-    shutil.copytree(whole.folder.with_name(form), whole.folder)
-    monkeypatch.setenv("OUTSIDE", str(tmp_path / "outside"))
-    path = KINDS[kind](whole)
-    PLANTED[planted](path)
+    # given datasets with something else in the place of a file, of every kind one
+    commands, cases = [], []
+    for number, (form, kind, planted) in enumerate(CASES[first::16]):
+        small = Small(tmp_path / f"{number}", form)
+        shutil.copytree(made[form].folder, small.folder)
+        monkeypatch.setenv("OUTSIDE", str(tmp_path / f"outside {number}"))
+        path = KINDS[kind](small)
+        PLANTED[planted](path)
+        cases.append((form, kind, planted, small, path))
+        commands += read_and_repaired(made[form], small)
 
-    # when it is read, repaired, and harvested into
-    place = str(whole.location)
-    whole.write(b=dump(3, 8))
-    verified, *read, repaired, verified_again, run = said(
-        ("verify", place),
-        ("runs", place),
-        ("view", "slurm.jobs", place),
-        ("query", place, 'select count(*) from "slurm.job"'),
-        ("verify", place, "--repair", "--give-up"),
-        ("verify", place),
-        whole.words(),
-    )
+    # when they are read, repaired, and harvested into
+    answers = iter(said(*commands))
 
-    # then verifying names it, and all is well after the repair
-    assert verified[0] == 1
-    assert path.name in verified[1]
-    assert {code for code, _ in read} <= ({0} if kind == "record" else {0, 1})
-    assert repaired[0] == 0, repaired
-    assert verified_again[0] == 0, verified_again
-    assert run[0] == 0, run
-    assert sorted(whole.jobs()) == [1, 2, 3, 8, 9]
+    for *case, small, path in cases:
+        # then verifying names it, and all is well after the repair
+        verified, *read, repaired, verified_again, run = itertools.islice(answers, 7)
+        assert verified[0] == 1, case
+        assert path.name in verified[1], case
+        assert {code for code, _ in read} <= ({0} if case[1] == "record" else {0, 1}), case
+        assert (repaired[0], verified_again[0], run[0]) == (0, 0, 0), (case, repaired, run)
+        assert sorted(small.jobs()) == [1, 2, 3, 8, 9], case
 
 
 DIRECTORIES = ("aside", "copies", "history", "kept", "rejects", "runs", "segments", "staging")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("planted", ["a file", "a link to itself", "a link to a file", "a pipe"])
-@pytest.mark.parametrize("name", DIRECTORIES)
+@pytest.mark.parametrize("first", range(8))
 def test_what_is_in_the_place_of_a_directory_is_moved_aside(
-    made: dict[str, Small], name: str, planted: str
+    made: dict[str, Small], tmp_path: Path, first: int
 ) -> None:
-    # given something else in the place of a directory of the state
-    whole = made["parquet"]
-    shutil.rmtree(whole.folder)
-    shutil.copytree(whole.folder.with_name("parquet"), whole.folder)
-    path = whole.state / name
-    shutil.rmtree(path, ignore_errors=True)
-    if planted == "a file":
-        path.write_text("mine")
-    elif planted == "a pipe":
-        os.mkfifo(path)
-    else:
-        path.symlink_to(path if planted == "a link to itself" else __file__)
+    # given datasets with something else in the place of a directory of the state
+    planted = ["a file", "a link to itself", "a link to a file", "a pipe"]
+    commands, cases = [], []
+    for number, name in enumerate(DIRECTORIES[first % 2 :: 2]):
+        small = Small(tmp_path / name)
+        shutil.copytree(made["parquet"].folder, small.folder)
+        path = small.state / name
+        shutil.rmtree(path, ignore_errors=True)
+        what = planted[(first // 2 + number) % 4]
+        if what == "a file":
+            path.write_text("mine")
+        elif what == "a pipe":
+            os.mkfifo(path)
+        else:
+            path.symlink_to(path if what == "a link to itself" else __file__)
+        cases.append((name, what, small))
+        verify, _, _, _, *repair = read_and_repaired(made["parquet"], small)
+        commands += [verify, *repair]
 
-    # when it is repaired and harvested into
-    place = str(whole.location)
-    whole.write(b=dump(3, 8))
-    verified, repaired, verified_again, run = said(
-        ("verify", place),
-        ("verify", place, "--repair", "--give-up"),
-        ("verify", place),
-        whole.words(),
-    )
+    # when they are repaired, and harvested into
+    answers = iter(said(*commands))
 
-    # then it is named and moved, and all is well
-    assert verified[0] == 1, verified
-    assert name in verified[1]
-    assert [code for code, _ in (repaired, verified_again, run)] == [0, 0, 0], repaired
-    assert list((whole.state / "aside").glob(f"{name}.*"))
-    assert sorted(whole.jobs()) == [1, 2, 3, 8, 9]
+    for name, what, small in cases:
+        # then it is named and moved, and all is well
+        verified, repaired, verified_again, run = itertools.islice(answers, 4)
+        assert verified[0] == 1, (name, what, verified)
+        assert name in verified[1], what
+        assert [code for code, _ in (repaired, verified_again, run)] == [0, 0, 0], repaired
+        assert list((small.state / "aside").glob(f"{name}.*")), (name, what)
+        assert sorted(small.jobs()) == [1, 2, 3, 8, 9], (name, what)
 
 
 @pytest.mark.parametrize("linked", ["aside", "state"])

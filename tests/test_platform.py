@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from commands import harvest_each
 
 from harvest.engines.pool import available_cores
 from harvest.toolkit.files import fsync, write_atomically
@@ -68,17 +69,17 @@ def test_a_harvest_with_workers_needs_nothing_that_only_linux_has(like_macos, tm
         path.write_text("|".join(log) + "\n" + "|".join(log.values()) + "\n")
         sources += ["-s", f"slurm:{path}"]
     out = tmp_path / "out"
-    words = ["-m", "harvest", "run", *sources, "-k", f"parquet:{out}", "--workers", "2"]
+    words = ["run", *sources, "-k", f"parquet:{out}", "--workers", "2"]
     words += ["--set", "slurm.timezone=UTC", "--json"]
 
-    # when it is harvested twice, then all rows are there, and the second run reads nothing again
-    first = program(like_macos, *words)
+    # when it is harvested twice and read
+    reading = (("verify", out), ("view", "slurm.jobs", out), ("runs", out))
+    first, *others = harvest_each(words, words, *reading, env=like_macos)
+
+    # then all rows are there, and all goes well
     assert first.returncode == 0, first.stderr
     assert json.loads(first.stdout)["record_types"] == {"slurm.job": 3}
-    assert program(like_macos, *words).returncode == 0
-    for asked in (("verify", out), ("view", "slurm.jobs", out), ("runs", out)):
-        done = program(like_macos, "-m", "harvest", *asked)
-        assert done.returncode == 0, done.stderr
+    assert [done.returncode for done in others] == [0] * 4, others
 
 
 def test_without_affinity_all_cores_are_available(monkeypatch):

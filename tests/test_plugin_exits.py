@@ -20,6 +20,7 @@ import harvest
 from harvest.plugin_code import PluginExit, contained
 
 PLUGIN = '''"""A plugin in a file that does what the environment names, and where."""
+import ctypes
 import os
 import sys
 import time
@@ -52,7 +53,7 @@ def here(place):
         time.sleep(600)
     if what == "hang in C":
         print("hanging", flush=True)
-        sum(range(10**12))
+        ctypes.PyDLL(None).sleep(600)
     if what.startswith("fork") and os.fork() == 0:
         if what == "fork and stay":
             time.sleep(600)

@@ -16,22 +16,16 @@ from harvest_report.draw import drawn
 from harvest_report.over_time import Window
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-from pictures import SPANS, flaws  # noqa: E402 - it draws
+from pictures import SPANS, flaws, laid_out  # noqa: E402 - it draws
 
 
-def ticks(plot: Plot, axis: str = "xaxis") -> list[str]:
+def ticks(figure, axis: str = "xaxis") -> list[str]:
     """The labels of an axis that lie within it."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    with drawn(plot) as figure:
-        FigureCanvasAgg(figure).draw()
-        shown = getattr(figure.axes[0], axis)
-        low, high = sorted(shown.get_view_interval())
-        return [
-            tick.label1.get_text()
-            for tick in shown.get_major_ticks()
-            if low <= tick.get_loc() <= high
-        ]
+    shown = getattr(figure.axes[0], axis)
+    low, high = sorted(shown.get_view_interval())
+    return [
+        tick.label1.get_text() for tick in shown.get_major_ticks() if low <= tick.get_loc() <= high
+    ]
 
 
 def lines_over(start: str, span: timedelta) -> Plot:
@@ -50,12 +44,13 @@ def test_dates_around_the_end_of_a_year_say_both_years(span):
     start = datetime(2026, 1, 1) - span / 2
     plot = lines_over(start.isoformat(), span)
 
-    labels = ticks(plot)
+    with laid_out(plot) as (figure, found):
+        labels = ticks(figure)
 
     years = [re.findall(r"\b20\d\d\b", label) for label in labels]
     assert years[0], labels
     assert ["2026"] in years, labels
-    assert flaws(plot) == []
+    assert found == []
 
 
 def test_a_label_carries_the_day_where_one_begins_and_the_year_where_one_begins():
@@ -106,14 +101,13 @@ def amounts(name: str, most: float) -> Plot:
     ],
 )
 def test_the_unit_of_an_axis_fits_the_data_and_its_ticks_are_round(name, most, label, last):
-    plot = amounts(name, most)
-    with drawn(plot) as figure:
+    with laid_out(amounts(name, most)) as (figure, found):
         assert figure.axes[0].get_ylabel() == label
-    numbers = [float(text.replace(",", "")) for text in ticks(plot, "yaxis")]
+        numbers = [float(text.replace(",", "")) for text in ticks(figure, "yaxis")]
     assert max(numbers) <= last * 1.06 + 0.06
     assert max(numbers) >= last * 0.7
     assert all(len(f"{number:g}") <= 5 for number in numbers)
-    assert flaws(plot) == []
+    assert found == []
 
 
 @pytest.mark.slow
@@ -151,7 +145,8 @@ def test_numbers_of_a_logarithmic_axis_have_all_their_digits():
     def draw(figure):
         figure.subplots().loglog([0.001, 1, 1e6], [1, 2, 3])
 
-    assert {"0.01", "1", "1,000,000"} <= {*ticks(Plot("log", draw, "Log", "A line."))}
+    with laid_out(Plot("log", draw, "Log", "A line.")) as (figure, _):
+        assert {"0.01", "1", "1,000,000"} <= {*ticks(figure)}
 
 
 # ---- colours -------------------------------------------------------------------------------------

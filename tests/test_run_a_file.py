@@ -392,45 +392,48 @@ PROGRAM = (
     + """
 from harvest_parquet.sink import ParquetSink
 for number in range(2):
-    result = harvest.run(GreetingSource("in"), ParquetSink("out"), OPTIONS)
+    result = harvest.run(GreetingSource("in"), ParquetSink("out"))
     print(len(result.parts), harvest.open("out")["greeting.line"].collect().height)
+try:
+    harvest.run(GreetingSource("in"), ParquetSink("out"), force=True, OPTIONS)
+except harvest.HarvestError as error:
+    print(error)
 """
 )
 
 
-def python(folder: Path, options: str, *, script: bool) -> subprocess.CompletedProcess[str]:
-    """A program that defines the class and harvests by it twice, each file of it 20 MB."""
-    place = folder / "in"
-    place.mkdir(exist_ok=True)
-    for number in range(2):
-        (place / f"{number}.txt").write_text(f"{'x' * (20 << 20)}\n")
-    program = PROGRAM.replace(", OPTIONS", f", {options}" if options else "")
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("how", "options", "remedy"),
+    [
+        ("script", "workers=2", "give workers=1"),
+        ("cell", "workers=2", "give workers=1"),
+        ("script", "engine='dask'", "name that, as FILE.py:LOCATION"),
+    ],
+)
+def test_a_class_of_the_program_itself_is_read_by_this_process_and_no_other(
+    folder, how, options, remedy
+):
+    if "dask" in options:
+        pytest.importorskip("distributed", reason="the package distributed is not installed")
+    # given a program that defines a source, harvests by it twice, and then asks for workers
+    (folder / "in").mkdir()
+    for number in range(2):  # each file worth a worker
+        (folder / "in" / f"{number}.txt").write_text(f"{'x' * (20 << 20)}\n")
+    program = PROGRAM.replace("OPTIONS", options)
     (folder / "program.py").write_text(program)
-    return subprocess.run(
-        [sys.executable, "program.py" if script else "-"], input="" if script else program,
+
+    done = subprocess.run(
+        [sys.executable, "program.py" if how == "script" else "-"],
+        input="" if how == "script" else program,
         cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("script", [True, False], ids=["script", "cell"])
-def test_a_class_of_the_program_itself_is_read_by_this_process(folder, script):
-    done = python(folder, "", script=script)
-    # of a script's file the version is known; nobody knows whether a cell is as it was
-    assert done.stdout == ("2 2\n0 2\n" if script else "2 2\n2 2\n"), done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("options", "remedy"),
-    [("workers=2", "give workers=1"), ("engine='dask'", "name that, as FILE.py:LOCATION")],
-)
-def test_a_class_of_the_program_itself_is_nothing_for_workers(folder, options, remedy):
-    if "dask" in options:
-        pytest.importorskip("distributed", reason="the package distributed is not installed")
-    done = python(folder, options, script=True)
-    assert "'GreetingSource', which is defined in the program or notebook itself" in done.stderr
-    assert remedy in done.stderr.splitlines()[-1]
+    # then of a script's file the version is known; nobody knows whether a cell is as it was
+    *twice, said = done.stdout.splitlines()
+    assert twice == ["2 2", "0 2" if how == "script" else "2 2"], done.stderr
+    assert "'GreetingSource', which is defined in the program or notebook itself" in said
+    assert remedy in said
 
 
 @pytest.mark.slow

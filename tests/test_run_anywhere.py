@@ -85,37 +85,26 @@ def case(
     loaded.clear()
 
 
-def python(case: Case, *arguments: str | Path, given: str = "") -> None:
+WAYS = {
+    "a script": ["script.py"],
+    "a module": ["-m", "script"],
+    "standard input": ["-"],
+    "the command line": ["-c", "the program"],
+}
+
+
+@with_both_engines
+@pytest.mark.parametrize("way", WAYS)
+def test_a_program_without_a_main_guard(case: Case, way: str) -> None:
+    (case.folder / "script.py").write_text(case.program)
+    words = [case.program if word == "the program" else word for word in WAYS[way]]
     done = subprocess.run(
-        [sys.executable, *arguments], input=given, env=case.env, cwd=case.folder,
+        [sys.executable, *words], input=case.program, env=case.env, cwd=case.folder,
         capture_output=True, text=True, timeout=SECONDS, check=False,
     )  # fmt: skip
     assert done.stdout == "harvested 4\n", done.stderr
     assert "Traceback" not in done.stderr
     case.check()
-
-
-@with_both_engines
-def test_a_script_without_a_main_guard(case: Case) -> None:
-    script = case.folder / "script.py"
-    script.write_text(case.program)
-
-    python(case, script)
-
-
-def test_a_module_without_a_main_guard(case: Case) -> None:
-    (case.folder / "module_of_this_test.py").write_text(case.program)
-
-    python(case, "-m", "module_of_this_test")
-
-
-@with_both_engines
-def test_a_program_from_standard_input(case: Case) -> None:
-    python(case, "-", given=case.program)
-
-
-def test_a_program_in_the_command_line(case: Case) -> None:
-    python(case, "-c", case.program)
 
 
 @pytest.mark.parametrize("options", [["-i", "-q"], ["-m", "IPython", "--simple-prompt"]])

@@ -1,11 +1,11 @@
 """What the code itself must not do: run what it reads, or build commands from it."""
 
 import ast
+import functools
 import importlib.util
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,17 +43,23 @@ EXPLAINED = {
 """What bandit points at although it is right, and why."""
 
 
-def calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
+@functools.cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Every call and import in a file."""
+    wanted = ast.Call | ast.Import | ast.ImportFrom
+    return [n for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, wanted)]
+
+
+@functools.cache
+def calls(path: Path) -> list[tuple[str, ast.Call]]:
     """Every call in a file, with the name that is called, as ``os.system``."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func), node
+    return [(ast.unparse(n.func), n) for n in nodes(path) if isinstance(n, ast.Call)]
 
 
 def imports(path: Path) -> set[str]:
     """The top-level packages that a file imports."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -4,6 +4,7 @@ import hashlib
 import multiprocessing
 import os
 from collections.abc import Iterator
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import attrs
@@ -97,7 +98,8 @@ def test_a_shared_file_is_there_once_for_all_its_parts() -> None:
 # --- readers --------------------------------------------------------------------------------------
 
 
-def _commit_again_and_again(state: Path, commits: int) -> None:
+def _commit_again_and_again(state: Path, commits: int, ready: Event) -> None:
+    ready.set()
     manifest = Manifest.load(state)
     assert manifest is not None
     for number in range(1, commits + 1):
@@ -117,10 +119,11 @@ def test_a_reader_sees_whole_commits_however_fast_they_come(tmp_path: Path) -> N
     first = manifest_of([part(n) for n in range(600)])
     first = attrs.evolve(first, location="600").write(tmp_path / NAME)
     remember(tmp_path, first)
-    writer = multiprocessing.get_context("spawn").Process(
-        target=_commit_again_and_again, args=(tmp_path, COMMITS)
-    )
+    context = multiprocessing.get_context("spawn")
+    ready = context.Event()
+    writer = context.Process(target=_commit_again_and_again, args=(tmp_path, COMMITS, ready))
     writer.start()
+    assert ready.wait(60)
     seen = set()
     while writer.is_alive():
         manifest = Manifest.load(tmp_path)

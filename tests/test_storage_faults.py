@@ -32,7 +32,7 @@ def steps() -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: Any) -> Place:
-    return crash.with_two_commits(tmp_path_factory.mktemp("storage"))
+    return crash.with_two_commits(tmp_path_factory.mktemp("storage"), "slurm", "gpfs")
 
 
 @pytest.fixture(scope="module")

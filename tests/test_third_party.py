@@ -7,12 +7,13 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
+import duckdb
 import pytest
 from clean_environment import build_wheels, make_environment
+from commands import harvest_each, harvest_here
 from greeting import TEN_LINES
 
 import harvest
@@ -84,16 +85,20 @@ def furnish(folder: Path) -> None:
     make_environment(folder / "venv", sorted(wheels.iterdir()))
 
 
-def harvest_command(python, *arguments, **variables):
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | variables
-    return subprocess.run(
-        [python, "-m", "harvest", *map(str, arguments)],
-        capture_output=True, text=True, env=environment, check=False, cwd=python.parent,
-    )  # fmt: skip
+def ask(python, *commands):
+    """What commands say in that environment."""
+    return harvest_each(*commands, python=python, cwd=python.parent)
 
 
-def test_example_plugins_and_a_new_one_are_listed(environment):
-    listed = json.loads(harvest_command(environment, "plugins", "--json").stdout)
+@pytest.fixture(scope="module")
+def answers(environment, tmp_path_factory):
+    """The plugins for programs and for people, and what becomes of a broken one that is used."""
+    preview = ("preview", "-s", f"broken:{tmp_path_factory.mktemp('empty')}")
+    return ask(environment, ("plugins", "--json"), ("plugins",), preview)
+
+
+def test_example_plugins_and_a_new_one_are_listed(answers):
+    listed = json.loads(answers[0].stdout)
     offers = {p["name"]: p["offers"] for p in listed["plugins"]}
 
     assert offers["node-exporter"] == {"sources": ["node-exporter"]}
@@ -107,21 +112,19 @@ def test_example_plugins_and_a_new_one_are_listed(environment):
 def test_an_example_source_is_harvested_into_an_example_sink_and_ours(environment, tmp_path):
     sample = ROOT / "examples/plugins/harvest-node-exporter/tests/data/node.prom"
     database, folder = tmp_path / "out.duckdb", tmp_path / "out"
-    arguments = ["run", "-s", f"node-exporter:{sample}", "--json"]
-    arguments += ["-k", str(database), "-k", f"parquet:{folder}", "-k", f"jsonl:{folder}.jsonl"]
+    run = ["run", "-s", f"node-exporter:{sample}", "--json"]
+    run += ["-k", str(database), "-k", f"parquet:{folder}", "-k", f"jsonl:{folder}.jsonl"]
+    places = (database, folder, f"{folder}.jsonl")
 
-    first = harvest_command(environment, *arguments)
-    again = harvest_command(environment, *arguments)
+    first, again, *verified = ask(environment, run, run, *(("verify", p) for p in places))
 
     assert first.returncode == 3, first.stderr  # one line of the sample is broken
     assert json.loads(first.stdout)["record_types"] == {"node_exporter.sample": 9}
     assert again.returncode == 0, again.stderr
-    for place in (database, folder, f"{folder}.jsonl"):
-        assert harvest_command(environment, "verify", place).returncode == 0
+    assert [done.returncode for done in verified] == [0, 0, 0]
     asked = """select labels['mode'], value from "node_exporter.sample" where labels['cpu'] = '0'"""
-    query = f"import duckdb; print(duckdb.connect({str(database)!r}).execute({asked!r}).fetchall())"
-    found = subprocess.run([environment, "-c", query], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[('idle', 184290.52), ('user', 2300.0)]"
+    with duckdb.connect(database) as connection:
+        assert connection.execute(asked).fetchall() == [("idle", 184290.52), ("user", 2300.0)]
 
 
 @pytest.mark.slow(night=True)
@@ -152,7 +155,7 @@ def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
     ],
 )
 def test_installed_plugins_keep_what_can_be_tried(name, kept, environment):
-    done = harvest_command(environment, "plugins", "check", name, "--json")
+    (done,) = ask(environment, ("plugins", "check", name, "--json"))
 
     found = json.loads(done.stdout)[name]
     assert [f for f in found if f["result"] == "broken"] == []
@@ -164,29 +167,28 @@ def test_a_dataset_whose_plugin_is_not_installed_says_which_wrote_it(environment
     # given rows of a plugin, and another environment that never had it
     (tmp_path / "hello.txt").write_text("good\nmorning\n")
     location = f"greeting:{tmp_path / 'hello.txt'}"
-    harvest_command(environment, "run", "-s", location, "-k", f"parquet:{tmp_path / 'out'}")
-    elsewhere = Path(sys.executable)
+    ask(environment, ("run", "-s", location, "-k", f"parquet:{tmp_path / 'out'}"))
     words = "'greeting.line'; install greeting, which wrote its rows"
 
     # when its rows are asked for, then the distribution to install is named
     query = 'select count(*) from "greeting.line"'
     for asked in (("view", "events", tmp_path / "out"), ("query", tmp_path / "out", query)):
-        done = harvest_command(elsewhere, *asked)
+        done = harvest_here(*asked)
         assert done.returncode == 2, done.stderr
         assert words in done.stderr
     with pytest.raises(KeyError, match=words):
         harvest.open(tmp_path / "out")["greeting.line"]
 
     # and files that cannot be checked are not said to be sound; what needs no columns works
-    verified = harvest_command(elsewhere, "verify", tmp_path / "out")
+    verified = harvest_here("verify", tmp_path / "out")
     assert verified.returncode == 1
     assert words in verified.stdout
-    shown = harvest_command(elsewhere, "show", tmp_path / "out")
+    shown = harvest_here("show", tmp_path / "out")
     assert shown.returncode == 0, shown.stderr
 
 
-def test_a_broken_plugin_is_shown_with_cause_and_remedy_and_harms_nothing(environment):
-    done = harvest_command(environment, "plugins")
+def test_a_broken_plugin_is_shown_with_cause_and_remedy_and_harms_nothing(answers):
+    _, done, _ = answers
 
     assert done.returncode == 0
     assert "no_such_library" in done.stdout
@@ -194,8 +196,8 @@ def test_a_broken_plugin_is_shown_with_cause_and_remedy_and_harms_nothing(enviro
     assert "greeting" in done.stdout
 
 
-def test_a_broken_plugin_is_fatal_only_when_asked_for(environment, tmp_path):
-    done = harvest_command(environment, "preview", "-s", f"broken:{tmp_path}")
+def test_a_broken_plugin_is_fatal_only_when_asked_for(answers):
+    *_, done = answers
 
     assert done.returncode == 1
     assert "plugin 'broken' cannot be used" in done.stderr

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import crash
 import pytest
 import small_inputs
+from commands import harvest_here
 from crash import Place
 
 import harvest
@@ -45,8 +46,10 @@ def parts_of(place: Place) -> dict[tuple[str, str], Any]:
 
 
 def run(place: Place, how: str, before: list[str]) -> int:
-    """Harvest as a command, which permissions bind; its exit code."""
-    process = crash.start(place.arguments(1), before=before if how == "no permission" else [])
+    """Harvest as a command, where permissions matter as one that they bind; its exit code."""
+    if how != "no permission":
+        return harvest_here(*place.arguments(1)).returncode
+    process = crash.start(place.arguments(1), before=before)
     _, said = process.communicate(timeout=300)
     assert "Traceback" not in said
     return process.returncode
@@ -121,7 +124,7 @@ def put_no_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str
 def test_each_source_passes_over_what_is_no_file_and_names_it(
     source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small_inputs.write(tmp_path, 1)
+    small_inputs.write(tmp_path, 1, [source])
     folder, out = tmp_path / source, tmp_path / "out"
     plain = harvest.run(f"{source}:{folder}", f"jsonl:{tmp_path / 'plain'}", workers=1)
     expected = put_no_files(folder, monkeypatch)

@@ -61,42 +61,34 @@ STEPS = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", STEPS)
-def test_a_run_that_is_at_work_is_named_and_no_problem(small: Small, step: str) -> None:
-    # given a run that is suspended at some step
-    process = run_until(small, step)
-    try:
-        code, said = verify(small)
+def test_a_run_that_is_at_work_is_named_and_damage_alone_is_a_problem(small: Small) -> None:
+    # given a run that is suspended at one step after the other
+    (damaged, *_), passed = small.files(), []
+    for step, process in crash.stopped_at_each(small.words("--workers", "1"), STEPS):
+        passed.append(step)
+        named = f"a run is writing to it: process {process.pid} on "
+
         # then the run is named, and what it has not finished is no alarm
-        assert code == 0, said
+        code, said = verify(small)
+        assert code == 0, (step, said)
         first, last = said.splitlines()
-        assert first.startswith(f"a run is writing to it: process {process.pid} on ")
+        assert first.startswith(named), step
         assert last.startswith("no problems: ")
-    finally:
-        os.killpg(process.pid, signal.SIGCONT)
+
+        # but a byte of the state in force that has changed is
+        if step in ("partition.begun", "commit.published"):
+            change_a_byte(damaged)
+            code, said = verify(small)
+            change_a_byte(damaged)
+            assert code == 1
+            assert str(damaged) in said
+            assert named in said
+
     # and once it has ended, there is nothing to be left out
-    os.waitpid(process.pid, 0)
+    assert {"partition.begun", "commit.published", "commit.finished"} <= set(passed)
+    assert len(passed) > 9
     code, said = verify(small)
     assert (code, said.startswith("no problems: ")) == (0, True), said
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("step", ["partition.begun", "commit.published"])
-def test_damage_is_found_beside_a_run(small: Small, step: str) -> None:
-    # given that a byte of the state in force changes while a run is at work
-    (damaged, *_) = small.files()
-    process = run_until(small, step)
-    try:
-        change_a_byte(damaged)
-
-        code, said = verify(small)
-
-        assert code == 1
-        assert str(damaged) in said
-        assert f"a run is writing to it: process {process.pid} on " in said
-    finally:
-        crash.kill_group(process)
-        process.wait()
 
 
 @pytest.mark.slow

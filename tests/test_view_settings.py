@@ -1,5 +1,7 @@
 """What a user gives to a view, a report or a query is used, or refused with what is allowed."""
 
+import contextlib
+
 import polars as pl
 import pytest
 from commands import harvest_here
@@ -98,16 +100,18 @@ ODD = ["abc", "-1", "nan", "", "inf", "1e400", "é", "1;2"]
 @pytest.mark.parametrize("odd", ODD if NIGHT else ODD[:2])
 def test_no_value_of_any_setting_of_an_installed_view_or_report_is_a_defect(everything, odd):
     dataset = harvest.open(everything)
-    asked = [(dataset.view, spec) for spec in dataset.plugins.views.values()]
-    asked += [(dataset.report, spec) for spec in dataset.plugins.reports.values()]
-    for ask, spec in asked:
-        for key in spec.settings:
-            try:
-                made = ask(spec.name, **{key: odd})
-                if isinstance(made, pl.LazyFrame):
-                    made.collect()
-            except HarvestError:
-                continue  # anything else would be a defect
+    specs = [(dataset.view, spec) for spec in dataset.plugins.views.values()]
+    specs += [(dataset.report, spec) for spec in dataset.plugins.reports.values()]
+    asked = {}
+    for ask, spec in specs:
+        # of jobs.usage, pbs.usage and slurm.usage, which are one view of each scheduler, by day one
+        family = spec.name if NIGHT else spec.name.partition(".")[2]
+        asked |= {(ask, family, key): spec.name for key in spec.settings}
+    for (ask, _, key), name in asked.items():
+        with contextlib.suppress(HarvestError):  # anything else would be a defect
+            made = ask(name, **{key: odd})
+            if isinstance(made, pl.LazyFrame):
+                made.collect()
 
 
 @pytest.mark.slow

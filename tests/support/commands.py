@@ -2,42 +2,25 @@
 
 What is printed and the exit code are those of ``harvest WORDS...``.  ``harvest_here`` does not
 spend the second that a process takes to start; it is for all that is not about the process itself.
-Several commands share a process that executes ``ONE_AFTER_THE_OTHER``.
+``harvest_each`` calls several in one process, which may be of another environment.
 """
 
 import contextlib
 import io
+import json
 import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any
+from typing import IO, Any
 from unittest import mock
 
 from harvest.cli.main import main
 
-__all__ = ["ONE_AFTER_THE_OTHER", "harvest_alone", "harvest_here", "printed", "python_alone"]
-
-ONE_AFTER_THE_OTHER = """
-import shlex, sys
-from harvest.cli.main import main
-for line in sys.argv[1:]:
-    try:
-        main(shlex.split(line)[1:])
-    except SystemExit as end:
-        print(f"\\x1e{end.code or 0}\\x1e", end="", flush=True)
-"""
-"""Code that runs the commands given, each a line; it marks each exit code by odd characters."""
-
-
-def printed(commands: Sequence[str], output: str) -> list[CompletedProcess[str]]:
-    """What each of the commands printed, in one stream, and its exit code."""
-    *parts, rest = output.split("\x1e")
-    assert (len(parts), rest) == (2 * len(commands), "")
-    return list(map(CompletedProcess, commands, map(int, parts[1::2]), parts[::2]))
+__all__ = ["harvest_alone", "harvest_each", "harvest_here", "in_place_of", "python_alone"]
 
 
 def harvest_here(
@@ -65,6 +48,18 @@ def harvest_here(
     return CompletedProcess(arguments, code, _read(out), _read(err))
 
 
+@contextlib.contextmanager
+def in_place_of(number: int, file: int | IO[Any]) -> Iterator[None]:
+    """Have a descriptor of this process, for example 0 of its standard input, be a file's."""
+    kept = os.dup(number)
+    os.dup2(file if isinstance(file, int) else file.fileno(), number)
+    try:
+        yield
+    finally:
+        os.dup2(kept, number)
+        os.close(kept)
+
+
 def _text() -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape", newline="")
 
@@ -80,6 +75,25 @@ def harvest_alone(*words: object, **options: Any) -> CompletedProcess[str]:
     return _process(["-m", "harvest", *words], options)
 
 
+def harvest_each(
+    *commands: Sequence[object],
+    python: Path | str = sys.executable,
+    before: Sequence[str] = (),
+    **options: Any,
+) -> list[CompletedProcess[str]]:
+    """Run these commands one after the other in one process; options: of ``subprocess.run``.
+
+    before: words to start it with.
+    """
+    words = json.dumps([list(map(str, command)) for command in commands])
+    own = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}  # not the tests' modules
+    options = {"input": words, "text": True, "timeout": 300, "env": own, **options}
+    done = subprocess.run(
+        [*before, python, __file__], check=True, stdout=subprocess.PIPE, **options
+    )
+    return [CompletedProcess(*each) for each in json.loads(done.stdout)]
+
+
 def python_alone(code: str, *arguments: object, **options: Any) -> CompletedProcess[str]:
     """Execute some code in a process of its own; options: of ``subprocess.run``."""
     return _process(["-c", code, *arguments], options)
@@ -89,3 +103,8 @@ def _process(words: list[object], options: dict[str, Any]) -> CompletedProcess[s
     command = [sys.executable, *map(str, words)]
     options = {"capture_output": True, "text": True, "timeout": 300, **options}
     return subprocess.run(command, check=False, **options)
+
+
+if __name__ == "__main__":
+    found = [harvest_here(*command) for command in json.load(sys.stdin)]
+    print(json.dumps([[each.args, each.returncode, each.stdout, each.stderr] for each in found]))

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,15 +51,11 @@ def fault_points() -> tuple[str, ...]:
 
 @attrs.frozen
 class Place:
-    """A folder with one dataset of each form; ``inputs``, those of the sources ``names``."""
+    """A folder that holds one dataset of each form; ``inputs`` is what is harvested into them."""
 
     folder: Path
     inputs: Path
     forms: tuple[str, ...] = SINKS
-    names: tuple[str, ...] = tuple(small_inputs.MAKERS)
-
-    def sources(self) -> list[str]:
-        return [f"{name}:{self.inputs / name}" for name in self.names]
 
     def locations(self) -> list[Path]:
         return [self.folder / sink.partition(":")[2] for sink in self.forms]
@@ -79,7 +75,7 @@ class Place:
     def harvest(self, **options: Any) -> Any:
         """Harvest in this process, which nobody kills."""
         return harvest.run(
-            self.sources(),
+            small_inputs.sources(self.inputs),
             self.sinks(),
             settings=plugin_settings(small_inputs.settings()),
             deleted="drop",
@@ -92,7 +88,7 @@ class Place:
 
     def arguments(self, workers: int = 2) -> list[str]:
         words = ["run", "--workers", str(workers), "--deleted", "drop"]
-        for source in self.sources():
+        for source in small_inputs.sources(self.inputs):
             words += ["-s", source]
         for sink in self.sinks():
             words += ["-k", sink]
@@ -107,12 +103,11 @@ class Place:
 
 def with_two_commits(folder: Path, *names: str) -> Place:
     """Datasets of these sources, or all, with two commits, and inputs that have changed since."""
-    names = names or tuple(small_inputs.MAKERS)
-    place = Place(folder / "base", folder / "inputs", names=names)
+    place = Place(folder / "base", folder / "inputs")
     for version in (2, 1):
-        small_inputs.write(place.inputs, version)
+        small_inputs.write(place.inputs, version, names)
         place.harvest()
-    small_inputs.write(place.inputs, 2)
+    small_inputs.write(place.inputs, 2, names)
     return place
 
 
@@ -135,6 +130,44 @@ def killed_at(process: subprocess.Popen[str]) -> bool:
     _, said = process.communicate(timeout=300)
     assert process.returncode in (0, 3, -signal.SIGKILL), said
     return process.returncode == -signal.SIGKILL
+
+
+STOPPING = """
+import os, signal, sys
+from harvest import fault
+from harvest.__main__ import main
+
+class Each:
+    def __init__(self, names):
+        self.left = set(names)
+        self.out = os.fdopen(os.dup(1), "w")  # while a plugin acts, 1 is standard error
+
+    def pass_point(self, name):
+        if name in self.left:
+            self.left.remove(name)
+            print(name, file=self.out, flush=True)
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+fault._fault = Each(sys.argv.pop(1).split(","))
+main()
+"""
+
+
+def stopped_at_each(
+    words: list[str], points: Sequence[str]
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A command that stops at each of these fault points, as it first passes it, and goes on."""
+    command = [sys.executable, "-c", STOPPING, ",".join(points), *words]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            while os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1]):
+                yield process.stdout.readline().strip(), process
+                kill_group(process, signal.SIGCONT)
+        finally:
+            kill_group(process)
 
 
 def kill_group(process: subprocess.Popen[str], number: signal.Signals = signal.SIGKILL) -> None:

@@ -1,5 +1,6 @@
 """What is wrong with a plot, as its parts lie when it is drawn."""
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from datetime import timedelta
@@ -8,7 +9,7 @@ from typing import Any
 from harvest_report import Plot
 from harvest_report.draw import drawn
 
-__all__ = ["SPANS", "flaws"]
+__all__ = ["SPANS", "flaws", "laid_out"]
 
 SPANS = {
     "minutes": timedelta(minutes=20),
@@ -21,15 +22,24 @@ SPANS = {
 """How far an axis of dates may reach."""
 
 
-def flaws(plot: Plot) -> list[str]:
-    """Legends on data, labels over each other or cut off, axes without a unit."""
+@contextlib.contextmanager
+def laid_out(plot: Plot) -> Iterator[tuple[Any, list[str]]]:
+    """The figure of a plot whose parts have their places, and its flaws.
+
+    These are legends on data, labels over each other or cut off, axes without a unit.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # of the extra `report`
 
     with drawn(plot) as figure:
-        canvas = FigureCanvasAgg(figure)
-        canvas.draw()
-        renderer = canvas.get_renderer()
-        return [*_of_legends(figure, renderer), *_of_ticks(figure, renderer)]
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        figure.draw_without_rendering()
+        yield figure, [*_of_legends(figure, renderer), *_of_ticks(figure, renderer)]
+
+
+def flaws(plot: Plot) -> list[str]:
+    """What is wrong with a plot."""
+    with laid_out(plot) as (_, found):
+        return found
 
 
 def _of_legends(figure: Any, renderer: Any) -> Iterator[str]:

@@ -12,7 +12,7 @@ import os
 import shutil
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import captures
@@ -23,10 +23,13 @@ ROOT = Path(__file__).resolve().parents[2]
 TRANSITIONS = ",key,start,finish,called_from,time\n"
 
 
-def write(folder: Path, version: int) -> None:
-    """Make ``folder`` hold the inputs of a version; files that stay the same are left alone."""
-    for name, make in MAKERS.items():
-        wanted = make(version)
+def write(folder: Path, version: int, names: Iterable[str] = ()) -> None:
+    """Make ``folder`` hold the inputs of a version; files that stay the same are left alone.
+
+    names: of sources, if not of all.
+    """
+    for name in names or MAKERS:
+        wanted = MAKERS[name](version)
         place = folder / name
         place.mkdir(parents=True, exist_ok=True)
         for path in place.iterdir():
@@ -41,8 +44,8 @@ def write(folder: Path, version: int) -> None:
 
 
 def sources(folder: Path) -> list[str]:
-    """The sources that are installed, each with its location."""
-    return [f"{name}:{folder / name}" for name in MAKERS]
+    """The sources that have inputs there, each with its location."""
+    return [f"{name}:{folder / name}" for name in MAKERS if (folder / name).exists()]
 
 
 def settings() -> list[str]:

@@ -8,9 +8,19 @@ from pathlib import Path
 import attrs
 import pexpect
 import pyte
-from commands import ONE_AFTER_THE_OTHER, printed
 
 COLUMNS, LINES = 80, 24
+_PROGRAM = """
+import shlex, sys
+from harvest.cli.main import main
+for line in sys.argv[1:]:
+    try:
+        main(shlex.split(line)[1:])
+    except SystemExit as end:
+        print(f"\\x1e{end.code or 0}\\x1e", end="", flush=True)
+"""
+"""Runs the commands given, each a line; it marks each exit code by odd characters."""
+
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][AB0]")
 _COLOURS = re.compile(r"\x1b\[(?:[0-9;]*;)?[349][0-9][0-9;]*m")
 
@@ -53,17 +63,17 @@ class Terminal:
     def run(self, *commands: str, timeout_s: float = 300) -> list[Shown]:
         """Run the commands, each to its end."""
         child = pexpect.spawn(
-            sys.executable, ["-c", ONE_AFTER_THE_OTHER, *commands], cwd=str(self.directory),
+            sys.executable, ["-c", _PROGRAM, *commands], cwd=str(self.directory),
             env=self.environment, dimensions=(LINES, COLUMNS), encoding="utf-8", timeout=timeout_s,
         )  # fmt: skip
         try:
             child.expect(pexpect.EOF)
         finally:
             child.close(force=True)
-        return [
-            Shown(done.args, done.returncode, _seen(done.stdout), done.stdout)
-            for done in printed(commands, str(child.before))
-        ]
+        *parts, rest = str(child.before).split("\x1e")
+        assert (len(parts), rest) == (2 * len(commands), "")
+        written, codes = parts[::2], map(int, parts[1::2])
+        return list(map(Shown, commands, codes, map(_seen, written), written))
 
 
 def _seen(written: str) -> str:
