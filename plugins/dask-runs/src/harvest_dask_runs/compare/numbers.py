@@ -14,6 +14,11 @@ from harvest.model.frames import seconds
 from harvest_toolkit.frames import directory_of, first_text, known_sum
 
 from ..critical_path import COLUMN_OF_PART
+from ..frames import load
+from ..record_names import DASK_TYPES, JOB_TYPES
+from ..views.indicators import judged_runs
+from ..views.summary import summary_frame
+from ..views.tasks import task_frame
 from ..views.workers import TOOK_PART
 from .sides import RunOf
 
@@ -157,26 +162,22 @@ class Numbers:
 
 def numbers_of(run: RunOf) -> Numbers:
     """Read all numbers of a run from its views."""
-
-    def view(name: str) -> pl.LazyFrame:
-        return run.dataset.view(name, run=run.directory)
-
-    known = {
-        **view("dask.run_summary").collect().row(0, named=True),
-        **view("dask.indicators").collect().row(0, named=True),
-    }
+    judged = judged_runs(run.dataset, run.directory)
+    frames = load(run.dataset, (*DASK_TYPES, *JOB_TYPES), run=run.directory)
+    summary = summary_frame(frames, judged.executions.lazy(), judged.workers.lazy())
+    known = summary.collect().row(0, named=True) | judged.rows.row(0, named=True)
     wanted = ("key", "prefix", "duration_s", "began", "ended", "bytes_received", "bytes_sent")
-    tasks = view("dask.tasks").select(wanted).collect()
+    tasks = task_frame(frames).select(wanted).collect()
     executed = tasks.filter(pl.col("began").is_not_null())
     moved = tasks.group_by("prefix").agg(known_sum("bytes_received"), known_sum("bytes_sent"))
-    prefixes = view("dask.prefixes").collect().join(moved, on="prefix", how="left")
+    prefixes = judged.kinds.join(moved, on="prefix", how="left")
     rows = [
         _rows("run", [("all", name, known[name]) for name in OF_RUN]),
         _rows("path", [(p, "elapsed_s", known[column]) for p, column in COLUMN_OF_PART.items()]),
         _unpivoted("graph", _graphs(run, executed), OF_GRAPH),
         _unpivoted("prefix", prefixes.rename({"prefix": "name"}), OF_PREFIX),
     ]
-    workers = _workers(run, view("dask.workers").collect())
+    workers = _workers(run, judged.workers)
     # a worker that was not observed may have executed tasks of any kind
     observed = known["workers"] and known["observed_workers"] == known["workers"]
     return Numbers(
