@@ -12,8 +12,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from dask_rows import A, B, at, dataset, one, ran, read, scheduler, tables_of, transfer, worker
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from night import NIGHT
 
 import harvest
 from harvest_dask.records import types as r
@@ -29,7 +30,10 @@ DIVISION = [f"path_{part}_s" for part in (
 
 def told(data: MemoryReader) -> list[tuple[Any, ...]]:
     """The path in short: key, part, from and to in seconds of the run, and the link."""
-    rows = critical_path_view(data).collect()
+    return in_short(critical_path_view(data).collect())
+
+
+def in_short(rows: pl.DataFrame) -> list[tuple[Any, ...]]:
     return [
         (
             row["key"],
@@ -359,26 +363,34 @@ TASKS = st.lists(
 )
 
 
-@given(TASKS)
-def test_whatever_is_recorded_the_path_covers_the_time_of_the_run_once(drawn):
-    rows: list[Any] = []
+@settings(max_examples=50 if NIGHT else 2)  # the first one is the simplest
+@given(st.lists(TASKS, min_size=10, max_size=10))
+def test_whatever_is_recorded_the_path_covers_the_time_of_the_run_once(runs):
+    data = dataset(*(row for number, drawn in enumerate(runs) for row in recorded(number, drawn)))
+
+    paths = critical_path_view(data).collect().partition_by("run", as_dict=True)
+    rows = indicators(data).collect().rows_by_key("run", named=True, unique=True)
+
+    for number, drawn in enumerate(runs):
+        path, row = in_short(paths[f"/r{number}",]), rows[f"/r{number}"]
+        begins = [ready + wait for ready, wait, *_ in drawn]
+        ends = [ready + wait + lasts for ready, wait, lasts, *_ in drawn]
+        assert (path[0][2], path[-1][3]) == (min(begins), max(ends))
+        assert [row[2] for row in path[1:]] == [row[3] for row in path[:-1]]
+        assert sum(row[name] or 0 for name in DIVISION) == max(ends) - min(begins)
+        assert (row["span_s"] or 0) == max(ends) - min(begins)
+        # each task follows one that began no later, and is there once
+        keys = [row[0] for row in path if row[1] == "computing"]
+        assert len(set(keys)) == len(keys) == row["path_tasks"]
+
+
+def recorded(run: int, drawn: list[tuple[Any, ...]]) -> Any:
+    """The rows of a run in a directory of its own."""
     for number, (ready, wait, lasts, address, needs, scheduled) in enumerate(drawn):
         key, start = f"t{number}-1", ready + wait
-        rows += executed(key, address, start, start + lasts, ready=ready)
+        rows = [*executed(key, address, start, start + lasts, ready=ready)]
         rows += graph(0, **{key: [f"t{n}-1" for n in needs if n < number]})
-        if scheduled:
-            rows += [ran(key, start + lasts, address, start, start + lasts, thread=1)]
-    data = dataset(*rows)
-
-    path = told(data)
-
-    begins = [ready + wait for ready, wait, *_ in drawn]
-    ends = [ready + wait + lasts for ready, wait, lasts, *_ in drawn]
-    assert (path[0][2], path[-1][3]) == (min(begins), max(ends))
-    assert [row[2] for row in path[1:]] == [row[3] for row in path[:-1]]
-    row = one(indicators(data))
-    assert sum(row[name] or 0 for name in DIVISION) == max(ends) - min(begins)
-    assert (row["span_s"] or 0) == max(ends) - min(begins)
-    # each task follows one that began no later, and is there once
-    keys = [row[0] for row in path if row[1] == "computing"]
-    assert len(set(keys)) == len(keys) == row["path_tasks"]
+        rows += [ran(key, start + lasts, address, start, start + lasts, thread=1)] * scheduled
+        for row in rows:
+            row.origin = f"/r{run}/rows.csv"
+            yield row

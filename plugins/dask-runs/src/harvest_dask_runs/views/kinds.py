@@ -5,8 +5,10 @@ from typing import Final
 import polars as pl
 
 from harvest import DatasetReader
+from harvest.model.frames import types_of
 from harvest_dask.records.key_prefixes import prefix_of
 from harvest_dask.records.literals import text_of_literal
+from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum, mapped, sum_or_none
 
 from ..executions import executions
@@ -123,9 +125,13 @@ def commonest_errors(failed: pl.DataFrame) -> pl.DataFrame:
 def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     """Compute one row per kind of task and run, the kind with the most time first."""
     frames = load(dataset, DASK_TYPES, run=run)
-    found = executions(frames).collect()
-    whole = whole_runs(frames).collect()
-    return kinds_of(found, frames, io_by_task(dataset, run, found), whole).lazy()
+
+    def compute() -> pl.DataFrame:
+        found = executions(frames).collect()
+        whole = whole_runs(frames).collect()
+        return kinds_of(found, frames, io_by_task(dataset, run, found), whole)
+
+    return deferred(compute, types_of(PREFIX_COLUMNS))
 
 
 def io_by_task(dataset: DatasetReader, run: str | None, found: pl.DataFrame) -> pl.DataFrame:
