@@ -11,18 +11,29 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from dask_rows import A, B, at, dataset, one, ran, read, scheduler, tables_of, transfer, worker
+from dask_rows import (
+    RUNS,
+    A,
+    B,
+    at,
+    dataset,
+    one,
+    ran,
+    read,
+    scheduler,
+    tables_of,
+    transfer,
+    worker,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from night import NIGHT
 
-import harvest
 from harvest_dask.records import types as r
 from harvest_dask_runs.critical_path import PARTS, critical_path_view
 from harvest_dask_runs.memory import MemoryReader
 from harvest_dask_runs.views.indicators import indicators
 
-REAL = Path(__file__).resolve().parents[4] / "shared/data/mofka-dask"
 DIVISION = [f"path_{part}_s" for part in (
     *("computing", "moving", "spilling", "worker", "dependencies", "unrecorded"),
 )]  # fmt: skip
@@ -313,20 +324,9 @@ def _micros(text: str) -> int:
     return round(Decimal(text) * 10**6)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("D2024-04-19_19:01:00_R1_W8", "image-processing-head"),
-        pytest.param("D2024-04-19_19:01:02_R6_W8", marks=pytest.mark.slow),
-    ],
-)
-def test_a_real_run_is_as_a_plain_reading_has_it(name, tmp_path):
-    pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
-    if not REAL.is_dir():
-        pytest.skip("no real samples here")
-    harvest.run(f"mofka-dask:{REAL / name}", f"parquet:{tmp_path / 'out'}")
-    data = harvest.open(tmp_path / "out")
-    plain = Plain(REAL / name)
+@pytest.mark.parametrize("name", ["R1", "image", pytest.param("R6", marks=pytest.mark.slow)])
+def test_a_real_run_is_as_a_plain_reading_has_it(name, run_of):
+    data, plain = run_of(name), Plain(RUNS[name])
     expected = plain.path()
 
     rows = data.view("dask.critical_path").collect()
