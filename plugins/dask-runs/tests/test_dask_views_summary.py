@@ -1,5 +1,8 @@
 """The view ``dask.run_summary``, over a few rows written by hand."""
 
+from itertools import chain
+from typing import Any
+
 import pytest
 from dask_rows import A, B, at, dataset, one, ran, scheduler, transfer, worker
 
@@ -34,9 +37,16 @@ def test_a_complete_run_has_no_notes():
     assert (summary["tasks"], summary["task_groups"], summary["task_prefixes"]) == (1, 1, 1)
 
 
-@pytest.mark.parametrize(
-    ("more", "without", "note"),
-    [
+def summaries(runs: list[list[Record]]) -> list[dict[str, Any]]:
+    """A row for each of these runs, which one dataset holds in directories of their own."""
+    for number, rows in enumerate(runs):
+        for row in rows:
+            row.origin = f"/runs/{number:02}/rows.csv"
+    return run_summary_view(dataset(*chain(*runs))).sort("run").collect().to_dicts()
+
+
+def test_what_a_record_lacks_is_said_in_a_sentence():
+    lacking = [
         ([r.WorkerEvent(time=at(0), worker="tcp://10.0.0.3:1", action="add")], (),
          "1 of 3 registered workers reported no events: tcp://10.0.0.3:1; "
          "silence there is not idleness"),
@@ -65,13 +75,16 @@ def test_a_complete_run_has_no_notes():
         ([r.GraphTask(time=at(0), client="c", key=k, dependencies=[], requested=False, graph=1)
           for k in "xyz"],
          (), "2 of 3 tasks in the graphs have no scheduler transition"),
-    ],
-)  # fmt: skip
-def test_what_a_record_lacks_is_said_in_a_sentence(more, without, note):
-    rows = [row for row in complete_run() if not isinstance(row, without)]
-    summary = one(run_summary_view(dataset(*rows, *more)))
-    assert summary["completeness_notes"] == [note]
-    assert summary["complete"] is False
+    ]  # fmt: skip
+    runs = [
+        [*(row for row in complete_run() if not isinstance(row, without)), *more]
+        for more, without, _ in lacking
+    ]
+
+    found = summaries(runs)
+
+    assert [row["completeness_notes"] for row in found] == [[note] for *_, note in lacking]
+    assert not any(row["complete"] for row in found)
 
 
 @pytest.mark.slow
@@ -109,21 +122,19 @@ def test_a_silent_worker_that_ran_tasks_is_told_of():
     assert "the scheduler recorded executions on 1 worker without events" in notes
 
 
-@pytest.mark.parametrize(
-    ("without", "unknown"),
-    [
-        (r.Transfer, ("transfers", "transfer_copies", "bytes_sent", "bytes_received",
-                      "bytes_to_clients", "bytes_moved")),
-        (r.GraphTask, ("graphs", "graph_tasks", "clients")),
-        (r.TaskTransition, ("scheduler_transitions", "task_groups", "unfinished_tasks")),
-        (r.WorkerTransition, ("worker_transitions",)),
-        (r.WorkerEvent, ("workers", "silent_workers", "unregistered_workers")),
-    ],
-)  # fmt: skip
-def test_what_a_missing_record_would_have_is_null_and_not_0(without, unknown):
-    rows = [row for row in complete_run() if not isinstance(row, without)]
-    summary = one(run_summary_view(dataset(*rows)))
-    assert {name for name in unknown if summary[name] is not None} == set()
+def test_what_a_missing_record_would_have_is_null_and_not_0():
+    unknown = {
+        r.Transfer: ("transfers", "transfer_copies", "bytes_sent", "bytes_received",
+                     "bytes_to_clients", "bytes_moved"),
+        r.GraphTask: ("graphs", "graph_tasks", "clients"),
+        r.TaskTransition: ("scheduler_transitions", "task_groups", "unfinished_tasks"),
+        r.WorkerTransition: ("worker_transitions",),
+        r.WorkerEvent: ("workers", "silent_workers", "unregistered_workers"),
+    }  # fmt: skip
+    runs = [[row for row in complete_run() if not isinstance(row, kind)] for kind in unknown]
+
+    for summary, names in zip(summaries(runs), unknown.values(), strict=True):
+        assert {name for name in names if summary[name] is not None} == set()
 
 
 def test_logs_give_the_times_of_a_run_only_where_nothing_else_does():
