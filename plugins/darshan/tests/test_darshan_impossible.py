@@ -157,15 +157,8 @@ def test_of_a_trace_what_cannot_be_is_left_out(opened):
     reads = [(at, size, *time) for at, (size, time) in enumerate(zip(sizes, times, strict=True))]
     traced = dxt_record("<", 7, reads=reads)
     versions = {"DXT_POSIX": 1, "DXT_MPIIO": 2}
-    data = opened(
-        *(
-            (
-                f"{module}/u_a_id50-1_1-1-1-1_1.darshan",
-                {"modules": {module: (version, traced)}, "nprocs": 2},
-            )
-            for module, version in versions.items()
-        )
-    )
+    logs = {m: {"modules": {m: (version, traced)}, "nprocs": 2} for m, version in versions.items()}
+    data = opened(*((f"{m}/u_a_id50-1_1-1-1-1_1.darshan", log) for m, log in logs.items()))
 
     ranks, files = of_each(data, "io.ranks"), of_each(data, "io.files")
     logs, times = of_each(data, "io.processes"), rows(data, "io.timeline")

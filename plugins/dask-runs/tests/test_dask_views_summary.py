@@ -37,7 +37,12 @@ def test_a_complete_run_has_no_notes():
     assert (summary["tasks"], summary["task_groups"], summary["task_prefixes"]) == (1, 1, 1)
 
 
-def summaries(runs: list[list[Record]]) -> list[dict[str, Any]]:
+def recorded(without: type | tuple[type, ...], more: list[Record] | None = None) -> list[Record]:
+    """The complete run without some types of rows, and with some more rows."""
+    return [*(row for row in complete_run() if not isinstance(row, without)), *(more or ())]
+
+
+def summaries(*runs: list[Record]) -> list[dict[str, Any]]:
     """A row for each of these runs, which one dataset holds in directories of their own."""
     for number, rows in enumerate(runs):
         for row in rows:
@@ -60,6 +65,8 @@ def test_what_a_record_lacks_is_said_in_a_sentence():
          "from keys"),
         ([], (r.Transfer,),
          "no transfer is recorded: it is unknown how much data moved"),
+        ([transfer(1, "incoming", *ends, x=1) for ends in ((A, B), (B, A))], (r.WorkerTransition,),
+         "no worker transition is recorded: the executions and their times are the scheduler's"),
         ([], (r.GraphTask,),
          "no graph is recorded: dependencies and clients of tasks are unknown"),
         ([], (r.LogEvent,),
@@ -76,12 +83,7 @@ def test_what_a_record_lacks_is_said_in_a_sentence():
           for k in "xyz"],
          (), "2 of 3 tasks in the graphs have no scheduler transition"),
     ]  # fmt: skip
-    runs = [
-        [*(row for row in complete_run() if not isinstance(row, without)), *more]
-        for more, without, _ in lacking
-    ]
-
-    found = summaries(runs)
+    found = summaries(*(recorded(without, more) for more, without, _ in lacking))
 
     assert [row["completeness_notes"] for row in found] == [[note] for *_, note in lacking]
     assert not any(row["complete"] for row in found)
@@ -96,14 +98,6 @@ def test_a_directory_named_for_more_workers_than_registered_is_noted():
     ]
 
 
-@pytest.mark.slow
-def test_a_run_without_transitions_of_workers_is_noted():
-    rows = [row for row in complete_run() if not isinstance(row, r.WorkerTransition)]
-    moved = [transfer(1, "incoming", A, B, x=1), transfer(1, "incoming", B, A, x=1)]
-    (note,) = one(run_summary_view(dataset(*rows, *moved)))["completeness_notes"]
-    assert note.startswith("no worker transition is recorded: the executions and their times")
-
-
 def test_many_silent_workers_are_listed_in_part_and_told_in_whole():
     rows = [
         r.WorkerEvent(time=at(0), worker=f"tcp://10.1.0.{n}:1", action="add") for n in range(20)
@@ -116,10 +110,9 @@ def test_many_silent_workers_are_listed_in_part_and_told_in_whole():
 
 
 def test_a_silent_worker_that_ran_tasks_is_told_of():
-    own = (r.WorkerTransition, r.Transfer)
-    rows = [row for row in complete_run() if not isinstance(row, own)]
-    notes = one(run_summary_view(dataset(*rows)))["completeness_notes"]
-    assert "the scheduler recorded executions on 1 worker without events" in notes
+    (summary,) = summaries(recorded((r.WorkerTransition, r.Transfer)))
+    said = "the scheduler recorded executions on 1 worker without events"
+    assert said in summary["completeness_notes"]
 
 
 def test_what_a_missing_record_would_have_is_null_and_not_0():
@@ -131,9 +124,10 @@ def test_what_a_missing_record_would_have_is_null_and_not_0():
         r.WorkerTransition: ("worker_transitions",),
         r.WorkerEvent: ("workers", "silent_workers", "unregistered_workers"),
     }  # fmt: skip
-    runs = [[row for row in complete_run() if not isinstance(row, kind)] for kind in unknown]
 
-    for summary, names in zip(summaries(runs), unknown.values(), strict=True):
+    found = summaries(*map(recorded, unknown))
+
+    for summary, names in zip(found, unknown.values(), strict=True):
         assert {name for name in names if summary[name] is not None} == set()
 
 

@@ -128,8 +128,7 @@ def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
     def compute() -> pl.DataFrame:
         found = executions(frames).collect()
-        whole = whole_runs(frames).collect()
-        return kinds_of(found, frames, io_by_task(dataset, run, found), whole)
+        return kinds_of(found, frames, io_by_task(dataset, run, found))
 
     return deferred(compute, types_of(PREFIX_COLUMNS))
 
@@ -144,14 +143,8 @@ def io_by_task(dataset: DatasetReader, run: str | None, found: pl.DataFrame) -> 
     return once(io_of_tasks(dataset, run, found.lazy())).collect()
 
 
-def kinds_of(
-    found: pl.DataFrame, frames: Frames, io: pl.DataFrame, whole: pl.DataFrame
-) -> pl.DataFrame:
-    """Compute the view from executions and rows of ``dask.task_io``.
-
-    whole: runs whose workers recorded all their executions; in others, there may be failures and
-        repeats that are not recorded.
-    """
+def kinds_of(found: pl.DataFrame, frames: Frames, io: pl.DataFrame) -> pl.DataFrame:
+    """Compute the view from executions and rows of ``dask.task_io``."""
     one = ["run", "prefix"]
     seconds = pl.col("seconds")
     sums = found.group_by(one).agg(
@@ -166,6 +159,8 @@ def kinds_of(
     )
     of_key = found.select("run", "key", "prefix").unique(["run", "key"])
     total = pl.col("total_s").sum().over("run")
+    # in other runs, there may be failures and repeats that are not recorded
+    whole = whole_runs(frames).collect()
     none = pl.when("whole").then(0)
     return (
         # also kinds of which only failures are recorded
