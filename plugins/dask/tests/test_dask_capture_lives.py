@@ -72,7 +72,7 @@ import dask_work as work
 from harvest_dask import capture
 
 if __name__ == "__main__":
-    with work.cluster(1) as client, capture(client, sys.argv[1], flush=0.2):
+    with work.cluster(1, work.HERE) as client, capture(client, sys.argv[1], flush=0.2):
         held = client.submit(work.increment, 41, key="the-answer")
         print(held.result(), flush=True)
         time.sleep(60)
