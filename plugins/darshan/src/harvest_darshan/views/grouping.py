@@ -165,7 +165,7 @@ def layer_states(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     module has records of it); ``has_counters`` (a log has a layer) and ``summed`` (all layers
     that are needed to count each byte once are known).
     """
-    states = {}
+    states: dict[str, pl.Expr] = {}
     for name, layer in LAYERS.items():
         given = dataset[layer.record_type].select(ORIGIN).unique()
         records = ORIGIN.is_in(given.collect()["origin"].to_list())
