@@ -10,6 +10,8 @@ from reporting import page_of
 from harvest import UsageError
 from harvest.toolkit.frames import condition
 from harvest_darshan.plugin import VIEWS
+from harvest_darshan.report.traced import traced_plots
+from harvest_darshan.views.grouping import logs_by_job
 
 SHARED = 2**64 - 1  # rank -1
 X, Y = 7, 9
@@ -167,7 +169,9 @@ def test_the_page_shows_what_the_log_has(opened):
         "STDIO": (2, counter_record("STDIO", Y, WRITES=5, BYTES_WRITTEN=25, F_META_TIME=1)),
         "DXT_POSIX": (1, dxt_record("<", X, reads=[(0, 1000, 1.0, 3.0)])),
     }  # fmt: skip
-    report = opened(log("r/u_a_id50-1", 50, 0, 10, modules=modules)).report("darshan.io", top=1)
+    data = opened(log("r/u_a_id50-1", 50, 0, 10, modules=modules))
+
+    report = page_of(data, "darshan.io", top=1)
 
     tables = {table.name: table.data for table in report.tables}
     layers = {row["layer"]: row for row in tables["layers"].to_dicts()}
@@ -212,9 +216,8 @@ def test_the_heat_map_holds_every_byte_where_it_was_moved(opened):
     modules = {"HEATMAP": (1, heat)}
     data = opened(log("r/u_a_id50-1", 50, 0, 10, modules=modules, names=[(1, "heatmap:POSIX")]))
 
-    report = page_of(data, "darshan.io")
+    (plot,) = page_of(data, "darshan.io").only("heat-map").plots
 
-    (plot,) = (plot for plot in report.plots if plot.name == "heat-map")
     assert "100 bytes read and 40 bytes written" in plot.alt
     figure = _drawn(plot)
     above = [axes for axes in figure.axes if axes.get_title() in ("read", "write")]
@@ -240,9 +243,9 @@ def test_waiting_in_mpi_io_is_shown_beside_what_reached_the_file(opened):
     below = b"".join(dxt_record("<", X, [(0, 100, 1.9, 2.0)], rank=rank) for rank in (0, 1))
     modules = {"DXT_POSIX": (1, below), "DXT_MPIIO": (2, upper)}
     data = opened(log("r/u_a_id50-1", 50, 0, 10, nprocs=2, modules=modules))
-    report = page_of(data, "darshan.io")
 
-    plots = {plot.name: plot for plot in report.plots}
+    plots = {plot.name: plot for plot in traced_plots(data, logs_by_job(data), "")}
+
     assert plots["traced"].alt.startswith("2 operations on 2 lines")
     assert plots["traced-mpiio"].alt.startswith("2 operations on 2 lines")
     cells = {
@@ -293,9 +296,9 @@ def test_of_many_jobs_the_page_lists_those_with_most_io(opened):
         )
         for number in (51, 52, 53)
     ]  # fmt: skip
-    report = opened(*logs).report("darshan.io", top=2)
+    report = page_of(opened(*logs), "darshan.io", top=2)
 
-    (jobs,) = (table for table in report.tables if table.name == "jobs")
+    (jobs,) = report.only("jobs").tables
     assert jobs.data["job"].to_list() == [53, 52]
     assert jobs.note == "2 of 3 jobs, the most time in I/O first."
     assert report.title == "I/O of 3 jobs"

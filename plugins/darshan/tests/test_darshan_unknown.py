@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from darshan_logs import dataset_of, dxt_record, modules
 from night import NIGHT
+from reporting import page_of
 
 from harvest.plugins.registry import manager
 from harvest_darshan.plugin import VIEWS
@@ -129,7 +130,7 @@ def test_a_column_that_is_null_counts_nothing(dataset, view):
 def test_the_page_is_written_whatever_is_not_there(dataset, name):
     less = AlteredDataset(dataset, absent=f"darshan.{name}")
 
-    report = less.report("darshan.io", job=50)
+    report = page_of(less, "darshan.io", job=50)
 
     assert len(report.html()) > 10_000
     tables = {table.name: table.data for table in report.tables}

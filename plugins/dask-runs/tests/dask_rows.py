@@ -156,6 +156,7 @@ RUNS = {
     "example": REPOSITORY / "examples/dask-run/D2024-05-06_07:08:09_R1_W4",
     "R1": REPOSITORY.parent / "shared/data/mofka-dask/D2024-04-19_19:01:00_R1_W8",
     "R6": REPOSITORY.parent / "shared/data/mofka-dask/D2024-04-19_19:01:02_R6_W8",
+    "image": REPOSITORY.parent / "shared/data/mofka-dask/image-processing-head",
 }
 
 
@@ -174,12 +175,12 @@ def path_of(name: str) -> Path:
     return RUNS[name]
 
 
-def harvested_run(name: str, tmp_path_factory: Any) -> harvest.Dataset:
+def harvested_run(tmp_path_factory: Any, name: str) -> harvest.Dataset:
     """One of RUNS as a dataset, a real one with its Darshan logs."""
     pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
     path = path_of(name)
     sources = [f"mofka-dask:{path}"]
-    if name != "example":
+    if any(path.rglob("*.darshan")):
         pytest.importorskip("harvest_darshan")
         sources.append(f"darshan:{path}")
     out = tmp_path_factory.mktemp(name) / "out"

@@ -11,17 +11,29 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from dask_rows import A, B, at, dataset, one, ran, read, scheduler, tables_of, transfer, worker
-from hypothesis import given
+from dask_rows import (
+    RUNS,
+    A,
+    B,
+    at,
+    dataset,
+    one,
+    ran,
+    read,
+    scheduler,
+    tables_of,
+    transfer,
+    worker,
+)
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from night import NIGHT
 
-import harvest
 from harvest_dask.records import types as r
 from harvest_dask_runs.critical_path import PARTS, critical_path_view
 from harvest_dask_runs.memory import MemoryReader
 from harvest_dask_runs.views.indicators import indicators
 
-REAL = Path(__file__).resolve().parents[4] / "shared/data/mofka-dask"
 DIVISION = [f"path_{part}_s" for part in (
     *("computing", "moving", "spilling", "worker", "dependencies", "unrecorded"),
 )]  # fmt: skip
@@ -29,7 +41,10 @@ DIVISION = [f"path_{part}_s" for part in (
 
 def told(data: MemoryReader) -> list[tuple[Any, ...]]:
     """The path in short: key, part, from and to in seconds of the run, and the link."""
-    rows = critical_path_view(data).collect()
+    return in_short(critical_path_view(data).collect())
+
+
+def in_short(rows: pl.DataFrame) -> list[tuple[Any, ...]]:
     return [
         (
             row["key"],
@@ -309,20 +324,9 @@ def _micros(text: str) -> int:
     return round(Decimal(text) * 10**6)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("D2024-04-19_19:01:00_R1_W8", "image-processing-head"),
-        pytest.param("D2024-04-19_19:01:02_R6_W8", marks=pytest.mark.slow),
-    ],
-)
-def test_a_real_run_is_as_a_plain_reading_has_it(name, tmp_path):
-    pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
-    if not REAL.is_dir():
-        pytest.skip("no real samples here")
-    harvest.run(f"mofka-dask:{REAL / name}", f"parquet:{tmp_path / 'out'}")
-    data = harvest.open(tmp_path / "out")
-    plain = Plain(REAL / name)
+@pytest.mark.parametrize("name", ["R1", "image", pytest.param("R6", marks=pytest.mark.slow)])
+def test_a_real_run_is_as_a_plain_reading_has_it(name, run_of):
+    data, plain = run_of(name), Plain(RUNS[name])
     expected = plain.path()
 
     rows = data.view("dask.critical_path").collect()
@@ -359,26 +363,34 @@ TASKS = st.lists(
 )
 
 
-@given(TASKS)
-def test_whatever_is_recorded_the_path_covers_the_time_of_the_run_once(drawn):
-    rows: list[Any] = []
+@settings(max_examples=50 if NIGHT else 2)  # the first one is the simplest
+@given(st.lists(TASKS, min_size=10, max_size=10))
+def test_whatever_is_recorded_the_path_covers_the_time_of_the_run_once(runs):
+    data = dataset(*(row for number, drawn in enumerate(runs) for row in recorded(number, drawn)))
+
+    paths = critical_path_view(data).collect().partition_by("run", as_dict=True)
+    rows = indicators(data).collect().rows_by_key("run", named=True, unique=True)
+
+    for number, drawn in enumerate(runs):
+        path, row = in_short(paths[f"/r{number}",]), rows[f"/r{number}"]
+        begins = [ready + wait for ready, wait, *_ in drawn]
+        ends = [ready + wait + lasts for ready, wait, lasts, *_ in drawn]
+        assert (path[0][2], path[-1][3]) == (min(begins), max(ends))
+        assert [row[2] for row in path[1:]] == [row[3] for row in path[:-1]]
+        assert sum(row[name] or 0 for name in DIVISION) == max(ends) - min(begins)
+        assert (row["span_s"] or 0) == max(ends) - min(begins)
+        # each task follows one that began no later, and is there once
+        keys = [row[0] for row in path if row[1] == "computing"]
+        assert len(set(keys)) == len(keys) == row["path_tasks"]
+
+
+def recorded(run: int, drawn: list[tuple[Any, ...]]) -> Any:
+    """The rows of a run in a directory of its own."""
     for number, (ready, wait, lasts, address, needs, scheduled) in enumerate(drawn):
         key, start = f"t{number}-1", ready + wait
-        rows += executed(key, address, start, start + lasts, ready=ready)
+        rows = [*executed(key, address, start, start + lasts, ready=ready)]
         rows += graph(0, **{key: [f"t{n}-1" for n in needs if n < number]})
-        if scheduled:
-            rows += [ran(key, start + lasts, address, start, start + lasts, thread=1)]
-    data = dataset(*rows)
-
-    path = told(data)
-
-    begins = [ready + wait for ready, wait, *_ in drawn]
-    ends = [ready + wait + lasts for ready, wait, lasts, *_ in drawn]
-    assert (path[0][2], path[-1][3]) == (min(begins), max(ends))
-    assert [row[2] for row in path[1:]] == [row[3] for row in path[:-1]]
-    row = one(indicators(data))
-    assert sum(row[name] or 0 for name in DIVISION) == max(ends) - min(begins)
-    assert (row["span_s"] or 0) == max(ends) - min(begins)
-    # each task follows one that began no later, and is there once
-    keys = [row[0] for row in path if row[1] == "computing"]
-    assert len(set(keys)) == len(keys) == row["path_tasks"]
+        rows += [ran(key, start + lasts, address, start, start + lasts, thread=1)] * scheduled
+        for row in rows:
+            row.origin = f"/r{run}/rows.csv"
+            yield row

@@ -4,46 +4,34 @@ import itertools
 import shutil
 import statistics
 from collections import defaultdict
-from pathlib import Path
 
 import polars as pl
 import pytest
 from browser import dumped
-from dask_rows import read
+from dask_rows import RUNS, read
 from html_shown import Shown
+from reporting import page_of
 
 import harvest
 from harvest import UsageError
 from harvest_dask_runs.report.stream import stream
 from harvest_report import MOST_MARKS, Notes, Table
 
-REPOSITORY = Path(__file__).resolve().parents[3]
-EXAMPLE = REPOSITORY / "examples/dask-run/D2024-05-06_07:08:09_R1_W4"
-REAL = REPOSITORY.parent / "shared/data/mofka-dask/D2024-04-19_19:01:00_R1_W8"
+EXAMPLE = RUNS["example"]
 SECTIONS = {
     *("completeness", "stream", "occupancy", "prefixes", "workers", "states", "transfer-matrix"),
     *("transfers", "io", "slowest", "notes"),
 }
 
 
-def harvested(folder: Path, *sources: str):
-    pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
-    harvest.run(sources=list(sources), sinks=[f"parquet:{folder}"])
-    return harvest.open(folder)
+@pytest.fixture(scope="module")
+def dataset(run_of):
+    return run_of("example")
 
 
 @pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return harvested(tmp_path_factory.mktemp("example") / "out", f"mofka-dask:{EXAMPLE}")
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    if not REAL.is_dir():
-        pytest.skip(f"no real samples here: {REAL} is absent")
-    pytest.importorskip("harvest_darshan")
-    out = tmp_path_factory.mktemp("real") / "out"
-    return harvested(out, f"mofka-dask:{REAL}", f"darshan:{REAL}")
+def real(run_of):
+    return run_of("R1")
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +129,8 @@ def test_a_run_that_is_only_begun_has_a_page(tmp_path):
         (run / name).write_text(header + "\n")
     shutil.copy(EXAMPLE / "worker.csv", run)
     pytest.importorskip("matplotlib")
-    report = harvested(tmp_path / "out", f"mofka-dask:{run}").report("dask.run")
+    harvest.run(f"mofka-dask:{run}", f"parquet:{tmp_path / 'out'}")
+    report = page_of(harvest.open(tmp_path / "out"), "dask.run")
     (said,) = notes(report, "stream")
     assert said.startswith("No execution is recorded")
     assert notes(report, "transfers") == ("No transfer is recorded.",)
@@ -156,7 +145,7 @@ def test_a_stream_of_many_executions_is_a_picture():
     pytest.importorskip("matplotlib")
     from harvest_report.draw import to_svg
 
-    number = 100_000
+    number = 20_000
     tasks = pl.DataFrame({"n": range(number)}).select(
         worker=pl.format("tcp://10.0.0.{}:4000", pl.col("n") % 50),
         thread=pl.col("n") % 4,
@@ -167,7 +156,7 @@ def test_a_stream_of_many_executions_is_a_picture():
         end=pl.col("n") // 200 * 1000 + 900,
     )
     svg = to_svg(stream(tasks, sorted(tasks["prefix"].unique())))
-    assert len(svg) < 1_500_000
+    assert len(svg) < 500_000
     assert svg.count(b"<image") == 1
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from dask_rows import harvested_run, write_run
+from dask_rows import write_run
 
 import harvest
 from harvest import UsageError
@@ -29,8 +29,8 @@ CHROMIUM = [
     scope="module",
     params=["example", *(pytest.param(run, marks=pytest.mark.slow) for run in ("R1", "R6"))],
 )
-def dataset(request, tmp_path_factory):
-    return harvested_run(request.param, tmp_path_factory)
+def dataset(request, run_of):
+    return run_of(request.param)
 
 
 @pytest.fixture(scope="module")

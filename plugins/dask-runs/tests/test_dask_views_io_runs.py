@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from dask_rows import harvested_run, moment, path_of, read
+from dask_rows import moment, path_of, read
 
 
 @pytest.fixture(scope="module", params=["R1", pytest.param("R6", marks=pytest.mark.slow)])
@@ -22,8 +22,8 @@ def run(name) -> Path:
 
 
 @pytest.fixture(scope="module")
-def dataset(name, tmp_path_factory):
-    return harvested_run(name, tmp_path_factory)
+def dataset(name, run_of):
+    return run_of(name)
 
 
 @pytest.fixture(scope="module")

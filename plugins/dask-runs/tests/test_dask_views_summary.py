@@ -1,5 +1,8 @@
 """The view ``dask.run_summary``, over a few rows written by hand."""
 
+from itertools import chain
+from typing import Any
+
 import pytest
 from dask_rows import A, B, at, dataset, one, ran, scheduler, transfer, worker
 
@@ -34,9 +37,21 @@ def test_a_complete_run_has_no_notes():
     assert (summary["tasks"], summary["task_groups"], summary["task_prefixes"]) == (1, 1, 1)
 
 
-@pytest.mark.parametrize(
-    ("more", "without", "note"),
-    [
+def recorded(without: type | tuple[type, ...], more: list[Record] | None = None) -> list[Record]:
+    """The complete run without some types of rows, and with some more rows."""
+    return [*(row for row in complete_run() if not isinstance(row, without)), *(more or ())]
+
+
+def summaries(*runs: list[Record]) -> list[dict[str, Any]]:
+    """A row for each of these runs, which one dataset holds in directories of their own."""
+    for number, rows in enumerate(runs):
+        for row in rows:
+            row.origin = f"/runs/{number:02}/rows.csv"
+    return run_summary_view(dataset(*chain(*runs))).sort("run").collect().to_dicts()
+
+
+def test_what_a_record_lacks_is_said_in_a_sentence():
+    lacking = [
         ([r.WorkerEvent(time=at(0), worker="tcp://10.0.0.3:1", action="add")], (),
          "1 of 3 registered workers reported no events: tcp://10.0.0.3:1; "
          "silence there is not idleness"),
@@ -50,6 +65,8 @@ def test_a_complete_run_has_no_notes():
          "from keys"),
         ([], (r.Transfer,),
          "no transfer is recorded: it is unknown how much data moved"),
+        ([transfer(1, "incoming", *ends, x=1) for ends in ((A, B), (B, A))], (r.WorkerTransition,),
+         "no worker transition is recorded: the executions and their times are the scheduler's"),
         ([], (r.GraphTask,),
          "no graph is recorded: dependencies and clients of tasks are unknown"),
         ([], (r.LogEvent,),
@@ -65,13 +82,11 @@ def test_a_complete_run_has_no_notes():
         ([r.GraphTask(time=at(0), client="c", key=k, dependencies=[], requested=False, graph=1)
           for k in "xyz"],
          (), "2 of 3 tasks in the graphs have no scheduler transition"),
-    ],
-)  # fmt: skip
-def test_what_a_record_lacks_is_said_in_a_sentence(more, without, note):
-    rows = [row for row in complete_run() if not isinstance(row, without)]
-    summary = one(run_summary_view(dataset(*rows, *more)))
-    assert summary["completeness_notes"] == [note]
-    assert summary["complete"] is False
+    ]  # fmt: skip
+    found = summaries(*(recorded(without, more) for more, without, _ in lacking))
+
+    assert [row["completeness_notes"] for row in found] == [[note] for *_, note in lacking]
+    assert not any(row["complete"] for row in found)
 
 
 @pytest.mark.slow
@@ -81,14 +96,6 @@ def test_a_directory_named_for_more_workers_than_registered_is_noted():
     assert summary["completeness_notes"] == [
         "the directory's name says 8 workers, but 2 registered"
     ]
-
-
-@pytest.mark.slow
-def test_a_run_without_transitions_of_workers_is_noted():
-    rows = [row for row in complete_run() if not isinstance(row, r.WorkerTransition)]
-    moved = [transfer(1, "incoming", A, B, x=1), transfer(1, "incoming", B, A, x=1)]
-    (note,) = one(run_summary_view(dataset(*rows, *moved)))["completeness_notes"]
-    assert note.startswith("no worker transition is recorded: the executions and their times")
 
 
 def test_many_silent_workers_are_listed_in_part_and_told_in_whole():
@@ -103,27 +110,25 @@ def test_many_silent_workers_are_listed_in_part_and_told_in_whole():
 
 
 def test_a_silent_worker_that_ran_tasks_is_told_of():
-    own = (r.WorkerTransition, r.Transfer)
-    rows = [row for row in complete_run() if not isinstance(row, own)]
-    notes = one(run_summary_view(dataset(*rows)))["completeness_notes"]
-    assert "the scheduler recorded executions on 1 worker without events" in notes
+    (summary,) = summaries(recorded((r.WorkerTransition, r.Transfer)))
+    said = "the scheduler recorded executions on 1 worker without events"
+    assert said in summary["completeness_notes"]
 
 
-@pytest.mark.parametrize(
-    ("without", "unknown"),
-    [
-        (r.Transfer, ("transfers", "transfer_copies", "bytes_sent", "bytes_received",
-                      "bytes_to_clients", "bytes_moved")),
-        (r.GraphTask, ("graphs", "graph_tasks", "clients")),
-        (r.TaskTransition, ("scheduler_transitions", "task_groups", "unfinished_tasks")),
-        (r.WorkerTransition, ("worker_transitions",)),
-        (r.WorkerEvent, ("workers", "silent_workers", "unregistered_workers")),
-    ],
-)  # fmt: skip
-def test_what_a_missing_record_would_have_is_null_and_not_0(without, unknown):
-    rows = [row for row in complete_run() if not isinstance(row, without)]
-    summary = one(run_summary_view(dataset(*rows)))
-    assert {name for name in unknown if summary[name] is not None} == set()
+def test_what_a_missing_record_would_have_is_null_and_not_0():
+    unknown = {
+        r.Transfer: ("transfers", "transfer_copies", "bytes_sent", "bytes_received",
+                     "bytes_to_clients", "bytes_moved"),
+        r.GraphTask: ("graphs", "graph_tasks", "clients"),
+        r.TaskTransition: ("scheduler_transitions", "task_groups", "unfinished_tasks"),
+        r.WorkerTransition: ("worker_transitions",),
+        r.WorkerEvent: ("workers", "silent_workers", "unregistered_workers"),
+    }  # fmt: skip
+
+    found = summaries(*map(recorded, unknown))
+
+    for summary, names in zip(found, unknown.values(), strict=True):
+        assert {name for name in names if summary[name] is not None} == set()
 
 
 def test_logs_give_the_times_of_a_run_only_where_nothing_else_does():

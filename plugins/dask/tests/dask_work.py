@@ -26,6 +26,9 @@ QUIET = {
 UNSEEN = {"dashboard_address": ":0", "scheduler_kwargs": {"dashboard": False}}
 """Nobody looks at a dashboard: the libraries that draw it are not imported."""
 
+HERE = {"processes": False, "protocol": "tcp://"}
+"""Workers in this process, for tests that end none of them."""
+
 
 @contextlib.contextmanager
 def cluster(

@@ -34,7 +34,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     """A run with everything that can happen to tasks, captured in either way."""
     folder = tmp_path_factory.mktemp("capture")
     directory = folder / "R1"
-    with work.cluster() as client:
+    with work.cluster(2, work.HERE) as client:
         with capture(client, directory, via=request.param):
             held, annotated = _work(client, folder)
         yield _look(client, directory, annotated)

@@ -12,6 +12,7 @@ from pathlib import Path
 import cap_reader as cap
 import dask_work as work
 import pytest
+from commands import harvest_here
 from distributed import Client, LocalCluster, wait
 
 import harvest_dask
@@ -28,7 +29,7 @@ def _workers(client: Client) -> set[str]:
 
 @pytest.mark.slow
 def test_a_killed_worker_keeps_all_but_the_last_second(tmp_path: Path) -> None:
-    """Given two workers, one is killed and another comes in its place; then all are restarted."""
+    """Given two workers, one is killed and another comes in its place."""
 
     def written(number: int) -> bool:
         return len(cap.files(tmp_path / "R1", "worker")) == number
@@ -41,9 +42,7 @@ def test_a_killed_worker_keeps_all_but_the_last_second(tmp_path: Path) -> None:
         time.sleep(1.0)
         os.kill(first[victim], signal.SIGKILL)
         work.until(lambda: victim not in _workers(client) and written(3))
-        client.restart()
         last = _pids(client)
-        work.until(lambda: written(5))
 
     files = [cap.read_frames(path)[0] for path in cap.files(tmp_path / "R1", "worker")]
     assert {f[0]["pid"] for f in files} >= {*first.values(), *last.values()}
@@ -57,7 +56,7 @@ def test_a_killed_worker_keeps_all_but_the_last_second(tmp_path: Path) -> None:
     assert [e["reason"] for e in events if (e["worker"], e["action"]) == (victim, "remove")] == [
         "lost"
     ]
-    assert [e["action"] for e in events if e["worker"] == other] == ["add", "remove"]
+    assert [e["action"] for e in events if e["worker"] == other] == ["add"]
     assert {e["worker"] for e in events if e["action"] == "add"} == {f[0]["address"] for f in files}
 
 
@@ -73,7 +72,7 @@ import dask_work as work
 from harvest_dask import capture
 
 if __name__ == "__main__":
-    with work.cluster(1) as client, capture(client, sys.argv[1], flush=0.2):
+    with work.cluster(1, work.HERE) as client, capture(client, sys.argv[1], flush=0.2):
         held = client.submit(work.increment, 41, key="the-answer")
         print(held.result(), flush=True)
         time.sleep(60)
@@ -113,7 +112,7 @@ def test_a_directory_that_vanished_does_not_stop_the_computation(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     directory, away = tmp_path / "R1", tmp_path / "elsewhere"
-    with work.cluster(1) as client, capture(client, directory, interval=0.2, flush=0.1):
+    with work.cluster(1, work.HERE) as client, capture(client, directory, interval=0.2, flush=0.1):
         directory.rename(away)
         work.until(lambda: "nothing can be recorded" in caplog.text)
         work.until(lambda: "records nothing" in caplog.text)  # the worker says so
@@ -162,7 +161,7 @@ def test_a_worker_without_the_package_works_uncaptured(
 def test_transfers_are_kept_when_dasks_logs_overflow(tmp_path: Path) -> None:
     """Given logs that keep two entries, what workers count is captured."""
     with (
-        work.cluster(**{"distributed.admin.low-level-log-length": 2}) as client,
+        work.cluster(2, work.HERE, **{"distributed.admin.low-level-log-length": 2}) as client,
         capture(client, tmp_path / "R1"),
     ):
         one, two = client.scheduler_info()["workers"]
@@ -183,7 +182,7 @@ def test_transfers_are_kept_when_dasks_logs_overflow(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_capture_that_comes_late_records_what_is_there(tmp_path: Path) -> None:
-    with work.cluster(1) as client:
+    with work.cluster(1, work.HERE) as client:
         before = client.submit(work.increment, 1, key="before")
         after = client.submit(work.increment, before, key="after")
         wait([after])
@@ -204,7 +203,7 @@ def test_a_capture_that_comes_late_records_what_is_there(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_data_that_a_client_scattered_are_no_tasks_of_a_graph(tmp_path: Path) -> None:
-    with work.cluster(1) as client:
+    with work.cluster(1, work.HERE) as client:
         early = client.scatter(1)
         with capture(client, tmp_path / "R1"):
             data = client.scatter(2)
@@ -316,7 +315,7 @@ def test_a_capture_ends_when_its_client_stays_away(
         lasts = [cap.read_frames(path)[0][-1:] for path in (tmp_path / "R1").glob("[sw]*.cap")]
         return sorted(last["reason"] for (last,) in filter(None, lasts) if last["kind"] == "end")
 
-    with work.cluster(1) as other, Client(other.scheduler.address) as owner:
+    with work.cluster(1, work.HERE) as other, Client(other.scheduler.address) as owner:
         capture(owner, tmp_path / "R1").__enter__()
         owner.close()
         work.until(lambda: len(reasons()) == 2)
@@ -328,7 +327,7 @@ def test_a_capture_ends_when_its_client_stays_away(
 @pytest.mark.slow
 def test_the_client_s_code_is_recorded_where_dask_sends_it(tmp_path: Path) -> None:
     with (
-        work.cluster(1, **{"distributed.diagnostics.computations.nframes": 1}) as client,
+        work.cluster(1, work.HERE, **{"distributed.diagnostics.computations.nframes": 1}) as client,
         capture(client, tmp_path / "R1"),
     ):
         first = client.submit(work.increment, 1)
@@ -340,7 +339,7 @@ def test_the_client_s_code_is_recorded_where_dask_sends_it(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("way", [[], ["--via-scheduler"]], ids=["files", "via scheduler"])
 def test_the_command_ends_well_with_the_cluster(tmp_path: Path, way: list[str]) -> None:
-    with work.cluster(1) as client:
+    with work.cluster(1, work.HERE) as client:
         words = [client.scheduler.address, "-o", str(tmp_path / "R1"), "--timeout", "1", *way]
         command = subprocess.Popen(
             [sys.executable, "-m", "harvest", "dask", "capture", *words],
@@ -359,9 +358,7 @@ def test_the_command_ends_well_with_the_cluster(tmp_path: Path, way: list[str]) 
 
 def test_the_command_says_what_is_wrong_in_a_line() -> None:
     words = ["dask", "capture", "nowhere://x", "-o", "R1"]
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", *words], capture_output=True, text=True, check=False
-    )
+    done = harvest_here(*words)
     assert done.returncode == 2
     assert done.stderr.startswith("harvest: nowhere://x: unknown address scheme")
     assert "Traceback" not in done.stderr

@@ -70,6 +70,7 @@ def test_stealing_adaptive_scaling_and_a_restart_are_recorded_once(tmp_path: Pat
     assert came - went == last
     files = [cap.read_frames(path)[0] for path in cap.files(tmp_path / "R1", "worker")]
     assert {f[0]["address"] for f in files} == came
+    assert {f[-1]["kind"] for f in files if f[0]["address"] in last} == {"end"}
 
     # and tasks were stolen, as Dask's own events say
     rows = cap.rows(frames, "event")

@@ -59,9 +59,9 @@ def test_memory_does_not_grow_with_the_capture(tmp_path):
         print(times, sum(path.stat().st_size for path in run.iterdir()), said.stdout)
         return int(said.stdout)
 
-    few = peak_kib(20)
+    few = peak_kib(10)
 
-    assert peak_kib(80) - few < 16 * 1024
+    assert peak_kib(40) - few < 12 * 1024  # its tables are larger than 50 MiB
 
 
 def filled(content: Any) -> Any:

@@ -302,14 +302,13 @@ def test_a_number_above_all_floats_costs_its_row_alone(tmp_path: Path) -> None:
 
 def test_no_text_of_an_object_or_a_list_is_a_value(tmp_path: Path) -> None:
     # given a dump in which one value after the other is an object or a list
-    path = tmp_path / "dump.yaml"
-    made = state()
+    path, made = tmp_path / "dump.msgpack", state()
     foreign = cycle([{"planted": 4711}, ["planted", {"x": 1}]])
     for (container, key), planted in zip(
         places_in(made)[:: 1 if NIGHT else 3], foreign, strict=False
     ):
         before, container[key] = container[key], planted
-        path.write_text(yaml.safe_dump(made))
+        written(path, made)
         container[key] = before
         found = collect(DaskSource(str(path)))
         # then it is a reject, or stands where what has no column of its own is kept

@@ -97,13 +97,13 @@ def test_an_empty_graph_has_no_tasks(tmp_path):
 
 
 @pytest.mark.slow
-def test_fields_of_megabytes_are_read(tmp_path):
+def test_a_field_of_a_megabyte_is_read(tmp_path):
     graph = {
         ("array-1234567890", i): {("array-1234567890", i // 2)} - {("array-1234567890", 0)}
-        for i in range(1, 60_000)
+        for i in range(1, 25_000)
     }
     text = str(graph)
-    assert len(text) > 3_000_000
+    assert len(text) > 1_000_000
     found = harvest(tmp_path, [("{('array-1234567890', 7)}", text)])
     tasks = found.rows("dask.graph_task")
     assert [(t["key"], t["dependencies"]) for t in tasks] == [

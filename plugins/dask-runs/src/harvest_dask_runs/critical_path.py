@@ -10,6 +10,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.model.frames import seconds, types_of
+from harvest_toolkit.deferred import deferred
 
 from .critical_links import QUEUED, READY, dependencies, linked
 from .executions import executions
@@ -152,7 +153,7 @@ _RECORDS: Final = {
 def critical_path_view(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     """Compute the view ``dask.critical_path``: the path of each run, in order of time."""
     frames = load(dataset, WAITED, run=run)
-    return critical_path(executions(frames).collect(), frames).lazy()
+    return deferred(lambda: critical_path(executions(frames).collect(), frames), STEPS)
 
 
 def critical_path(found: pl.DataFrame, frames: Frames) -> pl.DataFrame:

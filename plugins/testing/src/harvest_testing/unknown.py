@@ -13,6 +13,7 @@ import polars as pl
 
 from harvest import Dataset, DatasetError, UsageError
 from harvest.findings import SEVERITIES, evaluate
+from harvest_toolkit.kept import kept
 
 from .datasets import AlteredDataset, nulled
 
@@ -60,7 +61,8 @@ def faults_of_unknown(
 def _faults_of_view(
     known: Dataset, less: Dataset, view: str, key: Sequence[str], settings: dict[str, Any]
 ) -> Iterator[str]:
-    before = known.view(view, **settings).collect()
+    asked = (view, *sorted(settings.items()))
+    before = kept(known, ("testing.view", asked), known.view(view, **settings).collect)
     try:
         after = less.view(view, **settings).collect()
     except (DatasetError, UsageError):

@@ -12,7 +12,7 @@ from harvest_toolkit.frames import known_sum, possible, sum_or_none
 
 from ..views.declared.jobs import BANDWIDTH_COLUMNS, GAIN_COLUMNS, JOB_COLUMNS
 from ..views.jobs import bandwidth, layer_sums
-from ..views.layers import LAYERS, SEGMENTS, spent_ns, sum_of, summed, traced_once
+from ..views.layers import SEGMENTS, held_layers, spent_ns, sum_of, summed, traced_once
 
 NAMES: Final = {"h5d": "HDF5 datasets", "pnetcdf_var": "PnetCDF variables"}
 """Names of layers that are not called as their module."""
@@ -29,7 +29,7 @@ def layers_table(
         layer_sums(dataset, logs, name).select(
             pl.lit(NAMES.get(name, layer.module)).alias("layer"), pl.exclude("run")
         )
-        for name, layer in LAYERS.items()
+        for name, layer in held_layers(dataset).items()
     ]
     found = pl.concat(parts).group_by("layer", maintain_order=True)
     sums = (sum_or_none(name) for name in ("files", "requests", "read_bytes", "write_bytes"))

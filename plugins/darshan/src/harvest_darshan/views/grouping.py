@@ -15,7 +15,7 @@ from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import safe_sum
 from harvest_toolkit.kept import kept
 
-from .layers import BASE, LAYERS, ORIGIN, run_of
+from .layers import BASE, LAYERS, ORIGIN, held_layers, run_of
 
 KEY = ("run", "job", "began", "log")
 """The key of a job or a log: ``log`` is null if all logs of a job count together."""
@@ -165,14 +165,13 @@ def layer_states(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     module has records of it); ``has_counters`` (a log has a layer) and ``summed`` (all layers
     that are needed to count each byte once are known).
     """
-    held = logs.select(*KEY, "modules", name=ORIGIN)
+    states: dict[str, pl.Expr] = {}
     for name, layer in LAYERS.items():
         given = dataset[layer.record_type].select(ORIGIN).unique()
-        records = pl.col("name").is_in(given.collect()["origin"].to_list())
+        records = ORIGIN.is_in(given.collect()["origin"].to_list())
         listed = pl.col("modules").list.contains(layer.module)
-        held = held.with_columns(
-            (listed | records).alias(f"uses_{name}"), (~listed | records).alias(f"knows_{name}")
-        )
+        states |= {f"uses_{name}": listed | records, f"knows_{name}": ~listed | records}
+    held = logs.select(*KEY, "modules", **states)
     below = pl.any_horizontal(f"uses_{name}" for name in BASE)
     needed = [pl.col(f"knows_{name}") | (pl.lit(name not in BASE) & below) for name in LAYERS]
     return held.group_by(KEY).agg(
@@ -184,7 +183,7 @@ def layer_states(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _impossible(dataset: DatasetReader) -> pl.DataFrame:
-    layers = (layer.impossible(dataset[layer.record_type]) for layer in LAYERS.values())
+    layers = (one.impossible(dataset[one.record_type]) for one in held_layers(dataset).values())
     return kept(dataset, "darshan.impossible", lambda: pl.concat(layers).collect())
 
 

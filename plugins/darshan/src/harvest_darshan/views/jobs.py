@@ -94,7 +94,7 @@ def _beyond(
 
     mpiio = spent(dataset["darshan.mpiio"], "mpiio", FILE).drop("below")
     posix = spent(counted["posix"], "posix", FILE)
-    dfs = spent(counted["dfs"], "dfs", ("origin",))
+    dfs = spent(counted.get("dfs", dataset["darshan.dfs"]), "dfs", ("origin",))
     # if the time below is unknown, none is known to be beyond it
     own = (pl.col("spent") - pl.coalesce("spent_right", "spent")).clip(lower_bound=0)
     # without a layer below, the time is already counted
@@ -207,7 +207,8 @@ def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.Data
 def bandwidth(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """Return a row per job, or per log, and layer."""
     states = grouping.layer_states(dataset, logs)
-    layers = pl.concat(_of_layer(dataset, logs, states, name) for name in LAYERS)
+    used = [name for name in LAYERS if states[f"uses_{name}"].any()] or ["posix"]
+    layers = pl.concat(_of_layer(dataset, logs, states, name) for name in used)
     # if both lack a part, the quotient may be too high or too low
     sure = ~pl.col("certainty").list.contains("impossible_value")
     return joined(layers, process_seconds(logs)).with_columns(

@@ -140,6 +140,11 @@ UNSUMMED: Final = ("PNETCDF_FILE", "MDHIM")
 """Modules that move bytes but whose bytes are in no sum."""
 
 
+def held_layers(dataset: DatasetReader) -> dict[str, Layer]:
+    """Return the layers that the dataset has records of, and POSIX."""
+    return {n: one for n, one in LAYERS.items() if n == "posix" or one.record_type in dataset}
+
+
 def nanoseconds(timer: str) -> pl.Expr:
     """Convert a timer to whole nanoseconds, whose sum neither wraps nor depends on the order.
 
@@ -186,7 +191,7 @@ def counted_records(dataset: DatasetReader) -> dict[str, pl.LazyFrame]:
     below = _origins(*(frames[name] for name in BASE), jobs.filter(held.list.len() > 0))
     h5d = frames["h5d"].join(below, on="origin", how="anti")
     above = pl.concat([below, _origins(frames["h5d"])])
-    return {
+    chosen = {
         "posix": posix,
         "mpiio": mpiio,
         "stdio": frames["stdio"],
@@ -195,6 +200,7 @@ def counted_records(dataset: DatasetReader) -> dict[str, pl.LazyFrame]:
         "h5d": h5d,
         "pnetcdf_var": frames["pnetcdf_var"].join(above, on="origin", how="anti"),
     }
+    return {name: chosen[name] for name in held_layers(dataset)}
 
 
 def of_daos(dataset: DatasetReader) -> pl.LazyFrame:

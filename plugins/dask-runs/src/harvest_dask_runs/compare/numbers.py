@@ -11,9 +11,14 @@ import attrs
 import polars as pl
 
 from harvest.model.frames import seconds
-from harvest_toolkit.frames import directory_of, first_text, known_sum
+from harvest_toolkit.frames import first_text, known_sum
 
 from ..critical_path import COLUMN_OF_PART
+from ..frames import Frames, load
+from ..record_names import DASK_TYPES, JOB_TYPES
+from ..views.indicators import judged_runs
+from ..views.summary import summary_frame
+from ..views.tasks import task_frame
 from ..views.workers import TOOK_PART
 from .sides import RunOf
 
@@ -157,26 +162,22 @@ class Numbers:
 
 def numbers_of(run: RunOf) -> Numbers:
     """Read all numbers of a run from its views."""
-
-    def view(name: str) -> pl.LazyFrame:
-        return run.dataset.view(name, run=run.directory)
-
-    known = {
-        **view("dask.run_summary").collect().row(0, named=True),
-        **view("dask.indicators").collect().row(0, named=True),
-    }
+    judged = judged_runs(run.dataset, run.directory)
+    frames = load(run.dataset, (*DASK_TYPES, *JOB_TYPES, "dask.worker_sample"), run=run.directory)
+    summary = summary_frame(frames, judged.executions.lazy(), judged.workers.lazy())
+    known = summary.collect().row(0, named=True) | judged.rows.row(0, named=True)
     wanted = ("key", "prefix", "duration_s", "began", "ended", "bytes_received", "bytes_sent")
-    tasks = view("dask.tasks").select(wanted).collect()
+    tasks = task_frame(frames).select(wanted).collect()
     executed = tasks.filter(pl.col("began").is_not_null())
     moved = tasks.group_by("prefix").agg(known_sum("bytes_received"), known_sum("bytes_sent"))
-    prefixes = view("dask.prefixes").collect().join(moved, on="prefix", how="left")
+    prefixes = judged.kinds.join(moved, on="prefix", how="left")
     rows = [
         _rows("run", [("all", name, known[name]) for name in OF_RUN]),
         _rows("path", [(p, "elapsed_s", known[column]) for p, column in COLUMN_OF_PART.items()]),
-        _unpivoted("graph", _graphs(run, executed), OF_GRAPH),
+        _unpivoted("graph", _graphs(frames, executed), OF_GRAPH),
         _unpivoted("prefix", prefixes.rename({"prefix": "name"}), OF_PREFIX),
     ]
-    workers = _workers(run, view("dask.workers").collect())
+    workers = _workers(frames, judged.workers)
     # a worker that was not observed may have executed tasks of any kind
     observed = known["workers"] and known["observed_workers"] == known["workers"]
     return Numbers(
@@ -253,14 +254,13 @@ def _known(frame: pl.DataFrame, measures: Iterable[str]) -> tuple[str, ...]:
     return tuple(m for m in measures if frame.height and not frame[m].null_count())
 
 
-def _graphs(run: RunOf, executed: pl.DataFrame) -> pl.DataFrame:
+def _graphs(frames: Frames, executed: pl.DataFrame) -> pl.DataFrame:
     """Sum up the tasks and times of each graph that clients sent, numbered in order of time.
 
     A task of several graphs counts in the first one.
     """
     sent = (
-        run.dataset["dask.graph_task"]
-        .filter(directory_of(pl.col("origin")) == run.directory)
+        frames["dask.graph_task"]
         .select("key", "time", pl.struct(pl.col("origin").cast(pl.String), "graph").alias("one"))
         .sort("time", "one", nulls_last=True)
         .unique("key", keep="first", maintain_order=True)
@@ -282,11 +282,11 @@ def _graphs(run: RunOf, executed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _workers(run: RunOf, workers: pl.DataFrame) -> pl.DataFrame:
+def _workers(frames: Frames, workers: pl.DataFrame) -> pl.DataFrame:
     """Select worker and OF_WORKER of the workers that took part, the busiest first."""
     samples = (
-        run.dataset["dask.worker_sample"]
-        .filter(directory_of(pl.col("origin")) == run.directory, pl.col("role") == "worker")
+        frames["dask.worker_sample"]
+        .filter(role="worker")
         .group_by(worker="address")
         .agg(memory_peak_bytes=pl.col("memory_bytes").max())
         .collect()

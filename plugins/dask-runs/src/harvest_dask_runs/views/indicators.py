@@ -17,7 +17,7 @@ from ..windows import completions
 from . import parts
 from .declared.indicators import INDICATOR_COLUMNS
 from .kinds import io_by_task, kinds_of
-from .workers import TOOK_PART, recorded_runs, whole_runs, worker_frame
+from .workers import TOOK_PART, recorded_runs, worker_frame
 
 
 def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -61,7 +61,7 @@ def _judged(dataset: DatasetReader, run: str | None) -> JudgedRuns:
     found = executions(frames).collect()
     io = io_by_task(dataset, run, found)
     every = worker_frame(frames, found.lazy()).collect()
-    kinds = kinds_of(found, frames, io, whole_runs(frames).collect())
+    kinds = kinds_of(found, frames, io)
     workers = _with_threads(every)
     threads = _threads(workers, found)
     spans = parts.at_once(found.lazy(), threads.lazy()).collect()

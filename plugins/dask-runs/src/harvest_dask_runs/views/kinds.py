@@ -5,8 +5,10 @@ from typing import Final
 import polars as pl
 
 from harvest import DatasetReader
+from harvest.model.frames import types_of
 from harvest_dask.records.key_prefixes import prefix_of
 from harvest_dask.records.literals import text_of_literal
+from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum, mapped, sum_or_none
 
 from ..executions import executions
@@ -123,9 +125,12 @@ def commonest_errors(failed: pl.DataFrame) -> pl.DataFrame:
 def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     """Compute one row per kind of task and run, the kind with the most time first."""
     frames = load(dataset, DASK_TYPES, run=run)
-    found = executions(frames).collect()
-    whole = whole_runs(frames).collect()
-    return kinds_of(found, frames, io_by_task(dataset, run, found), whole).lazy()
+
+    def compute() -> pl.DataFrame:
+        found = executions(frames).collect()
+        return kinds_of(found, frames, io_by_task(dataset, run, found))
+
+    return deferred(compute, types_of(PREFIX_COLUMNS))
 
 
 def io_by_task(dataset: DatasetReader, run: str | None, found: pl.DataFrame) -> pl.DataFrame:
@@ -138,14 +143,8 @@ def io_by_task(dataset: DatasetReader, run: str | None, found: pl.DataFrame) -> 
     return once(io_of_tasks(dataset, run, found.lazy())).collect()
 
 
-def kinds_of(
-    found: pl.DataFrame, frames: Frames, io: pl.DataFrame, whole: pl.DataFrame
-) -> pl.DataFrame:
-    """Compute the view from executions and rows of ``dask.task_io``.
-
-    whole: runs whose workers recorded all their executions; in others, there may be failures and
-        repeats that are not recorded.
-    """
+def kinds_of(found: pl.DataFrame, frames: Frames, io: pl.DataFrame) -> pl.DataFrame:
+    """Compute the view from executions and rows of ``dask.task_io``."""
     one = ["run", "prefix"]
     seconds = pl.col("seconds")
     sums = found.group_by(one).agg(
@@ -160,6 +159,8 @@ def kinds_of(
     )
     of_key = found.select("run", "key", "prefix").unique(["run", "key"])
     total = pl.col("total_s").sum().over("run")
+    # in other runs, there may be failures and repeats that are not recorded
+    whole = whole_runs(frames).collect()
     none = pl.when("whole").then(0)
     return (
         # also kinds of which only failures are recorded
