@@ -7,6 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 from datasets import dump
+from scripts import run_script
 from serving import program, serving, things
 
 import harvest
@@ -105,13 +106,13 @@ def test_a_table_of_a_recipe_that_does_not_fit_is_refused(text, said, tmp_path):
 def test_a_study_fills_the_comparison_in_the_browser(tmp_path):
     example, out = EXAMPLES / "ncem-study", tmp_path / "out"
     study = example / "study.toml"
-    subprocess.run([sys.executable, example / "make_study.py", tmp_path / "study"], check=True)
+    run_script(example / "make_study.py", tmp_path / "study")
     harvest.run(f"ncem:{tmp_path / 'study'}", f"parquet:{out}", workers=1)
+    dataset = harvest.open(out)
     without, expected = (
         orjson.loads(orjson.dumps(made.to_dict(), option=orjson.OPT_UTC_Z))
         for made in (
-            harvest.open(out).report("ncem.comparison", **settings)
-            for settings in ({}, {"study": study})
+            dataset.report("ncem.comparison", **settings) for settings in ({}, {"study": study})
         )
     )
 
@@ -127,7 +128,7 @@ def test_a_study_fills_the_comparison_in_the_browser(tmp_path):
     assert made["sections"] == expected["sections"]
     assert made["sections"] != without["sections"]
     assert "study = study.toml" in page
-    with_study = harvest.open(out).findings(study=study).to_dict()["findings"]
+    with_study = dataset.findings(study=study).to_dict()["findings"]
     assert [each["headline"] for each in findings] == [each["headline"] for each in with_study]
 
 

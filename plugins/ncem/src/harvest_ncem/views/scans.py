@@ -16,6 +16,7 @@ import polars as pl
 from harvest import DatasetReader, UsageError
 from harvest.model.frames import seconds
 from harvest_toolkit.frames import first_text
+from harvest_toolkit.kept import kept
 
 from .. import durations
 from ..study import Method, Range, Study
@@ -75,7 +76,7 @@ def statuses(dataset: DatasetReader) -> pl.LazyFrame:
     """
     scan, uuid = "scan_number", pl.col("uuid").fill_null("")
     take = pl.struct("begin", "key").rank("dense").over(scan).cast(pl.Int64)
-    return with_zones(
+    found = with_zones(
         _without_copies(dataset)
         .with_columns(
             sharing=pl.len().over(scan, "uuid"),
@@ -88,6 +89,7 @@ def statuses(dataset: DatasetReader) -> pl.LazyFrame:
         .with_columns(take=take)
         .select(scan, "take", "uuid", "receiver", "time", "progress", "undecided")
     )
+    return kept(dataset, "ncem.statuses", found.collect).lazy()
 
 
 def _without_copies(dataset: DatasetReader) -> pl.LazyFrame:
