@@ -86,8 +86,8 @@ for name in asked["runs"]:
     shown = [name for kind in ("views", "reports") for name in data.summary()[kind]]
     found["offered"][name] = sorted({each.partition(".")[0] for each in shown})
     found["rules"][name] = sorted({f.rule.name for f in data.findings().found})
-    found["titles"] = [data.report(f"jobs.{r}").text(200).splitlines()[0]
-                       for r in ("usage", "summary", "queue_time", "failures")]
+found["titles"] = [data.report(f"jobs.{r}").text(200).splitlines()[0]
+                   for r in ("usage", "summary", "queue_time", "failures")]
 for name, view, settings in asked["views"]:
     found["rows"].append(harvest.open(name).view(view, **settings).collect().to_dicts())
 doc = harvest.open("both").describe("lsf.jobs")

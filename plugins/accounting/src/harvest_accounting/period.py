@@ -195,10 +195,13 @@ def selection_of(
 
 def _all_runs(dataset: DatasetReader, runs: JobRuns) -> pl.LazyFrame:
     """Return all runs of a scheduler; up to KEPT_RUNS are computed once for a dataset."""
-    every = runs_of(dataset, runs)
-    if dataset[runs.record_type].select(pl.len()).collect().item() > KEPT_RUNS:
-        return every
-    return kept(dataset, ("job runs", runs.scheduler), every.collect).lazy()
+
+    def few() -> pl.DataFrame | None:
+        rows = dataset[runs.record_type].select(pl.len()).collect().item()
+        return None if rows > KEPT_RUNS else runs_of(dataset, runs).collect()
+
+    found = kept(dataset, ("job runs", runs.scheduler), few)
+    return runs_of(dataset, runs) if found is None else found.lazy()
 
 
 def within(period: Period) -> pl.Expr:
