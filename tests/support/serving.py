@@ -15,6 +15,7 @@ from typing import Any
 
 import attrs
 import harvest_served
+from commands import harvest_here
 from eventually import LOOKS
 
 import harvest
@@ -26,6 +27,11 @@ PLUGIN = Path(harvest_served.__file__)
 def program(*words: object) -> list[str]:
     """The words of a harvest with the plugin of these tests."""
     return [sys.executable, "-m", "harvest", "--plugin", str(PLUGIN), *map(str, words)]
+
+
+def harvest_served_here(*words: object) -> subprocess.CompletedProcess[str]:
+    """Call a harvest with the plugin of these tests in this process."""
+    return harvest_here("--plugin", PLUGIN, *words)
 
 
 def things(folder: Path, *files: str, sink: str = "parquet") -> Path:

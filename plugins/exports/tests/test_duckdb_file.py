@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from night import NIGHT
+from scripts import run_script
 from zoo_rows import BLANK, Point, Views, rows, same, zoo
 
 import harvest
@@ -85,10 +86,7 @@ def of_slurm(folder: Path) -> str:
 
 
 def of_gpfs(folder: Path) -> str:
-    subprocess.run(
-        [sys.executable, EXAMPLES / "gpfs-scan/make_scan.py", folder / "made"],
-        check=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+    run_script(EXAMPLES / "gpfs-scan" / "make_scan.py", folder / "made")
     return f"gpfs:{sorted((folder / 'made/scans').glob('*'))[0]}"
 
 

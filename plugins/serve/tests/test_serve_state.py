@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from serving import program, serving, things, until
+from serving import harvest_served_here, serving, things, until
 
 from harvest_serve.problems import Refused
 from harvest_serve.work import Turns, run_in_turn
@@ -19,7 +19,7 @@ ROWS = "/api/out/tables/served.thing/rows?limit=1"
 
 
 def harvest(*words: object) -> str:
-    done = subprocess.run(program(*words), capture_output=True, text=True, check=False)
+    done = harvest_served_here(*words)
     return done.stdout + done.stderr
 
 
