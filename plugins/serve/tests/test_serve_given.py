@@ -5,7 +5,7 @@ from pathlib import Path
 import orjson
 import pytest
 from scripts import run_script
-from serving import harvest_served_here, serving, things
+from serving import harvest_served_here, serving
 
 import harvest
 from harvest import HarvestError
@@ -124,16 +124,3 @@ def test_a_study_fills_the_comparison_in_the_browser(tmp_path):
     assert "study = study.toml" in page
     with_study = dataset.findings(study=study).to_dict()["findings"]
     assert [each["headline"] for each in findings] == [each["headline"] for each in with_study]
-
-
-@pytest.mark.slow
-def test_datasets_of_one_name_show_where_they_are(tmp_path):
-    first, second = (things(tmp_path / name, "3 1") for name in ("a", "b"))
-
-    with serving(first, second) as server:
-        listed = server.ask("/").text
-        page = server.ask("/d/out-2/").text
-
-    assert f"<strong>{first}</strong>" in listed
-    assert f"<h1>{second}</h1>" in page
-    assert str(first) not in page
