@@ -9,8 +9,9 @@ counts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -108,7 +109,7 @@ class Selection:
         all_known = run.is_not_null().all().over(job)
         again = pl.when(all_known).then(run < run.max().over(job))
         several = (pl.len().over(job) > 1).alias("several")
-        every = _all_runs(data.data, runs)
+        every = kept_if_few(data.data, runs, "job runs", partial(runs_of, data.data, runs))
         chosen = every.with_columns(several, at=pl.coalesce(at), again=again)
         listed = pl.col("several").any().over("cluster") | (pl.col("restarts") == 0)
         chosen = chosen.with_columns(
@@ -193,15 +194,17 @@ def selection_of(
     return selection.checked(data, at)
 
 
-def _all_runs(dataset: DatasetReader, runs: JobRuns) -> pl.LazyFrame:
-    """Return all runs of a scheduler; up to KEPT_RUNS are computed once for a dataset."""
+def kept_if_few(
+    data: DatasetReader, runs: JobRuns, what: str, build: Callable[[], pl.LazyFrame]
+) -> pl.LazyFrame:
+    """Return what ``build`` makes of a scheduler's runs; of up to KEPT_RUNS, once for a dataset."""
 
     def few() -> pl.DataFrame | None:
-        rows = dataset[runs.record_type].select(pl.len()).collect().item()
-        return None if rows > KEPT_RUNS else runs_of(dataset, runs).collect()
+        rows = data[runs.record_type].select(pl.len()).collect().item()
+        return None if rows > KEPT_RUNS else build().collect()
 
-    found = kept(dataset, ("job runs", runs.scheduler), few)
-    return runs_of(dataset, runs) if found is None else found.lazy()
+    found = kept(data, (what, runs.scheduler), few)
+    return build() if found is None else found.lazy()
 
 
 def within(period: Period) -> pl.Expr:
