@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
-from functools import partial
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -109,7 +108,7 @@ class Selection:
         all_known = run.is_not_null().all().over(job)
         again = pl.when(all_known).then(run < run.max().over(job))
         several = (pl.len().over(job) > 1).alias("several")
-        every = kept_if_few(data.data, runs, "job runs", partial(runs_of, data.data, runs))
+        every = kept_if_few(data.data, runs, "job runs", lambda: runs_of(data.data, runs))
         chosen = every.with_columns(several, at=pl.coalesce(at), again=again)
         listed = pl.col("several").any().over("cluster") | (pl.col("restarts") == 0)
         chosen = chosen.with_columns(
@@ -198,13 +197,11 @@ def kept_if_few(
     data: DatasetReader, runs: JobRuns, what: str, build: Callable[[], pl.LazyFrame]
 ) -> pl.LazyFrame:
     """Return what ``build`` makes of a scheduler's runs; of up to KEPT_RUNS, once for a dataset."""
-
-    def few() -> pl.DataFrame | None:
-        rows = data[runs.record_type].select(pl.len()).collect().item()
-        return None if rows > KEPT_RUNS else build().collect()
-
-    found = kept(data, (what, runs.scheduler), few)
-    return build() if found is None else found.lazy()
+    key = runs.record_type
+    counted = kept(data, ("job rows", key), lambda: data[key].select(pl.len()).collect())
+    if counted.item() > KEPT_RUNS:
+        return build()
+    return kept(data, (what, key), lambda: build().collect()).lazy()
 
 
 def within(period: Period) -> pl.Expr:

@@ -81,7 +81,6 @@ def _named(number: pl.Expr, first: int = 0) -> pl.Expr:
 
 
 def _with_steps(data: Jobs, runs: pl.LazyFrame) -> pl.LazyFrame:
-    """Add the step that failed first to the runs of schedulers with steps."""
     found = []
     for each in data.schedulers:
         if each.failed_steps is not None:

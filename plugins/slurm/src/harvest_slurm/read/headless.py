@@ -276,8 +276,7 @@ def marks(texts: Sequence[str]) -> list[str]:
     }
     regular, together = [], "\n".join(looked_at)
     for piece in pieces.difference(COMMON):
-        rare = together.count(piece) * 2 < len(looked_at)
-        if rare or piece[-1] in string.ascii_letters:
+        if piece[-1] in string.ascii_letters or together.count(piece) * 2 < len(looked_at):
             continue
         counts = Counter(text.removesuffix(piece).count(piece) for text in looked_at)
         count, lines = counts.most_common(1)[0]
