@@ -68,17 +68,11 @@ ENDED = [
 
 
 def test_a_run_has_the_reason_that_its_first_failed_step_shows(read):
-    data = read(
-        *(
-            line
-            for number, (job, steps, _, _) in enumerate(ENDED)
-            for line in (
-                row(number, *job, account=f"{number:02}"),
-                *(row(f"{number}.{name}", *ends) for name, *ends in steps),
-            )
-        )
-    )
-    found = sorted(reasons_of(data), key=lambda row: row["account"])
+    lines = []
+    for number, (job, steps, _, _) in enumerate(ENDED):
+        lines.append(row(number, *job, account=f"{number:02}"))
+        lines += [row(f"{number}.{name}", *ends) for name, *ends in steps]
+    found = sorted(reasons_of(read(*lines)), key=lambda row: row["account"])
     shown = [(row["reason"], row["jobs"], row["failed_step"]) for row in found]
     assert shown == [(reason, 1, step) for _, _, reason, step in ENDED]
 
