@@ -20,6 +20,7 @@ from eventually import LOOKS
 
 import harvest
 from harvest.plugins import PluginManager
+from harvest.plugins.registered import loaded
 
 PLUGIN = Path(harvest_served.__file__)
 
@@ -31,7 +32,9 @@ def program(*words: object) -> list[str]:
 
 def harvest_served_here(*words: object) -> subprocess.CompletedProcess[str]:
     """Call a harvest with the plugin of these tests in this process."""
-    return harvest_here("--plugin", PLUGIN, *words)
+    done = harvest_here("--plugin", PLUGIN, *words)
+    loaded.clear()  # else the file stays a plugin of this process
+    return done
 
 
 def things(folder: Path, *files: str, sink: str = "parquet") -> Path:

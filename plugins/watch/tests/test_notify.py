@@ -19,6 +19,7 @@ from typer.testing import CliRunner, Result
 
 from harvest import ConfigError
 from harvest.cli.app import app
+from harvest.plugins.registered import loaded
 from harvest_watch.notify.config import configured
 
 HEADER = "JobID|JobName|User|State|Submit|Start|End|Elapsed|ExitCode"
@@ -68,11 +69,13 @@ class Folder:
         return CliRunner().invoke(app, line, env=self.environment, standalone_mode=False)
 
     def run_with(self, plugin: str, *more: str) -> int:
-        """The exit code of a run with a plugin, that tells the command."""
+        """The exit code of a run with a plugin of its own, that tells the command."""
         line = ["--plugin", plugin, "run", "-s", "slurm:in", "-q", "--workers", "1"]
         line += ["-k", "parquet:out", "--set", "slurm.timezone=UTC", *more]
         line += ["--set", "notify.command=./ear"]
-        return harvest_here(*line, cwd=self.path, **self.environment).returncode
+        done = harvest_here(*line, cwd=self.path, **self.environment)
+        loaded.clear()  # else the file stays a plugin of this process
+        return done.returncode
 
     def heard(self) -> list[dict[str, Any]]:
         """What the command was given, each time."""
