@@ -15,10 +15,12 @@ from typing import Any
 
 import attrs
 import harvest_served
+from commands import harvest_here
 from eventually import LOOKS
 
 import harvest
 from harvest.plugins import PluginManager
+from harvest.plugins.registered import loaded
 
 PLUGIN = Path(harvest_served.__file__)
 
@@ -26,6 +28,13 @@ PLUGIN = Path(harvest_served.__file__)
 def program(*words: object) -> list[str]:
     """The words of a harvest with the plugin of these tests."""
     return [sys.executable, "-m", "harvest", "--plugin", str(PLUGIN), *map(str, words)]
+
+
+def harvest_served_here(*words: object) -> subprocess.CompletedProcess[str]:
+    """Call a harvest with the plugin of these tests in this process."""
+    done = harvest_here("--plugin", PLUGIN, *words)
+    loaded.clear()  # else the file stays a plugin of this process
+    return done
 
 
 def things(folder: Path, *files: str, sink: str = "parquet") -> Path:

@@ -52,7 +52,6 @@ class Wrong(Reader):
 
     def __init__(self, path: Path):
         super().__init__(path, timezone="UTC")
-        self.frames = {name: super(Wrong, self).__getitem__(name).collect() for name in self.tables}
         cases: list[tuple[str, str, dict[str, Any]]] = [("slurm.job", "nothing", {})]
         for kind, frame in self.frames.items():
             of = "" if kind == "slurm.job" else "step "

@@ -120,10 +120,10 @@ DUMP = """JobID|User|Account|Partition|State|Submit|Start|End|Elapsed|AllocCPUS
 """
 
 
-@pytest.fixture
-def two_years(tmp_path):
+@pytest.fixture(scope="module")
+def two_years(tmp_path_factory):
     """Two jobs that ended in 2024, of which one was submitted in 2023."""
-    return dataset(tmp_path / "dump.txt", DUMP)
+    return dataset(tmp_path_factory.mktemp("years") / "dump.txt", DUMP)
 
 
 @pytest.mark.parametrize("what", [*harvest_views(), *harvest_reports()], ids=lambda one: one.name)

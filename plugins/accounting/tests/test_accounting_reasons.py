@@ -36,41 +36,45 @@ def reasons_of(data, **settings):
     return data.view("slurm.reasons", **settings).collect().to_dicts()
 
 
-@pytest.mark.parametrize(
-    ("job", "steps", "reason", "step"),
-    [
-        (("FAILED", "3:0"), [], "exit code 3", None),
-        (("FAILED", "0:11"), [], "signal 11 (SIGSEGV)", None),
-        (("FAILED", "0:53"), [], "signal 53", None),
-        (("FAILED", "137:0"), [], "exit code 137 (SIGKILL)", None),
-        (("FAILED", ""), [], "unknown", None),
-        (("TIMEOUT", "0:0"), [("batch", "CANCELLED", "0:15")], "time limit", "batch"),
-        (("DEADLINE", "1:0"), [], "deadline", None),
-        (("NODE_FAIL", "0:0"), [], "node", None),
-        (("BOOT_FAIL", "0:0"), [], "node", None),
-        (("OUT_OF_MEMORY", "0:125"), [], "out of memory", None),
-        # the script ended with 1, for a step of it was out of memory
-        (
-            ("FAILED", "1:0"),
-            [("batch", "FAILED", "1:0"), ("0", "OUT_OF_MEMORY", "0:125")],
-            "out of memory",
-            "0",
-        ),
-        # what Slurm's own step repeats says nothing
-        (("FAILED", "2:0"), [("extern", "FAILED", "9:0")], "exit code 2", None),
-        # a step says more than the script around it
-        (
-            ("FAILED", "1:0"),
-            [("batch", "FAILED", "1:0"), ("0", "COMPLETED", "0:0"), ("1", "FAILED", "0:11")],
-            "signal 11 (SIGSEGV)",
-            "1",
-        ),
-    ],
-)
-def test_a_run_has_the_reason_that_its_first_failed_step_shows(read, job, steps, reason, step):
-    data = read(row(5, *job), *(row(f"5.{name}", *ends) for name, *ends in steps))
-    (found,) = reasons_of(data)
-    assert (found["reason"], found["jobs"], found["failed_step"]) == (reason, 1, step)
+ENDED = [
+    (("FAILED", "3:0"), [], "exit code 3", None),
+    (("FAILED", "0:11"), [], "signal 11 (SIGSEGV)", None),
+    (("FAILED", "0:53"), [], "signal 53", None),
+    (("FAILED", "137:0"), [], "exit code 137 (SIGKILL)", None),
+    (("FAILED", ""), [], "unknown", None),
+    (("TIMEOUT", "0:0"), [("batch", "CANCELLED", "0:15")], "time limit", "batch"),
+    (("DEADLINE", "1:0"), [], "deadline", None),
+    (("NODE_FAIL", "0:0"), [], "node", None),
+    (("BOOT_FAIL", "0:0"), [], "node", None),
+    (("OUT_OF_MEMORY", "0:125"), [], "out of memory", None),
+    # the script ended with 1, for a step of it was out of memory
+    (
+        ("FAILED", "1:0"),
+        [("batch", "FAILED", "1:0"), ("0", "OUT_OF_MEMORY", "0:125")],
+        "out of memory",
+        "0",
+    ),
+    # what Slurm's own step repeats says nothing
+    (("FAILED", "2:0"), [("extern", "FAILED", "9:0")], "exit code 2", None),
+    # a step says more than the script around it
+    (
+        ("FAILED", "1:0"),
+        [("batch", "FAILED", "1:0"), ("0", "COMPLETED", "0:0"), ("1", "FAILED", "0:11")],
+        "signal 11 (SIGSEGV)",
+        "1",
+    ),
+]
+"""The state and code of a job, its failed steps, the reason, and the step that shows it."""
+
+
+def test_a_run_has_the_reason_that_its_first_failed_step_shows(read):
+    lines = []
+    for number, (job, steps, _, _) in enumerate(ENDED):
+        lines.append(row(number, *job, account=f"{number:02}"))
+        lines += [row(f"{number}.{name}", *ends) for name, *ends in steps]
+    found = sorted(reasons_of(read(*lines)), key=lambda row: row["account"])
+    shown = [(row["reason"], row["jobs"], row["failed_step"]) for row in found]
+    assert shown == [(reason, 1, step) for _, _, reason, step in ENDED]
 
 
 def test_the_step_that_began_first_is_named_and_whether_it_was_the_first_of_all(read):

@@ -17,8 +17,8 @@ def days():
     return [FIRST + timedelta(days=n) for n in range(0, (LAST - FIRST).days + 1, 3)]
 
 
-@pytest.fixture
-def two_years(tmp_path):
+@pytest.fixture(scope="module")
+def two_years(tmp_path_factory):
     """A job every third day, of two CPUs and as many hours as the day of the month."""
     lines = ["JobID|User|Account|State|Submit|Start|End|Elapsed|AllocCPUS|TotalCPU"]
     for n, day in enumerate(days()):
@@ -28,7 +28,7 @@ def two_years(tmp_path):
             f"{n}|ann|{'maths' if n % 2 else 'physics'}|{state}|{when}|{when}|{day}T23:00:00|"
             f"{day.day % 24:02}:00:00|2|00:30:00"
         )
-    return dataset(tmp_path / "dump.txt", *lines, zone="Europe/Zurich")
+    return dataset(tmp_path_factory.mktemp("years") / "dump.txt", *lines, zone="Europe/Zurich")
 
 
 def hours_by_month(chosen, shift=0):

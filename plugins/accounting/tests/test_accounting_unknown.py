@@ -104,15 +104,9 @@ class Without(Reader):
     """A dataset with columns of which nothing is known."""
 
     def __init__(self, whole: Reader, kind: str, columns: list[str]):
-        self.whole, self.kind, self.columns = whole, kind, columns
-        self.tables, self.zone = whole.tables, whole.zone
-
-    def __getitem__(self, name: str) -> pl.LazyFrame:
-        frame = self.whole[name]
-        if name != self.kind:
-            return frame
-        schema = frame.collect_schema()
-        return frame.with_columns(pl.lit(None, schema[c]).alias(c) for c in self.columns)
+        self.zone, frame = whole.zone, whole.frames[kind]
+        nulls = (pl.lit(None, frame.schema[column]).alias(column) for column in columns)
+        self.frames = whole.frames | {kind: frame.with_columns(nulls)}
 
 
 def verdict(data: Reader) -> dict[str, str]:

@@ -3,7 +3,6 @@
 import math
 import statistics
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -191,15 +190,15 @@ FIELDS = (
 TIMES = "2024-03-01T{}:00|2024-03-01T{}:00|2024-03-01T{}:00"
 
 
-@pytest.fixture
-def two_clusters(tmp_path: Path) -> Reader:
+@pytest.fixture(scope="module")
+def two_clusters(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     """On each cluster job 7 of ann: two CPUs for an hour; a half was used on one, all on the other.
 
     And on the first a job of bob that has not started, and one whose use is not known.
     """
     when = "2024-03-31T21:30:00|2024-03-31T21:30:00|2024-03-31T22:30:00|01:00:00|2"
     return dataset(
-        tmp_path / "dump.txt",
+        tmp_path_factory.mktemp("two") / "dump.txt",
         FIELDS,
         f"7|one|ann|physics|cpu|normal|COMPLETED|{when}|01:00:00",
         f"7|two|ann|physics|cpu|normal|FAILED|{when}|02:00:00",

@@ -9,6 +9,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from harvest import PluginError
+from harvest_accounting.job_runs import of_all
+
 LSF = '''\
 """Jobs of LSF, a row per run, in a CSV file."""
 import csv
@@ -86,8 +89,8 @@ for name in asked["runs"]:
     shown = [name for kind in ("views", "reports") for name in data.summary()[kind]]
     found["offered"][name] = sorted({each.partition(".")[0] for each in shown})
     found["rules"][name] = sorted({f.rule.name for f in data.findings().found})
-    found["titles"] = [data.report(f"jobs.{r}").text(200).splitlines()[0]
-                       for r in ("usage", "summary", "queue_time", "failures")]
+found["titles"] = [data.report(f"jobs.{r}").text(200).splitlines()[0]
+                   for r in ("usage", "summary", "queue_time", "failures")]
 for name, view, settings in asked["views"]:
     found["rows"].append(harvest.open(name).view(view, **settings).collect().to_dicts())
 doc = harvest.open("both").describe("lsf.jobs")
@@ -242,12 +245,10 @@ def test_columns_mean_what_the_scheduler_says_else_what_its_record_type_does(fou
     assert "steps" not in found["docs"]
 
 
-@pytest.mark.usefixtures("found")
-def test_an_entry_point_that_names_something_else_is_an_error_that_says_so(place, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", "view", "jobs.usage", str(place / "slurm")],
-        env=installed(tmp_path, "harvest_lsf:LsfSource"), stderr=subprocess.PIPE, text=True,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert "harvest_lsf:LsfSource does not declare the runs of lsf.job" in done.stderr
+def test_an_entry_point_that_names_something_else_is_an_error_that_says_so(tmp_path, monkeypatch):
+    installed(tmp_path, "harvest_accounting:Words")
+    monkeypatch.syspath_prepend(tmp_path)
+    said = "harvest_accounting:Words does not declare the runs of lsf.job"
+    with pytest.raises(PluginError, match=said) as caught:
+        of_all().schedulers()
+    assert "ask the author of harvest-lsf" in caught.value.remedy

@@ -8,8 +8,6 @@ import csv
 import json
 import re
 import shlex
-import subprocess
-import sys
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +15,8 @@ from urllib.parse import unquote_to_bytes
 
 import pyarrow.dataset
 import pytest
+from commands import harvest_here
+from scripts import run_script
 
 from harvest.plugins.registry import manager
 
@@ -102,9 +102,7 @@ class Site:
         self.run("export", str(dataset), self.server.uri(self.database, "harvest"), *options)
 
     def run(self, *words: str) -> None:
-        done = subprocess.run(
-            [sys.executable, "-m", "harvest", *words], capture_output=True, text=True, check=False
-        )
+        done = harvest_here(*words)
         assert done.returncode in (0, 3), done.stderr  # 3: the examples hold damaged lines
 
     def rows(self, query: str) -> tuple[list[str], list[tuple]]:
@@ -131,14 +129,11 @@ def site(server, tmp_path_factory) -> Site:
         connection.execute(f"CREATE DATABASE {database} OWNER harvest")
     made = Site(tmp_path_factory.mktemp("site"), server, database)
     folder, known = made.folder, manager().sources
-    script = [sys.executable, "make_dump.py"]
     if "slurm" in known:
-        subprocess.run([*script, folder / "sacct.txt"], cwd=EXAMPLES / "slurm-accounting",
-                       check=True, capture_output=True)  # fmt: skip
+        run_script(EXAMPLES / "slurm-accounting" / "make_dump.py", folder / "sacct.txt")
         made.harvest("slurm", folder / "sacct.txt", "accounting")
     if "gpfs" in known:
-        script = [sys.executable, "make_scan.py", folder / "gpfs"]
-        subprocess.run(script, cwd=EXAMPLES / "gpfs-scan", check=True, capture_output=True)
+        run_script(EXAMPLES / "gpfs-scan" / "make_scan.py", folder / "gpfs")
         made.harvest("gpfs", folder / "gpfs" / "scans", "file_systems")
     if "mofka-dask" in known:
         made.harvest("mofka-dask", EXAMPLES / "dask-run", "dask_runs")

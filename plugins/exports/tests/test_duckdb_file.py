@@ -14,9 +14,11 @@ from typing import ClassVar
 import attrs
 import duckdb
 import pytest
+from commands import harvest_here
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from night import NIGHT
+from scripts import run_script
 from zoo_rows import BLANK, Point, Views, rows, same, zoo
 
 import harvest
@@ -85,16 +87,13 @@ def of_slurm(folder: Path) -> str:
 
 
 def of_gpfs(folder: Path) -> str:
-    subprocess.run(
-        [sys.executable, EXAMPLES / "gpfs-scan/make_scan.py", folder / "made"],
-        check=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+    run_script(EXAMPLES / "gpfs-scan" / "make_scan.py", folder / "made")
     return f"gpfs:{sorted((folder / 'made/scans').glob('*'))[0]}"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("module", "source"), [
-    ("harvest_mofka_dask", of_dask), ("harvest_slurm", of_slurm), ("harvest_gpfs", of_gpfs),
+    ("harvest_slurm", of_slurm), ("harvest_gpfs", of_gpfs), ("harvest_mofka_dask", of_dask),
 ])  # fmt: skip
 def test_rows_and_sums_of_all_that_the_dataset_serves(tmp_path, capfd, module, source):
     pytest.importorskip(module)
@@ -182,22 +181,20 @@ def run_as(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_the_suffix_means_it_and_so_does_its_name(tmp_path):
     pytest.importorskip("harvest_slurm")
     harvest.run(of_slurm(tmp_path), f"parquet:{tmp_path / 'out'}", workers=1)
-    export = ("-m", "harvest", "export", "out")
+    look = "import sys; sys.modules['harvest'] = None; import duckdb\n"
     for words, name in ((("jobs.duckdb",), "jobs"), (("slurm.db", "--as", "duckdb"), "slurm")):
-        done = run_as(tmp_path, *export, *words, "--view", "slurm.usage")
+        done = harvest_here("export", "out", *words, "--view", "slurm.usage", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (0, f"1 file written to {words[0]}\n")
-        # the file is by the user's umask, and opens where there is no harvest
+        # the file is by the user's umask
         mask = os.umask(0)
         os.umask(mask)
         assert stat.S_IMODE((tmp_path / words[0]).stat().st_mode) == 0o666 & ~mask
-        look = (
-            "import sys; sys.modules['harvest'] = None; import duckdb; "
-            f"c = duckdb.connect('{words[0]}'); "
-            f"print(c.sql('SELECT count(*) FROM {name}.slurm.job').fetchall())"
-        )
-        assert run_as(tmp_path, "-c", look).stdout == "[(3,)]\n"
+        look += f"c = duckdb.connect('{words[0]}')\n"
+        look += f"print(c.sql('SELECT count(*) FROM {name}.slurm.job').fetchall())\n"
         # a file that is called as a schema makes DuckDB ask for more words, which is said
         assert ("query its tables as slurm.slurm.NAME" in done.stderr) is (name == "slurm")
+    # and both open where there is no harvest
+    assert run_as(tmp_path, "-c", look).stdout == "[(3,)]\n" * 2
 
 
 def test_a_failure_half_way_leaves_the_old_file_and_nothing_else(tmp_path):

@@ -26,17 +26,16 @@ def acquired(folder: Path, scan: int, receivers: int = 4, modules: int = 4, done
         (folder / f"data_scan{scan:010d}_module{module:03d}.data").write_bytes(b"x")
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Any:
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Scans 1 to 9 without 6 and 7: 2 lacks a receiver, 3 and 4 a module, 5 stopped, 8 is empty."""
-    folder = tmp_path / "in"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("scans")
     lacking = {2: {"receivers": 3}, 3: {"modules": 3}, 4: {"modules": 3}, 5: {"done": 40.0}}
     lacking[8] = {"modules": 0}
     for scan in (0, 1, 2, 3, 4, 5, 8, 9):
         acquired(folder, scan, **lacking.get(scan, {}))
-    harvest.run(f"ncem:{folder}", f"parquet:{tmp_path / 'out'}", workers=1)
-    return harvest.open(tmp_path / "out")
+    harvest.run(f"ncem:{folder}", f"parquet:{folder.parent / 'gaps'}", workers=1)
+    return harvest.open(folder.parent / "gaps")
 
 
 def fates(data: Any, **settings: Any) -> dict[int, tuple[str, str, int]]:

@@ -30,6 +30,7 @@ class Dataset(dict):
     """Frames by record type: as much of a dataset as a view asks for."""
 
     notes: tuple[str, ...] = ()
+    __hash__ = object.__hash__
 
 
 def at(second: float) -> datetime:

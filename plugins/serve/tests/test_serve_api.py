@@ -11,7 +11,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from serving import Server, program, serving
+from scripts import run_script
+from serving import Server, harvest_served_here, serving
 
 import harvest
 
@@ -26,7 +27,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("jobs")
     dump = folder / "sacct.txt"
     maker = ROOT / "examples" / "slurm-accounting" / "make_dump.py"
-    subprocess.run([sys.executable, maker, dump], check=True, stdout=subprocess.DEVNULL)
+    run_script(maker, dump)
     settings = {"slurm": {"timezone": "America/Chicago"}}
     harvest.run(f"slurm:{dump}", f"parquet:{folder / 'jobs'}", settings=settings, workers=1)
     with serving(folder / "jobs") as server:
@@ -97,7 +98,7 @@ def test_findings_and_reports_are_those_of_the_command_line(jobs):
     location = jobs.ask("/api/").json["datasets"][0]["location"]
 
     def told(*words: str) -> Any:
-        done = subprocess.run(program(*words), capture_output=True, text=True, check=True)
+        done = harvest_served_here(*words)
         return rounded(json.loads(done.stdout))
 
     findings = rounded(jobs.ask("/api/jobs/findings").json)
@@ -111,6 +112,13 @@ def test_findings_and_reports_are_those_of_the_command_line(jobs):
     shown = jobs.ask("/api/jobs").json
     said = told("show", location, "--json")
     assert {key: shown[key] for key in said} == said
+
+
+def test_slurm_alone_is_not_offered_the_comparison_of_a_study(jobs):
+    offered = [each["name"] for each in jobs.ask("/api/jobs/reports").json["reports"]]
+
+    assert "slurm.usage" in offered
+    assert "ncem.comparison" not in offered
 
 
 @pytest.mark.parametrize(

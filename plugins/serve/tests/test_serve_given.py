@@ -1,13 +1,11 @@
 """Settings that are files are given at the start: they count on every page, and for programs."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import orjson
 import pytest
-from datasets import dump
-from serving import program, serving, things
+from scripts import run_script
+from serving import harvest_served_here, serving
 
 import harvest
 from harvest import HarvestError
@@ -49,13 +47,10 @@ def test_a_file_of_the_start_counts_in_rows_sql_and_pages(dataset, snapshot, tmp
     assert (refused.status, "may be a file" in refused.text) == (400, True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", ["serve", "mcp"])
 def test_a_setting_that_does_not_fit_ends_the_start(dataset, command):
-    done = subprocess.run(
-        program(command, dataset, "--set", "servd.words=x"),
-        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    done = harvest_served_here(command, dataset, "--set", "servd.words=x")
+
     assert (done.returncode, done.stdout) == (2, "")
     assert "--set servd.words: no view or report" in done.stderr
     assert "did you mean 'served'" in done.stderr
@@ -105,13 +100,13 @@ def test_a_table_of_a_recipe_that_does_not_fit_is_refused(text, said, tmp_path):
 def test_a_study_fills_the_comparison_in_the_browser(tmp_path):
     example, out = EXAMPLES / "ncem-study", tmp_path / "out"
     study = example / "study.toml"
-    subprocess.run([sys.executable, example / "make_study.py", tmp_path / "study"], check=True)
+    run_script(example / "make_study.py", tmp_path / "study")
     harvest.run(f"ncem:{tmp_path / 'study'}", f"parquet:{out}", workers=1)
+    dataset = harvest.open(out)
     without, expected = (
         orjson.loads(orjson.dumps(made.to_dict(), option=orjson.OPT_UTC_Z))
         for made in (
-            harvest.open(out).report("ncem.comparison", **settings)
-            for settings in ({}, {"study": study})
+            dataset.report("ncem.comparison", **settings) for settings in ({}, {"study": study})
         )
     )
 
@@ -127,30 +122,5 @@ def test_a_study_fills_the_comparison_in_the_browser(tmp_path):
     assert made["sections"] == expected["sections"]
     assert made["sections"] != without["sections"]
     assert "study = study.toml" in page
-    with_study = harvest.open(out).findings(study=study).to_dict()["findings"]
+    with_study = dataset.findings(study=study).to_dict()["findings"]
     assert [each["headline"] for each in findings] == [each["headline"] for each in with_study]
-
-
-@pytest.mark.slow
-def test_slurm_alone_is_not_offered_the_comparison_of_a_study(tmp_path):
-    (tmp_path / "dump.txt").write_text(dump(1, 2))
-    harvest.run(f"slurm:{tmp_path / 'dump.txt'}", f"parquet:{tmp_path / 'out'}", workers=1)
-
-    with serving(tmp_path / "out") as server:
-        offered = [each["name"] for each in server.ask("/api/out/reports").json["reports"]]
-
-    assert "slurm.usage" in offered
-    assert "ncem.comparison" not in offered
-
-
-@pytest.mark.slow
-def test_datasets_of_one_name_show_where_they_are(tmp_path):
-    first, second = (things(tmp_path / name, "3 1") for name in ("a", "b"))
-
-    with serving(first, second) as server:
-        listed = server.ask("/").text
-        page = server.ask("/d/out-2/").text
-
-    assert f"<strong>{first}</strong>" in listed
-    assert f"<h1>{second}</h1>" in page
-    assert str(first) not in page

@@ -2,12 +2,11 @@
 
 import contextlib
 import socket
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from serving import Server, program, serving
+from serving import Server, harvest_served_here, serving
 
 from harvest_serve.server import HEAD_S
 
@@ -207,9 +206,9 @@ def test_a_body_that_never_comes_ends(server):
 
 @pytest.mark.slow
 def test_beyond_loopback_a_token_is_needed(dataset):
-    words = program("serve", dataset, "--no-open", "--no-token", "--host", "0.0.0.0")
+    words = ("serve", dataset, "--no-open", "--no-token", "--host", "0.0.0.0")
 
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = harvest_served_here(*words)
 
     assert done.returncode == 2
     assert "no token would be needed" in done.stderr
@@ -233,9 +232,8 @@ def test_a_proxy_may_guard_it_and_call_it_by_its_own_name(dataset):
 def test_the_token_may_be_one_s_own_that_nobody_else_can_read(dataset, tmp_path):
     file = tmp_path / "token"
     file.write_text("0123456789abcdef-mine\n")
-    words = program("serve", dataset, "--no-open", "--token-file", file)
     file.chmod(0o644)
-    refused = subprocess.run(words, capture_output=True, text=True, check=False)
+    refused = harvest_served_here("serve", dataset, "--no-open", "--token-file", file)
     file.chmod(0o600)
 
     with serving(dataset, "--token-file", file) as server:

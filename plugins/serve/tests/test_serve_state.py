@@ -7,10 +7,11 @@ import signal
 import subprocess
 import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from serving import program, serving, things, until
+from serving import Server, harvest_served_here, serving, things, until
 
 from harvest_serve.problems import Refused
 from harvest_serve.work import Turns, run_in_turn
@@ -19,38 +20,56 @@ ROWS = "/api/out/tables/served.thing/rows?limit=1"
 
 
 def harvest(*words: object) -> str:
-    done = subprocess.run(program(*words), capture_output=True, text=True, check=False)
+    done = harvest_served_here(*words)
     return done.stdout + done.stderr
 
 
-@pytest.mark.slow
-def test_a_new_commit_is_noticed_and_a_rollback_too(tmp_path):
-    location = things(tmp_path, "20 1")
-    with serving(location) as server:
-        first = server.ask(ROWS).json
-        things(tmp_path, "20 1", "30 2")
-        second = server.ask(ROWS).json
-        harvest("rollback", location, first["commit"])
-        third = server.ask(ROWS).json
-
-        assert [each["total"] for each in (first, second, third)] == [20, 50, 20]
-        assert len({each["commit"] for each in (first, second, third)}) == 3
-        assert server.ask("/api/out/commit").json == {"commit": third["commit"]}
-        counted = server.sql("select count(*) as n from served.thing").json
-        assert (counted["commit"], counted["rows"]) == (third["commit"], [{"n": 20}])
+@pytest.fixture(scope="module")
+def three(tmp_path_factory) -> Iterator[tuple[Server, list[Path]]]:
+    """A server of three datasets in folders of one name; each test changes its own and mends it."""
+    folders = [tmp_path_factory.mktemp(name) for name in ("a", "b", "c")]
+    locations = [things(folder, "20 1") for folder in folders]
+    with serving(*locations) as server:
+        yield server, locations
 
 
 @pytest.mark.slow
-def test_damage_is_told_as_verify_tells_it_until_it_is_mended(tmp_path):
-    location = things(tmp_path, "20 1")
+def test_datasets_of_one_name_show_where_they_are(three):
+    server, (first, second, _) = three
+    listed = server.ask("/").text
+    page = server.ask("/d/out-2/").text
+
+    assert f"<strong>{first}</strong>" in listed
+    assert f"<h1>{second}</h1>" in page
+    assert str(first) not in page
+
+
+@pytest.mark.slow
+def test_a_new_commit_is_noticed_and_a_rollback_too(three):
+    server, (location, *_) = three
+    first = server.ask(ROWS).json
+    things(location.parent, "20 1", "30 2")
+    second = server.ask(ROWS).json
+    harvest("rollback", location, first["commit"])
+    third = server.ask(ROWS).json
+
+    assert [each["total"] for each in (first, second, third)] == [20, 50, 20]
+    assert len({each["commit"] for each in (first, second, third)}) == 3
+    assert server.ask("/api/out/commit").json == {"commit": third["commit"]}
+    counted = server.sql("select count(*) as n from served.thing").json
+    assert (counted["commit"], counted["rows"]) == (third["commit"], [{"n": 20}])
+
+
+@pytest.mark.slow
+def test_damage_is_told_as_verify_tells_it_until_it_is_mended(three):
+    server, (_, location, _) = three
     (part,) = location.glob("served.thing/*.parquet")
     whole = part.read_bytes()
-    with serving(location) as server:
-        part.write_bytes(whole[: len(whole) // 2])
-        rows, page = server.ask(ROWS), server.ask("/")
-        said = harvest("verify", location)
-        part.write_bytes(whole)
-        mended = server.ask(ROWS)
+    part.write_bytes(whole[: len(whole) // 2])
+    rows, page = server.ask(ROWS.replace("out", "out-2")), server.ask("/")
+    said = harvest("verify", location)
+    part.write_bytes(whole)
+    mended = server.ask(ROWS.replace("out", "out-2"))
 
     assert rows.status == 500
     assert rows.json["message"] == "the dataset is damaged"
@@ -61,23 +80,21 @@ def test_damage_is_told_as_verify_tells_it_until_it_is_mended(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_damaged_manifest_is_told_and_other_datasets_are_served(tmp_path):
-    location = things(tmp_path, "20 1")
-    other = Path(shutil.copytree(location, tmp_path / "more" / "out"))
+def test_a_damaged_manifest_is_told_and_other_datasets_are_served(three):
+    server, (*_, location) = three
     manifest = location / "_harvest" / "manifest.json"
     whole = manifest.read_bytes()
-    with serving(location, other) as server:
-        manifest.write_bytes(whole.replace(b"parquet", b"parquez"))
-        damaged, fine = server.ask("/api/out"), server.ask("/api/out-2")
-        manifest.write_bytes(whole)
-        assert server.ask("/api/out").status == 200
-        names = [each["name"] for each in server.ask("/api/").json["datasets"]]
+    manifest.write_bytes(whole.replace(b"parquet", b"parquez"))
+    damaged, fine = server.ask("/api/out-3"), server.ask("/api/out-2")
+    manifest.write_bytes(whole)
+    assert server.ask("/api/out-3").status == 200
+    names = [each["name"] for each in server.ask("/api/").json["datasets"]]
 
     assert damaged.status == 500
     assert str(manifest) in damaged.json["where"]
     assert "harvest verify" in damaged.json["remedy"]
     assert fine.status == 200
-    assert names == ["out", "out-2"]
+    assert names == ["out", "out-2", "out-3"]
 
 
 def test_what_is_no_dataset_is_refused_at_once(tmp_path):

@@ -60,35 +60,41 @@ def read_dump(place: Path, text: str | bytes, **config: Any) -> Collected:
     return found
 
 
+def as_served(table: pa.Table) -> pl.DataFrame:
+    """The rows as a dataset gives them: maps are lists of entries."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_map(field.type):
+            entry = pa.struct([("key", field.type.key_type), ("value", field.type.item_type)])
+            column = table.column(place).cast(pa.list_(entry))
+            table = table.set_column(place, field.name, column)
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame.with_columns(pl.col("origin").cast(pl.String))
+
+
 class Reader:
     """A dataset of what some dumps held."""
 
     def __init__(self, *paths: Path, **config: Any):
         self.zone = config.get("timezone")
         self.notes: list[str] = []
-        gathered: dict[str, list[pa.Table]] = {}
+        gathered: dict[str, list[pl.DataFrame]] = {}
         for path in paths:
             found = collect(SlurmSource(str(path), SlurmConfig(**config)))
             assert not found.rejects
             self.notes += found.notes
             for name, table in found.tables.items():
-                gathered.setdefault(name, []).append(table)
-        self.tables = {name: pa.concat_tables(tables) for name, tables in gathered.items()}
+                gathered.setdefault(name, []).append(as_served(table))
+        self.frames = {name: pl.concat(frames) for name, frames in gathered.items()}
 
     def __contains__(self, name: object) -> bool:
-        return name in self.tables
+        return name in self.frames
 
     def __getitem__(self, name: str) -> pl.LazyFrame:
-        cls = {"slurm.job": Job, "slurm.step": Step}[name]
-        table = self.tables.get(name, harvest.record_type(cls).arrow_schema.empty_table())
-        for place, field in enumerate(table.schema):
-            if pa.types.is_map(field.type):  # a dataset gives maps as lists of entries
-                entry = pa.struct([("key", field.type.key_type), ("value", field.type.item_type)])
-                column = table.column(place).cast(pa.list_(entry))
-                table = table.set_column(place, field.name, column)
-        frame = pl.from_arrow(table)
-        assert isinstance(frame, pl.DataFrame)
-        return frame.lazy().with_columns(pl.col("origin").cast(pl.String))
+        if name not in self.frames:
+            cls = {"slurm.job": Job, "slurm.step": Step}[name]
+            return as_served(harvest.record_type(cls).arrow_schema.empty_table()).lazy()
+        return self.frames[name].lazy()
 
     def view(self, name: str, **settings: Any) -> pl.LazyFrame:
         return VIEWS[name](self, **settings)  # type: ignore[no-any-return,operator]

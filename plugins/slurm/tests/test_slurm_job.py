@@ -134,8 +134,8 @@ def test_sizes_keep_their_meaning(count):
 # what seff does not print
 
 
-@pytest.fixture
-def reader(tmp_path: Path) -> Reader:
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     rows = [
         job("1", State="FAILED", ExitCode="3:0", AllocTRES="cpu=4,gres/gpu=2,mem=8G,node=2"),
         step("1.batch", "00:00:01", State="FAILED", ExitCode="3:0", MaxRSS="1024K"),
@@ -158,7 +158,9 @@ def reader(tmp_path: Path) -> Reader:
         job("20"), job("20", Cluster="d", AllocCPUS="1", AllocNodes="1"),
         job("21", State="RUNNING", End="Unknown"),
     ]  # fmt: skip
-    return Reader(write(tmp_path / "dump.txt", rows), timezone="Europe/Zurich")
+    return Reader(
+        write(tmp_path_factory.mktemp("jobs") / "dump.txt", rows), timezone="Europe/Zurich"
+    )
 
 
 def test_a_failed_job_says_where_it_failed_how_it_waited_and_what_its_steps_used(reader):
@@ -280,17 +282,18 @@ def row(job, state, used, day=1, name="run"):
     return f"{job}|{name}|ann|{state}|{when}|{when}|{end}|01:00:00|02:00:00|1|{used}"
 
 
-@pytest.fixture
-def dataset(tmp_path):
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("listed")
     rows = [
         row(1, "COMPLETED", "00:54:00"),
         row(2, "FAILED", "00:06:00", day=2, name="a\x1b[31m very long name, longer than a line"),
         row("3_1", "COMPLETED", "00:30:00", day=3),
         row("3_2", "CANCELLED by 7", "00:30:00", day=3),
     ]
-    (tmp_path / "dump.txt").write_text("\n".join([HEADER, *rows, ""]))
-    harvest.run(f"slurm:{tmp_path / 'dump.txt'}", f"parquet:{tmp_path / 'out'}", workers=1)
-    return str(tmp_path / "out")
+    (folder / "dump.txt").write_text("\n".join([HEADER, *rows, ""]))
+    harvest.run(f"slurm:{folder / 'dump.txt'}", f"parquet:{folder / 'out'}", workers=1)
+    return str(folder / "out")
 
 
 def said(*arguments, command="jobs"):

@@ -48,8 +48,8 @@ def step(number: str, cpu: str, rss: str = "", usage: str = "", tasks: str = "1"
 DAY = "2024-05-01T"
 
 
-@pytest.fixture
-def reader(tmp_path: Path) -> Reader:
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     lines = [
         job("1", DAY + "10:00:00", DAY + "10:00:30"),
         step("1.batch", "00:10.500", "1048576K"),
@@ -73,7 +73,7 @@ def reader(tmp_path: Path) -> Reader:
         job("5", DAY + "15:00:00", State="PENDING", Elapsed="00:00:00", AllocTRES="",
             ReqMem="100Mc"),
     ]  # fmt: skip
-    return Reader(write(tmp_path / "dump.txt", lines))
+    return Reader(write(tmp_path_factory.mktemp("runs") / "dump.txt", lines))
 
 
 def test_jobs_roll_up_their_steps(reader: Reader) -> None:

@@ -6,8 +6,6 @@ import email.policy
 import json
 import os
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import harvest_here
 from typer.testing import CliRunner, Result
 
 from harvest import ConfigError
 from harvest.cli.app import app
+from harvest.plugins.registered import loaded
 from harvest_watch.notify.config import configured
 
 HEADER = "JobID|JobName|User|State|Submit|Start|End|Elapsed|ExitCode"
@@ -69,11 +69,12 @@ class Folder:
         return CliRunner().invoke(app, line, env=self.environment, standalone_mode=False)
 
     def run_with(self, plugin: str, *more: str) -> int:
-        """The exit code of a process with a plugin, that tells the command."""
-        line = [sys.executable, "-m", "harvest", "--plugin", plugin, "run", "-s", "slurm:in", "-q"]
+        """The exit code of a run with a plugin of its own, that tells the command."""
+        line = ["--plugin", plugin, "run", "-s", "slurm:in", "-q", "--workers", "1"]
         line += ["-k", "parquet:out", "--set", "slurm.timezone=UTC", *more]
         line += ["--set", "notify.command=./ear"]
-        done = subprocess.run(line, cwd=self.path, env=self.environment, timeout=100, check=False)
+        done = harvest_here(*line, cwd=self.path, **self.environment)
+        loaded.clear()  # else the file stays a plugin of this process
         return done.returncode
 
     def heard(self) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from commands import harvest_here
 from datasets import dump
 from hypothesis import given
 from hypothesis import strategies as st
@@ -266,18 +267,18 @@ def test_the_printed_line_harvests_and_writes_the_report(tmp_path):
     here = tmp_path / "it's 100% here"
     (here / "my dumps").mkdir(parents=True)
     (here / "my dumps" / "a.txt").write_text(dump(1, 2))
-    told = subprocess.run(
-        [sys.executable, "-m", "harvest", "schedule", "-s", "slurm:my dumps", "-k", "parquet:out",
-         "--set", "slurm.timezone=UTC", "--workers", "1", "--every", "5 4 * * *",
-         "--report", "slurm.usage:by=account", "-o", "page.json"],
-        capture_output=True, text=True, cwd=here, check=True,
-    )  # fmt: skip
+    (here / "page.json").write_text("{}")  # from the second time on there is a report already
+    told = harvest_here(
+        *("schedule", "-s", "slurm:my dumps", "-k", "parquet:out", "--set", "slurm.timezone=UTC"),
+        *("--workers", "1", "--every", "5 4 * * *"),
+        *("--report", "slurm.usage:by=account", "-o", "page.json"),
+        cwd=here,
+    )
     fields, command = cron_reads(line_of(told.stdout))
     assert fields == ["5", "4", "*", "*", "*"]
     assert str(Path(sys.executable).parent) in command
 
-    for _ in range(2):  # the second time there is a report already
-        subprocess.run(["/bin/sh", "-c", command], cwd="/", check=True, capture_output=True)
+    subprocess.run(["/bin/sh", "-c", command], cwd="/", check=True, capture_output=True)
 
     made = json.loads((here / "page.json").read_text())
     assert (made["report"], made["made_from"]["Settings"]) == ("slurm.usage", "by=account")

@@ -12,7 +12,7 @@ import polars as pl
 
 from harvest import DatasetReader
 
-from .job_runs import ENDED, MORE, JobRuns, Jobs
+from .job_runs import ENDED, MORE, JobRuns
 from .possible import disorder, possible, ran_until, seconds_from
 
 FRAME: Final = (
@@ -194,13 +194,3 @@ def runs_of(data: DatasetReader, runs: JobRuns) -> pl.LazyFrame:
     if runs.runs is not None:
         return resolve_name(runs.runs)(data)  # type: ignore[no-any-return]
     return complete(once(rows_of(data, runs), runs.order), fills=runs.fills)
-
-
-def failed_steps(jobs: Jobs) -> pl.LazyFrame | None:
-    """Return the first failed step of each run, of all schedulers with steps; None without any."""
-    found = []
-    for runs in jobs.schedulers:
-        if runs.failed_steps is not None:
-            steps = resolve_name(runs.failed_steps)(jobs.data)
-            found.append(steps.with_columns(pl.lit(runs.scheduler).alias(n) for n in jobs.by))
-    return pl.concat(found) if found else None

@@ -9,7 +9,7 @@ counts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -108,7 +108,7 @@ class Selection:
         all_known = run.is_not_null().all().over(job)
         again = pl.when(all_known).then(run < run.max().over(job))
         several = (pl.len().over(job) > 1).alias("several")
-        every = _all_runs(data.data, runs)
+        every = kept_if_few(data.data, runs, "job runs", lambda: runs_of(data.data, runs))
         chosen = every.with_columns(several, at=pl.coalesce(at), again=again)
         listed = pl.col("several").any().over("cluster") | (pl.col("restarts") == 0)
         chosen = chosen.with_columns(
@@ -193,12 +193,15 @@ def selection_of(
     return selection.checked(data, at)
 
 
-def _all_runs(dataset: DatasetReader, runs: JobRuns) -> pl.LazyFrame:
-    """Return all runs of a scheduler; up to KEPT_RUNS are computed once for a dataset."""
-    every = runs_of(dataset, runs)
-    if dataset[runs.record_type].select(pl.len()).collect().item() > KEPT_RUNS:
-        return every
-    return kept(dataset, ("job runs", runs.scheduler), every.collect).lazy()
+def kept_if_few(
+    data: DatasetReader, runs: JobRuns, what: str, build: Callable[[], pl.LazyFrame]
+) -> pl.LazyFrame:
+    """Return what ``build`` makes of a scheduler's runs; of up to KEPT_RUNS, once for a dataset."""
+    key = runs.record_type
+    counted = kept(data, ("job rows", key), lambda: data[key].select(pl.len()).collect())
+    if counted.item() > KEPT_RUNS:
+        return build()
+    return kept(data, (what, key), lambda: build().collect()).lazy()
 
 
 def within(period: Period) -> pl.Expr:

@@ -1,6 +1,8 @@
 """Why runs failed: the reason, the first failed step and its nodes; the view ``reasons``."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
+from pkgutil import resolve_name
 from typing import Final
 
 import polars as pl
@@ -8,9 +10,9 @@ import polars as pl
 from harvest_toolkit.frames import first_text, fraction
 from harvest_toolkit.hosts import expanded
 
-from ..frame import OF_STEP, OWNER, failed_steps, owner
+from ..frame import OF_STEP, OWNER, owner
 from ..job_runs import ENDED, ENDS, FAILED, Jobs
-from ..period import selection_of
+from ..period import kept_if_few, selection_of
 from .declared.common import FAILURE_KEYS, groups_of
 from .measures import COUNTS, hours_of, unknown_cpu_hours
 
@@ -79,11 +81,16 @@ def _named(number: pl.Expr, first: int = 0) -> pl.Expr:
 
 
 def _with_steps(data: Jobs, runs: pl.LazyFrame) -> pl.LazyFrame:
-    steps = failed_steps(data)
-    if steps is None:
+    found = []
+    for each in data.schedulers:
+        if each.failed_steps is not None:
+            build = partial(resolve_name(each.failed_steps), data.data)
+            steps = kept_if_few(data.data, each, "failed steps", build)
+            found.append(steps.with_columns(pl.lit(each.scheduler).alias(n) for n in data.by))
+    if not found:
         return runs.with_columns(pl.lit(None, kind).alias(name) for name, kind in OF_STEP.items())
     keyed = runs.with_columns(owner("submit_time", "position"))
-    return keyed.join(steps, on=[*data.by, *OWNER], how="left", nulls_equal=True)
+    return keyed.join(pl.concat(found), on=[*data.by, *OWNER], how="left", nulls_equal=True)
 
 
 def _known(data: Jobs, nodes: pl.Expr) -> pl.Expr:

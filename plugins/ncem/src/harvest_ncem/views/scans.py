@@ -16,6 +16,7 @@ import polars as pl
 from harvest import DatasetReader, UsageError
 from harvest.model.frames import seconds
 from harvest_toolkit.frames import first_text
+from harvest_toolkit.kept import kept
 
 from .. import durations
 from ..study import Method, Range, Study
@@ -74,8 +75,7 @@ def statuses(dataset: DatasetReader) -> pl.LazyFrame:
       together. Then the n-th UUID of each receiver, by time, forms the n-th take.
     """
     scan, uuid = "scan_number", pl.col("uuid").fill_null("")
-    take = pl.struct("begin", "key").rank("dense").over(scan).cast(pl.Int64)
-    return with_zones(
+    found = with_zones(
         _without_copies(dataset)
         .with_columns(
             sharing=pl.len().over(scan, "uuid"),
@@ -85,9 +85,10 @@ def statuses(dataset: DatasetReader) -> pl.LazyFrame:
         .with_columns(apart=(pl.col("sharing").max().over(scan) == 1) & (pl.col("receivers") > 1))
         .with_columns(key=pl.when("apart").then(pl.format("#{}", "rank")).otherwise(uuid))
         .with_columns(begin=pl.col("time").min().over(scan, "key"))
-        .with_columns(take=take)
+        .with_columns(take=pl.struct("begin", "key").rank("dense").over(scan).cast(pl.Int64))
         .select(scan, "take", "uuid", "receiver", "time", "progress", "undecided")
     )
+    return kept(dataset, "ncem.statuses", found.collect).lazy()
 
 
 def _without_copies(dataset: DatasetReader) -> pl.LazyFrame:

@@ -274,9 +274,9 @@ def marks(texts: Sequence[str]) -> list[str]:
         for found in _MAY_MARK.finditer(text, 0, LONGEST_LOOKED_AT)
         for length in range(1, len(found[1]) + 1)
     }
-    regular = []
+    regular, together = [], "\n".join(looked_at)
     for piece in pieces.difference(COMMON):
-        if piece[-1] in string.ascii_letters:
+        if piece[-1] in string.ascii_letters or together.count(piece) * 2 < len(looked_at):
             continue
         counts = Counter(text.removesuffix(piece).count(piece) for text in looked_at)
         count, lines = counts.most_common(1)[0]
