@@ -1,7 +1,4 @@
-"""Executes Python blocks, given as JSON lines, in one namespace; answers what each printed.
-
-Given words instead, it calls ``harvest WORDS...``, and answers the exit code, too.
-"""
+"""Executes Python blocks, given as JSON lines, in one namespace; answers what each printed."""
 
 import contextlib
 import io
@@ -12,17 +9,6 @@ import traceback
 import types
 
 
-def called(words: list[str]) -> dict[str, str | int]:
-    """What a command prints and how it ends, called without plugins of earlier commands."""
-    from commands import harvest_here  # late: a page without commands does without
-
-    from harvest.plugins.registered import loaded
-
-    loaded.clear()
-    done = harvest_here(*words)
-    return {"printed": done.stdout + done.stderr, "code": done.returncode, "error": ""}
-
-
 def serve() -> None:
     """One answer per line of standard input, on what was standard output."""
     answers = os.fdopen(os.dup(1), "w")
@@ -31,10 +17,6 @@ def serve() -> None:
     sys.modules["page"] = page  # classes that blocks define look their module up
     for line in sys.stdin:
         block = json.loads(line)
-        if words := block.get("words"):
-            answers.write(json.dumps(called(words)) + "\n")
-            answers.flush()
-            continue
         printed, error = io.StringIO(), ""
         with contextlib.redirect_stdout(printed):
             try:

@@ -6,9 +6,8 @@ block is:
 
 ``console``
     Lines that begin with ``$ `` are commands, run by bash one after another; ``harvest`` and
-    ``python`` are those of this interpreter.  By day, one process of the page calls all commands
-    that are ``harvest`` and words alone.  A line that ends in a backslash or within quotes goes on
-    in the next.
+    ``python`` are those of this interpreter.  A line that ends in a backslash or within quotes
+    goes on in the next.
     Lines below a command are its output: each must be a line of what was printed, in that order,
     and ``...`` stands for lines left out.  A command must succeed, unless ``<!-- exit: 3 -->``
     before the block says how its last one ends.
@@ -49,10 +48,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import yaml
-from night import NIGHT
 
 __all__ = ["NEEDS", "Block", "Outcome", "PageError", "blocks_of", "broken_links", "check_page"]
 
@@ -63,8 +60,6 @@ _FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,}|~{3,})(?P<info>[^`]*)$")
 _COMMENT = re.compile(r"^ *<!-- *(?P<word>[a-z ]+?) *(?:: *(?P<value>.*?))? *--> *$")
 _WORDS = frozenset(("exit", "file", "needs", "not run", "output", "uses"))
 _DATA = frozenset(("toml", "yaml", "json", "ini"))
-_PLAIN = re.compile(r"harvest ([^$`|&;<>*?~!#(){}\[\]\n]|\\\n)*")
-"""A command that bash has nothing to do for."""
 _CONTAINER = re.compile(r"^(?: *(?:[-*+]|\d+[.)]) |!!!|\?\?\?|===)")
 _NOT_OURS = ("HARVEST_", "FORCE_COLOR", "NO_COLOR", "PYTHONDONTWRITEBYTECODE")
 """Beginnings of variables that a reader has not set; without compiled modules pages take long."""
@@ -239,7 +234,7 @@ def check_page(
         (directory / name).write_text(
             next(b.text for b in shown if b.comments.get("file") == name), "utf-8"
         )
-    python, program = _Python(directory), _Python(directory)
+    python = _Python(directory)
     printed = reason = ""
     try:
         for block in blocks:
@@ -250,7 +245,7 @@ def check_page(
                     outcome.skipped.append(reason)
                     continue
                 if block.language == "console" and "file" not in block.comments:
-                    outcome.commands += _run_commands(block, directory, variables, program)
+                    outcome.commands += _run_commands(block, directory, variables)
                     printed = ""
                 else:
                     printed = _check(block, directory, python, printed)
@@ -259,7 +254,6 @@ def check_page(
             outcome.checked += 1
     finally:
         python.end()
-        program.end()
     return outcome
 
 
@@ -304,23 +298,17 @@ def _parse(block: Block) -> None:
         raise PageError(f"no {block.language}: {e}") from None
 
 
-def _run_commands(
-    block: Block, directory: Path, variables: Mapping[str, str], program: _Python
-) -> int:
+def _run_commands(block: Block, directory: Path, variables: Mapping[str, str]) -> int:
     """Run a block's commands one after the other; gives how many they are."""
     steps = _steps(block)
     for number, (command, shown) in enumerate(steps, start=1):
         wanted = int(block.comments.get("exit", "0")) if number == len(steps) else 0
-        if _PLAIN.fullmatch(command) and not (variables or NIGHT):
-            words = shlex.split(command.replace("\\\n", " "))[1:]
-            told = program.ask({"words": words})
-            printed, code = told["printed"], told["code"]
-        else:
-            done = _bash(["-euo", "pipefail", "-c", command], directory, variables=variables)
-            printed, code = done.stdout, done.returncode
-        if code != wanted:
-            raise PageError(f"$ {command}\nended with {code}, not {wanted}:\n{printed}")
-        _compare(shown, printed, f"$ {command}")
+        done = _bash(["-euo", "pipefail", "-c", command], directory, variables=variables)
+        if done.returncode != wanted:
+            raise PageError(
+                f"$ {command}\nended with {done.returncode}, not {wanted}:\n{done.stdout}"
+            )
+        _compare(shown, done.stdout, f"$ {command}")
     return len(steps)
 
 
@@ -393,7 +381,7 @@ def _bash(
 
 
 class _Python:
-    """A process that executes a page's Python blocks or calls its commands, once it is asked."""
+    """The process that executes a page's Python blocks, started for the first of them."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -401,13 +389,6 @@ class _Python:
 
     def run(self, block: Block) -> str:
         """What the block printed; PageError with the traceback when it raised."""
-        told = self.ask({"code": block.text, "line": block.line})
-        if told["error"]:
-            raise PageError(told["printed"] + told["error"])
-        return str(told["printed"])
-
-    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
-        """The answer of ``page_python``."""
         if self.process is None:
             env = _environment(self.directory)
             env["PYTHONPATH"] = os.pathsep.join((str(self.directory), env.get("PYTHONPATH", "")))
@@ -418,7 +399,7 @@ class _Python:
             )  # fmt: skip
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.write(json.dumps({"code": block.text, "line": block.line}) + "\n")
         self.process.stdin.flush()
         patience = threading.Timer(SECONDS, self.process.kill)
         patience.start()
@@ -426,8 +407,10 @@ class _Python:
         patience.cancel()
         if not answer:
             raise PageError("the Python process died, or took too long")
-        told: dict[str, Any] = json.loads(answer)
-        return told
+        told: dict[str, str] = json.loads(answer)
+        if told["error"]:
+            raise PageError(told["printed"] + told["error"])
+        return told["printed"]
 
     def end(self) -> None:
         """Stop the process, if one was started."""
