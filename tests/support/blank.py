@@ -2,8 +2,6 @@
 
 from harvest.storage.part import Part
 
-__all__ = ["BLANK"]
-
 BLANK = Part(
     key="0" * 16, stem=f"a-{'0' * 16}-{'0' * 12}", source="paced", partition="a.txt",
     origin="a.txt", fingerprint="f", plugin="harvest-paced 1.0", config="c", files=(), rows={},

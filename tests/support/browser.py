@@ -23,8 +23,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["Browser", "dumped"]
-
 SECONDS = 60
 COMMAND = (
     *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"),

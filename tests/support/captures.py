@@ -13,11 +13,6 @@ from typing import Any
 
 import msgpack
 
-__all__ = [
-    *("END", "MARK", "SCHEDULER", "T", "WORKER", "again", "change", "example"),
-    *("frame", "frames", "moment", "rows", "sealed", "start", "write"),
-]
-
 SCHEDULER, WORKER = "tcp://10.0.0.1:8786", "tcp://10.0.0.2:4001"
 T = 1_700_000_001.5
 """A time of the example."""

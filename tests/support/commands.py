@@ -20,8 +20,6 @@ from unittest import mock
 
 from harvest.cli.main import main
 
-__all__ = ["harvest_alone", "harvest_each", "harvest_here", "in_place_of", "python_alone"]
-
 
 def harvest_here(
     *words: object, cwd: Path | None = None, **variables: str

@@ -5,8 +5,6 @@ from datetime import datetime
 import polars as pl
 from hypothesis import strategies as st
 
-__all__ = ["frames"]
-
 VALUES = {
     pl.Int64: st.integers(-(2**63), 2**63 - 1),
     pl.Float64: st.floats(allow_nan=True),

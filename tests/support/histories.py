@@ -32,8 +32,6 @@ from harvest.errors import HarvestError
 from harvest.pipeline.rollback import roll_back
 from harvest.storage import fingerprint
 
-__all__ = ["Forks", "History", "Mismatch"]
-
 STEPS = 12
 LEFT = (
     "it is a copy, from which the manifest is restored",

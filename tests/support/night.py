@@ -8,8 +8,6 @@ and a test prints the number that, as ``HARVEST_NIGHT``, draws the same again.
 import os
 import random
 
-__all__ = ["NIGHT", "SEED"]
-
 _given = int(os.environ.get("HARVEST_NIGHT") or 0)
 
 NIGHT = _given > 0

@@ -51,8 +51,6 @@ from types import MappingProxyType
 
 import yaml
 
-__all__ = ["NEEDS", "Block", "Outcome", "PageError", "blocks_of", "broken_links", "check_page"]
-
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 3_000
 

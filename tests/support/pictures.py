@@ -9,8 +9,6 @@ from typing import Any
 from harvest_report import Plot
 from harvest_report.draw import drawn
 
-__all__ = ["SPANS", "flaws", "laid_out"]
-
 SPANS = {
     "minutes": timedelta(minutes=20),
     "a day": timedelta(days=1),

@@ -4,8 +4,6 @@ from pathlib import Path
 
 from harvest import Partition, Source, SourceError
 
-__all__ = ["change", "require_changes_planned"]
-
 
 def change(root: Path, files: dict[str, str | None]) -> list[Path]:
     """Write files below a directory, or remove those without text; gives their paths."""

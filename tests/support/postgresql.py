@@ -15,8 +15,6 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["running"]
-
 
 def _programs() -> Path:
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)

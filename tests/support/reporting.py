@@ -5,8 +5,6 @@ from typing import Any
 from harvest import Dataset
 from harvest.plugins.building import call
 
-__all__ = ["page_of"]
-
 
 def page_of(dataset: Dataset, name: str, /, **settings: Any) -> Any:
     """What the report's own function makes, for tests of its words, tables and plots."""

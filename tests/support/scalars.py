@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["scalars_in"]
-
 
 def scalars_in(value: Any) -> Iterator[tuple[Any, Any]]:
     """Each place of a scalar: its container, and its key there."""

@@ -5,8 +5,6 @@ import sys
 from pathlib import Path
 from unittest import mock
 
-__all__ = ["run_script"]
-
 
 def run_script(path: Path, *arguments: object) -> None:
     """Run a script as ``python PATH ARGUMENTS...`` does."""

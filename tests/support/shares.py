@@ -2,8 +2,6 @@
 
 import pytest
 
-__all__ = ["check_share"]
-
 
 def check_share(share: float | None, part: float | None, whole: float | None) -> None:
     """The share is the part of the whole; null where one is not known or the whole is 0."""

@@ -17,8 +17,6 @@ from pathlib import Path
 
 import captures
 
-__all__ = ["settings", "sources", "write"]
-
 ROOT = Path(__file__).resolve().parents[2]
 TRANSITIONS = ",key,start,finish,called_from,time\n"
 

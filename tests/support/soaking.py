@@ -28,8 +28,6 @@ from harvest.dataset.repair import repair, replay
 from harvest.errors import DatasetError
 from harvest.pipeline.rollback import keep_runs, roll_back
 
-__all__ = ["INPUTS", "READERS", "WRITERS", "change", "rejects_of", "require_whole", "rows_of"]
-
 INPUTS = ("a", "b", "c")
 _WAIT_S = 300.0
 

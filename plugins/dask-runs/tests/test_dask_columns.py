@@ -1,7 +1,7 @@
 """The columns of the views are what their declarations say, over made, captured and real runs."""
 
 import functools
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -85,20 +85,6 @@ def test_columns_are_as_declared(dataset):
 
 
 # ---- what the meanings of columns claim ----------------------------------------------------------
-
-
-def test_executions_are_the_same_by_task_kind_worker_and_run(dataset):
-    tasks, kinds = rows(dataset, "dask.tasks"), rows(dataset, "dask.prefixes")
-    workers = rows(dataset, "dask.workers")
-    (run,) = rows(dataset, "dask.indicators")
-
-    assert run["executions"] == added(task["executions"] for task in tasks)
-    assert run["executions"] == added(kind["executions"] for kind in kinds)
-    assert run["executions"] == added(worker["executed"] for worker in workers)
-    assert (run["unended"] or None) == added(kind["unended"] for kind in kinds)
-    assert Counter(t["prefix"] for t in tasks if t["executions"]) == {
-        kind["prefix"]: kind["tasks"] for kind in kinds if kind["tasks"]
-    }
 
 
 def test_times_and_shares_of_kinds_add_up_to_those_of_the_run(dataset):

@@ -19,11 +19,6 @@ from harvest_slurm.plugin import harvest_reports, harvest_rules, harvest_views
 from harvest_slurm.records import Job, Step
 from harvest_slurm.source import SlurmSource
 
-__all__ = [
-    *("REPORTS", "RULES", "VIEWS", "Reader", "clock", "dataset", "read_dump", "write_rows"),
-    "zone_of",
-]
-
 VIEWS = {view.name: view.build for view in harvest_views()}
 REPORTS = {report.name: report.build for report in harvest_reports()}
 RULES = [rule for rule in harvest_rules() if rule.view != "notes"]
