@@ -126,6 +126,7 @@ def test_a_dry_run_lists_what_would_be_read(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_ends_the_program_quietly(dataset):
     # given a reader that is gone before anything is written
     command = f"{sys.executable} -m harvest view dask.tasks {dataset} --json"

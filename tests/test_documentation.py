@@ -65,6 +65,7 @@ def test_the_tree_holds_two_pages_of_the_reference_and_its_index():
     assert names == {"index", *IN_TREE}
 
 
+@pytest.mark.slow
 def test_every_link_of_the_reference_leads_somewhere(reference):
     assert [link for page in PAGES for link in broken_links(reference / f"{page}.md")] == []
 

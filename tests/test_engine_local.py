@@ -13,6 +13,8 @@ from eventually import eventually
 from harvest.engines import pool
 from harvest.errors import HarvestError, TooManyRejects, UsageError, WorkerLost
 
+pytestmark = pytest.mark.slow  # each starts processes
+
 NAME = "HARVEST_TEST_OF_WORKERS"
 SUPPORT = str(Path(work.__file__).parent)
 

@@ -308,6 +308,7 @@ print(*sorted({name.partition(".")[0] for name in sys.modules} - sys.stdlib_modu
     assert done.stdout.split() == ["__main__", "harvest"]
 
 
+@pytest.mark.slow
 def test_in_a_library_ctrl_c_stays_what_it_is_and_workers_end(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     code = f"""

@@ -113,6 +113,7 @@ def check_file(source: type, location: Path, file: Path, document: Any) -> int:
     return tried
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", list(samples()))
 def test_no_text_of_a_container_is_a_value(case: type[Any], tmp_path: Path) -> None:
     # given a sample, and each of its files that are JSON

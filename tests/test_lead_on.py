@@ -302,6 +302,7 @@ def test_only_the_text_of_a_library_s_error_is_read():
     assert lack_of(Unspeakable()) is None
 
 
+@pytest.mark.slow
 def test_a_run_that_may_open_few_files_says_so(tmp_path: Path):
     pytest.importorskip("harvest_slurm")
     (tmp_path / "jobs.txt").write_text(SACCT)

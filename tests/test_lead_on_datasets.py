@@ -179,6 +179,7 @@ VIEW = harvest.View(
 '''
 
 
+@pytest.mark.slow
 def test_what_a_killed_view_left_goes_at_the_next_call(tmp_path):
     jobs(tmp_path)
     (tmp_path / "killing.py").write_text(KILLING)

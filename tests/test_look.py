@@ -17,6 +17,7 @@ from harvest.recipes.survey import best, survey
 SACCT = "JobID|State|User\n1|COMPLETED|ada\n2|FAILED|tim\n"
 
 
+@pytest.mark.slow
 def test_the_command_that_it_names_harvests_all_of_it(everything, tmp_path):
     """The places that are named give the rows that each source's own directory gives."""
     places = [str(endpoint) for endpoint in survey(everything.parent / "in", manager()).endpoints]

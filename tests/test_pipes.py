@@ -466,6 +466,7 @@ def refused(out: Path, *words: object, **more: Any) -> str:
     return done.stderr.decode()
 
 
+@pytest.mark.slow
 def test_a_standard_input_without_anything_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert "is a character device" in refused(out, "-s", "slurm:-")

@@ -86,6 +86,7 @@ def jobs(out: Path) -> list[int]:
     return sorted(int(name.removeprefix("job ")) for name in names)
 
 
+@pytest.mark.slow
 def test_a_plan_opens_only_inputs_that_are_to_be_compared(inputs: Path, tmp_path: Path) -> None:
     done = python_alone(COUNT_OPENED, tmp_path)
 

@@ -214,6 +214,7 @@ def require_fault(done: CompletedProcess[str], plugin: Path, what: str) -> None:
     assert "letters.py" in line.partition(f"{plugin}:{LINE}")[2], line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "workers"),
     [*((what, "1") for what in SHOWN if what != "interrupt"), ("exit", "2")],

@@ -16,6 +16,7 @@ def names_of(module: str) -> list[str]:
     return importlib.import_module(module).__all__
 
 
+@pytest.mark.slow
 def test_plugins_libraries_and_examples_import_public_names_alone() -> None:
     private = {
         f"{user}: from {module} import {name}"

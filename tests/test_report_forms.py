@@ -143,6 +143,7 @@ def test_the_page_runs_nothing_and_fetches_nothing(page):
                 assert "url(h" not in value
 
 
+@pytest.mark.slow
 def test_the_page_is_accessible(page):
     (html,) = page.all("html")
     assert html["lang"] == "en"
@@ -459,6 +460,7 @@ def test_without_a_picture_named_the_first_plot_is_it():
     assert Report("Waits").picture is None
 
 
+@pytest.mark.slow
 def test_files_of_one_figure_are_those_that_are_drawn_alone():
     pytest.importorskip("matplotlib")
     from harvest_report import draw as drawing

@@ -85,6 +85,7 @@ def test_the_rows_of_views_are_what_their_schema_says(dataset):
         assert found.types == real, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dask.tasks", "slurm.usage"])
 def test_rows_written_as_json_fit_the_json_schema(dataset, tmp_path, name):
     path = tmp_path / "rows.jsonl"

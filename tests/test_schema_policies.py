@@ -191,6 +191,7 @@ WIDER = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", WIDER)
 @pytest.mark.parametrize("change", ["evolve widened", "evolve narrowed", "freeze narrowed"])
 def test_the_wider_of_two_types_is_taken(lab: Lab, case: str, change: str) -> None:

@@ -70,6 +70,7 @@ def test_a_commit_writes_what_changed_and_shares_the_rest(tmp_path: Path) -> Non
     assert [one.partition for one in found][5:9] == [f"00000{n}.txt" for n in (5, 6, 7, 9)]
 
 
+@pytest.mark.slow
 def test_few_segments_hold_what_many_commits_changed(tmp_path: Path) -> None:
     manifest = manifest_of([part(n) for n in range(3_000)]).write(tmp_path / NAME)
     for number in range(40):

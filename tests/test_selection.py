@@ -90,6 +90,7 @@ def test_a_day_that_is_left_out_is_not_even_listed(archive, monkeypatch):
     assert seen == {str(archive.logs / name) for name in ("", "2026", "2026/11", "2026/11/3")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("later", "expected"),
     [

@@ -63,6 +63,7 @@ def test_a_terminal_shows_what_long_work_is_at_and_the_line_goes(dataset, words,
     assert "\x1b[2K" in written.rpartition(line)[2], "the line is not taken away"
 
 
+@pytest.mark.slow
 def test_a_report_says_what_it_reads_and_draws(dataset, tmp_path):
     steps: list[str] = []
     with watched(steps.append):

@@ -82,6 +82,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> harvest.Dataset:
     return harvest.open(folder / "out")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", ["scheduler", "scheduler,user", "state"])
 def test_sums_are_those_of_sql_over_both_record_types(both, keys):
     """Hours of a run that started in one day's log and ended in the next count once."""

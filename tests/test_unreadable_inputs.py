@@ -120,6 +120,7 @@ def put_no_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str
     return {str(folder / name): kind for name, kind in kinds.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", small_inputs.MAKERS)
 def test_each_source_passes_over_what_is_no_file_and_names_it(
     source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

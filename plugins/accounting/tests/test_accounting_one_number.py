@@ -124,6 +124,7 @@ def test_every_report_is_compared():
     assert set(REPORTS) == {report.name for report in harvest_reports()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("report", REPORTS)
 @pytest.mark.parametrize("whole", [True, False], ids=["all", "a month"])
 def test_a_report_shows_what_the_views_have(example, report, whole):

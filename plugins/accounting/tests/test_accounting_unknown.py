@@ -259,6 +259,7 @@ def test_where_all_jobs_run_nothing_is_concluded(tmp_path):
         assert used[name].null_count() == used.height == len(jobs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lacks", "unjudged"),
     [

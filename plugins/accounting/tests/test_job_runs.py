@@ -176,6 +176,7 @@ from once group by all order by scheduler
 """
 
 
+@pytest.mark.slow
 def test_sums_over_all_schedulers_are_those_of_their_record_types(found, place, monkeypatch):
     monkeypatch.chdir(place)
     known = duckdb.sql(SUMS).fetchall()

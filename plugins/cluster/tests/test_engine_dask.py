@@ -318,6 +318,7 @@ def writers_of(pid: int, path: Path) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 def test_a_worker_of_our_own_that_cannot_start_is_reported(capfd):
     with (
         pytest.raises(HarvestError, match="could not start: it ended with exit code 1"),

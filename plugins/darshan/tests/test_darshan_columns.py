@@ -63,6 +63,7 @@ def test_every_view_of_the_plugin_is_looked_at():
     assert WAYS.keys() == {name for name in manager().views if name.startswith("io.")}
 
 
+@pytest.mark.slow
 def test_columns_are_as_declared(dataset):
     faults = {view: faults_of_columns(dataset, view, ways) for view, ways in WAYS.items()}
 

@@ -55,6 +55,7 @@ def notes(data: Any) -> str:
 # ---- the kinds, layer by layer: a job for each ---------------------------------------------------
 
 
+@pytest.mark.slow
 def test_bytes_below_zero_are_left_out_and_named(dataset):
     # given two records of each module, of which one has bytes written that cannot be
     values = dict(zip(VERSIONS, cycle([-5, -1, -(2**63)]), strict=False))
@@ -82,6 +83,7 @@ def test_bytes_below_zero_are_left_out_and_named(dataset):
     assert found
 
 
+@pytest.mark.slow
 def test_a_time_that_cannot_be_stops_no_view(dataset):
     odd = cycle([math.nan, math.inf, -math.inf, 1e300, -1e300, 9.3e9])
     values = dict(zip(VERSIONS, odd, strict=False))
@@ -105,6 +107,7 @@ def test_a_time_that_cannot_be_stops_no_view(dataset):
     assert page_of(data, "darshan.io", job=50).only("layers").tables
 
 
+@pytest.mark.slow
 def test_a_sum_that_passes_64_bits_is_null_and_says_why(dataset):
     big = {"BYTES_WRITTEN": MOST, "BYTES_READ": 5}
     records = {module: big | {READS.get(module, "READS"): MOST} for module in VERSIONS}

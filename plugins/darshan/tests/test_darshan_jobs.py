@@ -194,6 +194,7 @@ def test_the_page_shows_what_the_log_has(opened):
     assert "<svg" in report.html()
 
 
+@pytest.mark.slow
 def test_the_page_of_logs_without_what_it_counts_is_written(opened):
     # given a log without records, and one of AutoPerf alone
     mpi = struct.pack("<QqqI4xdd", 1, 0, 280520118345, 1, 0.25, 0.5)

@@ -212,6 +212,7 @@ def test_a_time_below_zero_was_no_less_than_zero(dataset):
     assert (job["io_s"], job["certainty"]) == (1.0 + 1.0, ["lower_bound"])
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_log_counts_once_and_is_named(dataset):
     given = log(("POSIX", X, wrote(30)), ("STDIO", Y, wrote(5)))
     other = log(("POSIX", X, wrote(31)))

@@ -75,6 +75,7 @@ def test_every_view_of_the_plugin_is_looked_at():
     assert set(VIEWS) == {view.name for view in harvest_views()}
 
 
+@pytest.mark.slow
 def test_columns_are_as_declared(dataset):
     (summary,) = rows(dataset, "dask.run_summary")
     made = [view for view in VIEWS if view in dataset.views()]  # of what this run has

@@ -138,6 +138,7 @@ def changed(tmp_path_factory):
     return harvested(folder)
 
 
+@pytest.mark.slow
 def test_kinds_that_one_side_has_are_new_or_gone(changed):
     rows = numbers(changed)
     plot, save = rows["prefix", "plot", "total_s"], rows["prefix", "save", "total_s"]

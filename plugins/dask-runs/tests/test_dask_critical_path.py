@@ -324,6 +324,7 @@ def _micros(text: str) -> int:
     return round(Decimal(text) * 10**6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["R1", "image", pytest.param("R6", marks=pytest.mark.slow)])
 def test_a_real_run_is_as_a_plain_reading_has_it(name, run_of):
     data, plain = run_of(name), Plain(RUNS[name])

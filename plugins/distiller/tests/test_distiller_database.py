@@ -83,6 +83,7 @@ def test_jobs_are_read_with_the_size_of_their_scan(database):
     assert found.units == 8
 
 
+@pytest.mark.slow
 def test_more_rows_than_a_batch(database):
     count = 40_000
     database.execute(

@@ -146,6 +146,7 @@ def test_comments_say_what_tables_and_columns_mean(tmp_path):
     assert tables["texts"] == "zoo.texts: Texts."
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_said_and_what_is_named_is_there_or_refused(tmp_path, capfd):
     dataset, file = zoo(tmp_path, BLANK), tmp_path / "z.duckdb"
     names = "SELECT name FROM harvest_tables WHERE name LIKE 'zoo.%' ORDER BY 1"
@@ -247,6 +248,7 @@ def test_a_file_that_is_no_export_is_refused_and_left(tmp_path):
     dataset.export("duckdb", file)
 
 
+@pytest.mark.slow
 def test_an_export_is_made_anew_also_what_a_kill_left(tmp_path):
     folder = tmp_path / "to"
     folder.mkdir()

@@ -45,6 +45,7 @@ def paths(dataset: harvest.Dataset, **given) -> list[str]:
     return sorted(dataset.view("gpfs.candidates", **given).collect()["path"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("style", "escape"), [("uab", "pct"), ("ncar", "none")])
 def test_sums_by_owner_are_those_of_a_plain_count_over_the_raw_list(
     shared_data, tmp_path, style, escape

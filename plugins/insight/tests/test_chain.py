@@ -352,6 +352,7 @@ def test_a_dataset_without_any_of_it_has_no_links():
     assert chain(Rows()).collect().height == 0
 
 
+@pytest.mark.slow
 def test_real_runs_of_polaris_are_the_job_s_whose_output_lies_with_them(tmp_path):
     if not SAMPLES.is_dir():
         pytest.skip(f"no real samples here: {SAMPLES} is absent")

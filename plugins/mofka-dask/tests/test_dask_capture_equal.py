@@ -281,6 +281,7 @@ def _without_place(value: Any) -> Any:
     return [_without_place(item) for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ["dask.tasks", "dask.workers", "dask.run_summary"])
 def test_views_show_the_same_of_both(datasets, view):
     one, other = (shared(data.view(view).collect()) for data in datasets)

@@ -24,6 +24,7 @@ def test_the_columns_of_every_view_are_looked_at():
     assert set(WAYS) == {view.name for view in harvest_views()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", WAYS)
 def test_a_view_declares_the_columns_that_it_gives_and_no_others(example, view):
     assert faults_of_columns(example, view, WAYS[view]) == []

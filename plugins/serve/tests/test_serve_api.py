@@ -142,6 +142,7 @@ def test_an_error_says_what_is_wrong_and_what_to_do(jobs, path, status):
     assert "Traceback" not in answer.text
 
 
+@pytest.mark.slow
 def test_evidence_of_a_finding_is_its_view_where_it_says(jobs):
     findings = jobs.ask("/api/jobs/findings").json["findings"]
     for found in {each["view"]: each for each in findings}.values():

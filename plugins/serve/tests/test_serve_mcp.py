@@ -125,6 +125,7 @@ def known(row: dict[str, Any]) -> dict[str, Any]:
     return {k: datetime.fromisoformat(v) if k.endswith("_time") else v for k, v in values.items()}
 
 
+@pytest.mark.slow
 def test_five_questions_are_answered_with_the_numbers_that_commands_print(session, out):
     dataset = harvest.open(out)
 

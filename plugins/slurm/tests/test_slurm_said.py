@@ -118,6 +118,7 @@ def fixed_of(made: list[list[str]]) -> str:
     return "".join(padded)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", [text_of, names_last, fixed_of, csv_of])
 @given(
     st.lists(st.sampled_from(NAMES), min_size=1, max_size=8),

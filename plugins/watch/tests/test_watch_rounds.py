@@ -231,6 +231,7 @@ def changed(root, kind, name, more):
     return []
 
 
+@pytest.mark.slow
 @given(changes=st.lists(CHANGES, max_size=12))
 def test_a_look_at_what_was_notified_sees_what_a_look_at_all_sees(tmp_path_factory, changes):
     root = tmp_path_factory.mktemp("root")

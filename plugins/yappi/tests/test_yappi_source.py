@@ -255,6 +255,7 @@ def test_marshal_that_takes_all_memory_or_all_time(tmp_path):
     assert len(harvested(path).rejects) == 1
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=300))
 def test_any_marshal_is_rows_or_rejects(tmp_path_factory, tail):
     from harvest_yappi.unmarshal import rows
@@ -264,6 +265,7 @@ def test_any_marshal_is_rows_or_rejects(tmp_path_factory, tail):
         assert all(row[0] in ("function", "call", "bad") for row in rows(value))
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(CALLGRIND.splitlines()), max_size=40))
 def test_lines_in_any_order_are_parsed_or_rejected(lines):
     rejected = []
