@@ -74,8 +74,6 @@ def test_columns_are_as_declared(dataset, view):
 
 # ---- what the check itself finds ----------------------------------------------------------------
 
-harvest_api = 1
-
 
 def bare(dataset):
     return pl.LazyFrame({"rest": [1]})

@@ -8,8 +8,6 @@ from harvest import Column, DatasetError, View, hookimpl
 from harvest.plugins import PluginManager
 from harvest_look.schema import view_schema
 
-harvest_api = 1
-
 
 def rising(dataset, *, extra="no"):
     frame = pl.LazyFrame({"size": [1.5], "when": [None]}, schema={"size": float, "when": pl.Date})

@@ -15,7 +15,6 @@ from harvest_look.choice import Choice
 from harvest_report import LazySection, Notes, Report, Tile
 
 MEANING = "how many rows to give"
-harvest_api = 1
 
 
 def first(dataset, *, n="3", name="a"):

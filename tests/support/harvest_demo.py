@@ -16,8 +16,6 @@ import harvest
 from harvest import Partition, ReadContext, Record, field
 from harvest_testing.source.reading import ArrowSink
 
-harvest_api = 1
-
 
 @harvest.record("demo.line", layer="workflow", level="client")
 class Line(Record):

@@ -6,7 +6,6 @@ from typing import Any
 
 import harvest
 
-harvest_api = 1
 
 meddle: Callable[[Path], object] | None = None
 """Called with the path after a file's first line was read."""

@@ -8,8 +8,6 @@ import attrs
 
 import harvest
 
-harvest_api = 1
-
 
 @harvest.record("secretive.line", layer="job", level="job")
 class Line(harvest.Record):

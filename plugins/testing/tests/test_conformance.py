@@ -1,7 +1,5 @@
-"""The conformance kit for sources: a sound one passes, and each defect breaks its own promise."""
+"""The conformance kit for sources: each defect breaks its own promise, in words that name it."""
 
-import os
-import random
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,44 +9,6 @@ import pytest
 import harvest
 from harvest import Record, Source, SourceError, field
 from harvest_testing import BrokenPromise, SourceConformance
-
-SOUND = '''
-import harvest
-from harvest import Record, Source, SourceError, field
-
-@harvest.record("kit.line", layer="workflow", level="client")
-class Line(Record):
-    """One line."""
-    text: str = field(role="subject", doc="The line.")
-
-class LineSource(Source):
-    """Lines of text; one that is no UTF-8 is rejected."""
-    name, record_types = "kit-lines", (Line,)
-
-    def read(self, partition, ctx):
-        with partition.path.open("rb") as lines:
-            for number, raw in enumerate(lines, 1):
-                ctx.read(1)
-                ctx.advance(len(raw))
-                try:
-                    text = raw.decode()
-                except UnicodeDecodeError as error:
-                    ctx.reject(raw, str(error), position=number)
-                    continue
-                yield Line(text=text, position=number)
-'''
-
-
-@pytest.fixture(scope="module")
-def module(tmp_path_factory):
-    """Sources in a module that other processes can import, too."""
-    folder = tmp_path_factory.mktemp("sources")
-    (folder / "kit_sources.py").write_text(SOUND)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)
-        import kit_sources
-
-        yield kit_sources
 
 
 class LinesKit(SourceConformance):
@@ -60,14 +20,6 @@ class LinesKit(SourceConformance):
         (directory / "a.txt").write_text("good\nmorning\n")
         (directory / "b.txt").write_bytes("Zürich\n".encode() + b"\xff\n")
         return directory
-
-
-class TestSoundSource(LinesKit):
-    """What an author writes; here with a source that keeps every promise."""
-
-    @pytest.fixture(autouse=True)
-    def _source(self, module, monkeypatch):
-        monkeypatch.setattr(TestSoundSource, "source", module.LineSource, raising=False)
 
 
 def broken(source: type[Source], test: str, tmp_path: Path, **more: object) -> BrokenPromise:
@@ -119,20 +71,12 @@ class Counting(Lines):
             yield row
 
 
-class Polluting(Lines):
-    def read(self, partition, ctx):
-        os.environ["KIT_SEEN"] = partition.id
-        random.seed(1)
-        yield from super().read(partition, ctx)
-
-
 @pytest.mark.parametrize(
     ("source", "test", "seen"),
     [
         (Losing, "test_accounting_adds_up", "2 units read, but 1 rows"),
         (Renaming, "test_accounting_adds_up", "prepare() changed more than the options"),
         (Counting, "test_partitions_are_independent", "read alone gives something else"),
-        (Polluting, "test_no_global_state", "environment variables, random numbers"),
     ],
 )
 def test_a_defect_breaks_its_promise(source, test, seen, tmp_path):

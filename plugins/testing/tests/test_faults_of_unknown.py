@@ -11,8 +11,6 @@ from harvest_testing import faults_of_unknown
 class Known:
     """A plugin with a view, whose rows a column of true and null tells apart."""
 
-    harvest_api = 1
-
     @harvest.hookimpl
     def harvest_views(self):
         rows = pl.LazyFrame({"known": [True, None], "lines": [1, 2]})
