@@ -19,7 +19,6 @@ from harvest.findings.model import Verdict
 from harvest_report import Notes, Report
 from harvest_testing import judge
 
-
 WASTED = pl.DataFrame(
     {
         "user": ["ada", "ada", "o'neil", "tim"],

@@ -6,7 +6,6 @@ from typing import Any
 
 import harvest
 
-
 meddle: Callable[[Path], object] | None = None
 """Called with the path after a file's first line was read."""
 

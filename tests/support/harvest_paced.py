@@ -18,7 +18,6 @@ import polars as pl
 import harvest
 from harvest import Partition, ReadContext, Record, field
 
-
 MUCH = "x" * (1 << 20)
 """A line that makes a partition too large to be read with others, and a sink begin its files."""
 

@@ -16,7 +16,6 @@ import harvest
 from harvest import Column, Partition, ReadContext, Record, Setting, View, field
 from harvest_toolkit.choices import ChoiceNeeded
 
-
 MARKUP = "<script>alert(1)</script>\"'&</table>\u202e"
 WORDS = ("a", "b", "B", "", "ä", "=1+1", "100%", "a b", MARKUP)
 
