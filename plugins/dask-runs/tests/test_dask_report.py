@@ -129,6 +129,7 @@ def test_a_run_that_is_only_begun_has_a_page(tmp_path):
         (run / name).write_text(header + "\n")
     shutil.copy(EXAMPLE / "worker.csv", run)
     pytest.importorskip("matplotlib")
+    pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
     harvest.run(f"mofka-dask:{run}", f"parquet:{tmp_path / 'out'}")
     report = page_of(harvest.open(tmp_path / "out"), "dask.run")
     (said,) = notes(report, "stream")
