@@ -110,6 +110,15 @@ def test_times_and_shares_of_kinds_add_up_to_those_of_the_run(dataset):
         assert (run[name] or None) == added(kind[name] for kind in kinds)
 
 
+@pytest.mark.slow
+def test_shares_of_kinds_have_the_same_digits_each_time(run_of):
+    dataset = run_of("example")
+
+    found = {tuple(dataset.view("dask.prefixes").collect()["share"]) for _ in range(30)}
+
+    assert len(found) == 1
+
+
 def test_indicators_are_made_of_each_other_as_their_meanings_say(dataset):
     (run,) = rows(dataset, "dask.indicators")
     check_share(run["used_share"], run["observed_busy_s"], run["thread_s"])

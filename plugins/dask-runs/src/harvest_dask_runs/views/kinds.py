@@ -180,10 +180,10 @@ def kinds_of(found: pl.DataFrame, frames: Frames, io: pl.DataFrame) -> pl.DataFr
             ),
             pl.when((pl.col("unended") > 0) | pl.col("whole")).then("unended"),
             attempts=pl.col("executions").fill_null(0) + pl.col("unseen").fill_null(0),
-            share=fraction("total_s", total),
         )
-        .with_columns(io_share=fraction("io_s", "io_busy_s"))
         .sort("run", "total_s", "prefix", descending=[False, True, False], nulls_last=True)
+        # of sorted rows: a sum of floats depends on their order
+        .with_columns(share=fraction("total_s", total), io_share=fraction("io_s", "io_busy_s"))
         .select(column.name for column in PREFIX_COLUMNS)
     )
 
