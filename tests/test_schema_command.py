@@ -5,7 +5,7 @@ import json
 
 import jsonschema
 import pytest
-from night import NIGHT
+from night import one_of_each
 
 import harvest
 from harvest.model.frames import arrow_type_of
@@ -19,11 +19,6 @@ CHOICES = {"scan": "all", "now": "2026-01-11", "old": "all.list", "new": "some.l
 
 
 schema_of = functools.cache(lambda name: view_schema(manager().view(name), manager()))
-
-
-def one_of_each(names):
-    """By day one of jobs.usage, pbs.usage and slurm.usage: they are one view of each scheduler."""
-    return list({name if NIGHT else name.partition(".")[2]: name for name in names}.values())
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from commands import harvest_here
 from datasets import plugins_with
-from night import NIGHT
+from night import NIGHT, one_of_each
 
 import harvest
 from harvest import HarvestError, ReportSpec, UsageError, View, hookimpl
@@ -99,14 +99,10 @@ ODD = ["abc", "-1", "nan", "", "inf", "1e400", "é", "1;2"]
 @pytest.mark.parametrize("odd", ODD if NIGHT else ODD[:2])
 def test_no_value_of_any_setting_of_an_installed_view_or_report_is_a_defect(everything, odd):
     dataset = harvest.open(everything)
-    specs = [(dataset.view, spec) for spec in dataset.plugins.views.values()]
-    specs += [(dataset.report, spec) for spec in dataset.plugins.reports.values()]
-    asked = {}
-    for ask, spec in specs:
-        # of jobs.usage, pbs.usage and slurm.usage, which are one view of each scheduler, by day one
-        family = spec.name if NIGHT else spec.name.partition(".")[2]
-        asked |= {(ask, family, key): spec.name for key in spec.settings}
-    for (ask, _, key), name in asked.items():
+    views, reports = dataset.plugins.views, dataset.plugins.reports
+    asked = [(dataset.view, views[name]) for name in one_of_each(views)]
+    asked += [(dataset.report, reports[name]) for name in one_of_each(reports)]
+    for ask, name, key in [(ask, spec.name, key) for ask, spec in asked for key in spec.settings]:
         with contextlib.suppress(HarvestError):  # anything else would be a defect
             made = ask(name, **{key: odd})
             if isinstance(made, pl.LazyFrame):

@@ -141,7 +141,7 @@ UNSUMMED: Final = ("PNETCDF_FILE", "MDHIM")
 
 
 def held_layers(dataset: DatasetReader) -> dict[str, Layer]:
-    """Return the layers that the dataset has records of, and POSIX."""
+    """Return the layers that the dataset has records of; at least POSIX, so that there is one."""
     return {n: one for n, one in LAYERS.items() if n == "posix" or one.record_type in dataset}
 
 
