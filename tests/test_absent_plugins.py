@@ -64,6 +64,7 @@ def test_a_dataset_of_one_source_serves_every_view_or_says_what_is_missing(
             dataset.report(name)
 
 
+@pytest.mark.slow
 def test_a_record_type_without_rows_is_an_empty_frame_of_its_columns(everything, tmp_path):
     # given a dataset of slurm's rows
     inputs, zone = everything.parent / "in" / "slurm", {"slurm": {"timezone": "UTC"}}

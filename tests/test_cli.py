@@ -33,6 +33,7 @@ for words in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_help_and_lists_import_nothing_heavy():
     helps = ["--help", "run --help", "report --help", "verify --help", "plugins check --help"]
     lists = ["view", "report"]  # of what can be asked

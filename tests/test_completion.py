@@ -63,6 +63,7 @@ def test_the_shell_completes(line, among, never):
     assert not never & found
 
 
+@pytest.mark.slow
 def test_a_plugin_s_view_is_completed():
     assert "dask.tasks" in completed("harvest view dask.t")
 

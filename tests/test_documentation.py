@@ -70,6 +70,7 @@ def test_every_link_of_the_reference_leads_somewhere(reference):
     assert [link for page in PAGES for link in broken_links(reference / f"{page}.md")] == []
 
 
+@pytest.mark.slow
 def test_the_index_of_the_reference_names_every_page(reference):
     index = (DOCS / "reference" / "index.md").read_text()
     for page in PAGES:

@@ -239,6 +239,7 @@ def failed(tmp_path_factory) -> Path:
     return folder / "out"
 
 
+@pytest.mark.slow
 def test_a_finding_is_listed_in_short_and_shown_with_its_evidence(failed):
     rule = "slurm.failed_jobs"
     (found,) = json.loads(

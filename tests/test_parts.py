@@ -144,6 +144,7 @@ def check_accounts(parts: Parts, expected: list[Part]) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_segments")
 @given(changes=CHANGES, stored=st.lists(st.booleans(), min_size=6, max_size=6))
 def test_columns_hold_what_a_dictionary_holds(

@@ -170,6 +170,7 @@ def test_only_the_plugin_that_names_a_command_is_loaded(strangers):
     assert done.stdout.endswith("[]\n"), done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_commands_may_be_declared_in_a_module_that_is_imported_without_the_plugin(strangers):
     # given a plugin that takes its commands from a module of their own, which the entry point names
     strangers.install("hello", GREET, named="greet")

@@ -26,6 +26,7 @@ def test_plugins_libraries_and_examples_import_public_names_alone() -> None:
     assert not private
 
 
+@pytest.mark.slow
 def test_somebody_outside_the_kernel_uses_each_public_name() -> None:
     users = used()
     unused = [(m, name) for m in KERNEL for name in names_of(m) if not users[m, name]]

@@ -50,6 +50,7 @@ def test_whoever_reads_some_rejects_may_stop_there(tmp_path):
     assert list(rejects) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's list of threads")
 def test_reading_rejects_starts_no_thread_that_could_outlive_the_interpreter(kept):
     """A thread of Arrow that lets go of a Python object at the end aborts the process."""

@@ -178,6 +178,7 @@ def test_no_amount_and_no_date_of_a_page_is_broken():
     assert 'To &lt;<span class="whole">2026-02-11</span>' in text
 
 
+@pytest.mark.slow
 def test_plots_follow_the_colours_of_the_page(report, page):
     text = report.html()
     assert "prefers-color-scheme: dark" in text

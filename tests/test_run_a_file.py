@@ -372,6 +372,7 @@ def test_what_is_no_source_or_has_two_minds_is_refused(folder):
         harvest.run([cls(place), cls(str(folder), cls.Config(upper=True))], out)
 
 
+@pytest.mark.slow
 def test_another_process_loads_the_very_same_file(folder):
     cls = loaded(folder)
     source = cls(str(folder / "hello.txt"), cls.Config(upper=True))

@@ -94,6 +94,7 @@ def test_rows_written_as_json_fit_the_json_schema(dataset, tmp_path, name):
         assert set(row) <= set(schema["properties"])
 
 
+@pytest.mark.slow
 def test_each_column_has_the_meaning_that_its_view_gives_it():
     for view in manager().views.values():
         meanings = columns_of(view, manager())

@@ -102,6 +102,7 @@ def test_sums_are_those_of_sql_over_both_record_types(both, keys):
                 assert mine[name] == row[name], (row, name)
 
 
+@pytest.mark.slow
 def test_one_scheduler_of_both_is_what_its_own_views_show(both):
     for name in ("slurm", "pbs"):
         own = both.view(f"{name}.usage", by="account", month="2026-03").collect()

@@ -260,6 +260,7 @@ def test_days_need_hours_that_are_divided_by_days(tmp_path):
     assert [r["day"] for r in rows(data, by="day", split="none")] == ["2024-02-02"]
 
 
+@pytest.mark.slow
 def test_each_table_of_hours_and_jobs_says_which_they_are(tmp_path):
     data = dataset(tmp_path / "dump.txt", line(1, "FAILED", at("2024-01-31"), at("2024-02-02"),
                                                2 * 86400, 2, 60, 1))  # fmt: skip
@@ -277,6 +278,7 @@ def test_each_table_of_hours_and_jobs_says_which_they_are(tmp_path):
     assert of_all["month"] == ("Hours and jobs: a job counts where it ended, with all its hours.")
 
 
+@pytest.mark.slow
 def test_of_a_period_in_which_jobs_ran_and_none_ended_everything_can_be_asked(tmp_path):
     job = line(1, "FAILED", at("2024-01-20"), at("2024-03-02"), 42 * 86400, 2)
     data = dataset(tmp_path / "dump.txt", job)

@@ -185,6 +185,7 @@ def test_every_plot_of_waits_can_be_drawn_twice_the_same(waits, tmp_path):
         assert to_svg(plot) == to_svg(again)
 
 
+@pytest.mark.slow
 def test_every_plot_of_the_summary_can_be_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     jobs = [(f"user-with-a-long-name-{n}$x$", "FAILED", f"00:{n:02}:00", 2) for n in range(30)]

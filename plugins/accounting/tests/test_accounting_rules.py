@@ -265,6 +265,7 @@ def texts(dataset: harvest.Dataset, **settings: str) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.slow
 def test_one_wasteful_user_and_one_broken_array_are_what_is_found(tmp_path):
     """20 jobs of ann use 10 of 100 hours; 12 tasks of bob use all, and 11 of them fail."""
     rows = [row(str(n), "ann") for n in range(1, 21)]

@@ -202,6 +202,7 @@ def test_without_a_column_no_count_becomes_0_and_no_verdict_gets_worse(
         assert "0 wasted" not in text
 
 
+@pytest.mark.slow
 def test_columns_that_no_sum_is_made_of_change_nothing(whole, as_it_is):
     for kind in ("slurm.job", "slurm.step"):
         others = [column for name, column in NULLABLE if name == kind and column not in SEEN]
@@ -303,6 +304,7 @@ def test_without_states_nothing_is_counted_as_failed_or_completed(tmp_path):
     assert "completed: not recorded" in map(str, summary(data).tiles)
 
 
+@pytest.mark.slow
 def test_without_steps_a_cpu_time_of_0_is_not_known(tmp_path):
     """As sacct -X prints it, and a cluster that gathers nothing."""
     zero = {"TotalCPU": "00:00:00", "UserCPU": "00:00:00", "SystemCPU": "00:00:00"}

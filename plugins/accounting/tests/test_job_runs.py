@@ -196,6 +196,7 @@ def test_sums_over_all_schedulers_are_those_of_their_record_types(found, place, 
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_all_views_have_the_runs_of_each_scheduler(found):
     runs = rows(found, "both", "jobs.jobs", {})
     assert sorted((run["scheduler"], run["job_id"], run["restart"]) for run in runs) == [

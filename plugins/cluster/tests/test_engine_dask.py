@@ -248,6 +248,7 @@ def test_what_was_not_begun_is_dropped_when_nobody_wants_it(cluster, tmp_path):
         eventually(lambda: not client.run_on_scheduler(tasks_of), "no task is left")
 
 
+@pytest.mark.slow
 def test_a_worker_of_another_environment_is_told_of(cluster):
     with pytest.raises(UsageError, match="No module named 'package_of_another_environment'"):
         list(applied(DaskEngine(address=cluster), doubled, [OnlyHere()]))

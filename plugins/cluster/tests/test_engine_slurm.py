@@ -125,6 +125,7 @@ def test_small_partitions_share_an_array_task_and_large_ones_do_not():
     assert len(shared_out([sized(1000)] * 10_001, 1)) <= 1000
 
 
+@pytest.mark.slow
 def test_very_many_tiny_partitions_are_shared_out_though_they_have_few_bytes():
     # given so few bytes in all that by size they would be two array tasks
     chunks = shared_out([sized(100)] * 100_000, None)

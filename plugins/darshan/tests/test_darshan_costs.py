@@ -88,6 +88,7 @@ def two_jobs(tmp_path_factory: Any) -> Any:
     )
 
 
+@pytest.mark.slow
 def test_jobs_are_ranked_by_what_their_findings_concern(two_jobs):
     first, second = two_jobs.view("io.gains").collect().to_dicts()
 

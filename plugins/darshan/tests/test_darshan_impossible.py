@@ -286,6 +286,7 @@ def spent(values: list[float]) -> float | None:
 LOG = st.tuples(st.lists(RECORD, min_size=1, max_size=3), st.lists(RECORD, max_size=2))
 
 
+@pytest.mark.slow
 @settings(
     max_examples=50 if NIGHT else 2,  # the first one is of zeros
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -55,6 +55,7 @@ def test_logs_of_one_job_id_are_one_job_and_without_a_scheduler_those_that_overl
         data.view("io.requests", job="x").collect()
 
 
+@pytest.mark.slow
 def test_a_job_is_called_after_the_program_that_moves_bytes(opened):
     """Given mpiexec, which starts first and reads little, then the job is that of its program."""
 

@@ -70,6 +70,7 @@ CASES: dict[str, tuple[list[tuple[str, int, dict[str, float]]], int, set[str]]] 
 }
 
 
+@pytest.mark.slow
 def test_each_byte_counts_once_whatever_layers_a_log_has(dataset):
     # given a log of each case in a directory of its own
     logs = {f"{n}/log": log(*records) for n, (records, _, _) in enumerate(CASES.values())}
@@ -90,6 +91,7 @@ def test_each_byte_counts_once_whatever_layers_a_log_has(dataset):
         assert job["io_s"] == len(basis), case
 
 
+@pytest.mark.slow
 def test_of_a_program_on_daos_a_stream_is_not_all(dataset):
     # given 16 ranks that move 32 MiB through DFS and 2 kB through a stream
     dfs = {"BYTES_WRITTEN": 32 * MIB, "WRITES": 32, "F_WRITE_TIME": 0.36}
@@ -106,6 +108,7 @@ def test_of_a_program_on_daos_a_stream_is_not_all(dataset):
     assert layers.data["layer"].to_list() == ["STDIO", "DFS"]
 
 
+@pytest.mark.slow
 def test_where_posix_was_cut_off_a_job_moved_at_least_what_mpi_io_did(dataset):
     # given that POSIX has /x alone, of which it lacks a part, and MPI-IO both files
     both = [("MPI-IO", X, UPPER), ("MPI-IO", Y, UPPER)]

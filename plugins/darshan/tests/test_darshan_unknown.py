@@ -86,6 +86,7 @@ def nullable() -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.slow
 def test_the_dataset_gives_rules_something_to_say(dataset):
     """Were there no findings, none could get worse or be lost."""
     found = {found.rule.name for found in dataset.findings().found}

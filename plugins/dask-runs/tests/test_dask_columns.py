@@ -88,6 +88,7 @@ def test_columns_are_as_declared(dataset):
 # ---- what the meanings of columns claim ----------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_times_and_shares_of_kinds_add_up_to_those_of_the_run(dataset):
     kinds, (run,) = rows(dataset, "dask.prefixes"), rows(dataset, "dask.indicators")
     whole = sum(kind["total_s"] or 0 for kind in kinds)

@@ -73,6 +73,7 @@ def slower(request, tmp_path_factory):
     return request.param, harvested(folder)
 
 
+@pytest.mark.slow
 def test_the_kind_that_was_made_twice_as_slow_is_named_first(slower):
     prefix, dataset = slower
 
@@ -151,6 +152,7 @@ def test_kinds_that_one_side_has_are_new_or_gone(changed):
     assert {"New: plot.", "Gone: save."} <= set(intro)
 
 
+@pytest.mark.slow
 def test_its_columns_are_as_declared(changed):
     assert faults_of_columns(changed, "dask.compare", [{"equal": True}]) == []
 

@@ -219,6 +219,7 @@ def test_its_page_begins_with_what_is_wrong(faulty, page):
 # ---- several runs next to each other -------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_several_runs_are_columns_of_one_table(tmp_path):
     # given two runs of which the second takes minutes and fails at its end
     for name, seconds, failed in (("R1", 1.0, ()), ("R2", 30.0, ("score-0",))):

@@ -62,6 +62,7 @@ def executed():
 # its numbers
 
 
+@pytest.mark.slow
 def test_it_has_all_sections(report):
     assert {section.name for section in report.sections} >= SECTIONS
 

@@ -236,6 +236,7 @@ def test_tasks_are_the_same_wherever_they_are_counted(views, report):
     assert summary["task_prefixes"] == tasks["prefix"].n_unique()
 
 
+@pytest.mark.slow
 def test_the_time_of_executions_is_the_same_wherever_it_is_summed(report):
     prefixes, workers = rows(report, "prefixes"), rows(report, "workers")
     total = sum(known([row["total_s"] for row in prefixes]))

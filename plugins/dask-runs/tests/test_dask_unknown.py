@@ -19,6 +19,8 @@ from night import NIGHT
 from harvest_testing.datasets import AlteredDataset
 from harvest_testing.unknown import faults_of_unknown, without_each_column
 
+pytestmark = pytest.mark.slow
+
 T, SCHEDULER = captures.T, captures.SCHEDULER
 WORKERS = [f"tcp://10.0.0.{n}:4001" for n in range(2, 6)]
 KEYS = {
@@ -135,13 +137,11 @@ def faults(whole: Any, less: Any) -> list[str]:
     return [f for view, key in KEYS.items() for f in faults_of_unknown(whole, less, view, key)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_of_record_that_is_absent_makes_nothing_0_and_nothing_worse(whole, kind):
     assert faults(whole, AlteredDataset(whole, absent=kind)) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(WORKERS)))
 @pytest.mark.parametrize("scheduler", [True, False], ids=["scheduler", "no scheduler"])
 def test_a_worker_that_is_silent_makes_nothing_0_and_nothing_worse(whole, number, scheduler):
@@ -156,7 +156,6 @@ def test_a_worker_that_is_silent_makes_nothing_0_and_nothing_worse(whole, number
     assert [f.finding.certainty for f in verdicts] == [() if scheduler else ("part",)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_column_that_is_null_makes_nothing_0_and_nothing_worse(whole, kind):
     columns = without_each_column(whole, [kind])

@@ -71,6 +71,7 @@ def test_what_the_scheduler_credits_to_nobody_may_have_run_on_a_silent_worker(na
     assert (row["silent_workers"], row["silent_executed"]) == (1, there)
 
 
+@pytest.mark.slow
 def test_what_a_silent_worker_moved_is_in_no_share():
     """The scheduler knows what it executed, nobody what it moved."""
     rows = [*executed("x", 0, A), transfer(0, "outgoing", A, None, x=9)]

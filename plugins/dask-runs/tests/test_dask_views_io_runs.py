@@ -79,6 +79,7 @@ def test_every_operation_on_a_task_thread_has_one_task(dataset, expected):
     assert got == expected
 
 
+@pytest.mark.slow
 def test_sums_equal_those_of_the_trace(dataset, segments, threads):
     on_tasks = [segment for segment in segments if segment["thread"] in threads]
     assert on_tasks

@@ -15,6 +15,8 @@ from distributed import Client, wait
 
 from harvest_dask import capture
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class Run:
@@ -111,7 +113,6 @@ def _transfer_logs(dask_worker: Any) -> list[tuple[str, str, int, Any]]:
     ]
 
 
-@pytest.mark.slow
 def test_the_scheduler_writes_each_of_its_transitions_once(run: Run) -> None:
     rows = cap.rows(run.frames, "scheduler_transition")
     found = [(r["key"], r["start_state"], r["finish_state"], r["stimulus_id"]) for r in rows]
@@ -119,7 +120,6 @@ def test_the_scheduler_writes_each_of_its_transitions_once(run: Run) -> None:
     assert found == run.scheduler
 
 
-@pytest.mark.slow
 def test_workers_write_each_of_their_transitions_once(run: Run) -> None:
     assert set(run.by_worker) == set(run.workers)
     for address, expected in run.workers.items():
@@ -128,7 +128,6 @@ def test_workers_write_each_of_their_transitions_once(run: Run) -> None:
         assert Counter(found) == Counter(expected)
 
 
-@pytest.mark.slow
 def test_transfers_are_those_of_both_logs(run: Run) -> None:
     assert any(run.transfers.values())
     for address, expected in run.transfers.items():
@@ -138,7 +137,6 @@ def test_transfers_are_those_of_both_logs(run: Run) -> None:
         assert all(r["start_time"] <= r["end_time"] <= r["time"] for r in rows)
 
 
-@pytest.mark.slow
 def test_each_attempt_is_an_execution(run: Run) -> None:
     """Also those of which the scheduler does not say when they ran."""
     for address, log in run.workers.items():
@@ -157,7 +155,6 @@ def test_each_attempt_is_an_execution(run: Run) -> None:
     }
 
 
-@pytest.mark.slow
 def test_graphs_name_keys_dependencies_and_annotations(run: Run) -> None:
     graphs = cap.of_kind(run.frames, "graph")
     needs = {k: d for g in graphs for k, d in zip(g["keys"], g["dependencies"], strict=True)}
@@ -170,7 +167,6 @@ def test_graphs_name_keys_dependencies_and_annotations(run: Run) -> None:
     assert graph["requested"] == [noted]
 
 
-@pytest.mark.slow
 def test_an_erred_task_has_its_exception_and_the_next_one_its_cause(run: Run) -> None:
     rows = cap.rows(run.frames, "scheduler_transition")
     erred = {r["key"]: r for r in rows if r["finish_state"] == "erred"}
@@ -180,7 +176,6 @@ def test_an_erred_task_has_its_exception_and_the_next_one_its_cause(run: Run) ->
     assert erred[after]["cause"] == failed
 
 
-@pytest.mark.slow
 def test_every_process_says_what_it_is_and_how_it_ended(run: Run) -> None:
     paths = sorted(run.directory.glob("*.cap"))
     assert [p.name.partition("-")[0] for p in paths] == ["client", "scheduler", "worker", "worker"]

@@ -18,6 +18,8 @@ from distributed import Client, LocalCluster, wait
 import harvest_dask
 from harvest_dask import CaptureError, capture
 
+pytestmark = pytest.mark.slow
+
 
 def _pids(client: Client) -> dict[str, int]:
     return client.run(os.getpid)
@@ -27,7 +29,6 @@ def _workers(client: Client) -> set[str]:
     return set(client.scheduler_info()["workers"])
 
 
-@pytest.mark.slow
 def test_a_killed_worker_keeps_all_but_the_last_second(tmp_path: Path) -> None:
     """Given two workers, one is killed and another comes in its place."""
 
@@ -79,7 +80,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.slow
 def test_a_killed_script_leaves_files_that_can_be_read(tmp_path: Path) -> None:
     """Given a script whose process holds the client and the scheduler."""
     script = tmp_path / "script.py"
@@ -107,7 +107,6 @@ def test_a_killed_script_leaves_files_that_can_be_read(tmp_path: Path) -> None:
     assert {frames[-1]["kind"], other[-1]["kind"]}.isdisjoint({"end"})
 
 
-@pytest.mark.slow
 def test_a_directory_that_vanished_does_not_stop_the_computation(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -136,7 +135,6 @@ def _blind(directory: Path) -> set[str]:
     return {frame["process"] for frame in cap.of_kind(cap.only(directory, "scheduler"), "blind")}
 
 
-@pytest.mark.slow
 def test_a_worker_without_the_package_works_uncaptured(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -157,7 +155,6 @@ def test_a_worker_without_the_package_works_uncaptured(
     assert len(_blind(tmp_path / "R1")) == 2
 
 
-@pytest.mark.slow
 def test_transfers_are_kept_when_dasks_logs_overflow(tmp_path: Path) -> None:
     """Given logs that keep two entries, what workers count is captured."""
     with (
@@ -180,7 +177,6 @@ def test_transfers_are_kept_when_dasks_logs_overflow(tmp_path: Path) -> None:
             assert ways.count("incoming") == 5
 
 
-@pytest.mark.slow
 def test_a_capture_that_comes_late_records_what_is_there(tmp_path: Path) -> None:
     with work.cluster(1, work.HERE) as client:
         before = client.submit(work.increment, 1, key="before")
@@ -201,7 +197,6 @@ def test_a_capture_that_comes_late_records_what_is_there(tmp_path: Path) -> None
     assert workers == [("add", "capture-start")]
 
 
-@pytest.mark.slow
 def test_data_that_a_client_scattered_are_no_tasks_of_a_graph(tmp_path: Path) -> None:
     with work.cluster(1, work.HERE) as client:
         early = client.scatter(1)
@@ -218,7 +213,6 @@ def test_data_that_a_client_scattered_are_no_tasks_of_a_graph(tmp_path: Path) ->
     assert graphs == [{}, {"a": [early.key]}, {"b": [data.key]}]
 
 
-@pytest.mark.slow
 def test_preloads_and_the_command_capture_a_cluster_of_programs(tmp_path: Path) -> None:
     """Given a scheduler and a worker with the preload, and the command that attaches."""
     programs, scheduler_file = Path(sys.executable).parent, tmp_path / "scheduler.json"
@@ -280,7 +274,6 @@ def test_preloads_and_the_command_capture_a_cluster_of_programs(tmp_path: Path) 
                 assert keys == ({"seen"} if path.name.startswith(kind[:6]) else set())
 
 
-@pytest.mark.slow
 def test_an_asynchronous_client_captures_with_async_with(tmp_path: Path) -> None:
     """Given a scheduler, a worker and a client in one process, each has a file of its own."""
 
@@ -304,7 +297,6 @@ def test_an_asynchronous_client_captures_with_async_with(tmp_path: Path) -> None
     assert sum("Starting Worker plugin harvest-capture" in message for message in logged) == 1
 
 
-@pytest.mark.slow
 def test_a_capture_ends_when_its_client_stays_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -324,7 +316,6 @@ def test_a_capture_ends_when_its_client_stays_away(
     assert reasons() == ["the capture ends", gone]
 
 
-@pytest.mark.slow
 def test_the_client_s_code_is_recorded_where_dask_sends_it(tmp_path: Path) -> None:
     with (
         work.cluster(1, work.HERE, **{"distributed.diagnostics.computations.nframes": 1}) as client,
@@ -336,7 +327,6 @@ def test_the_client_s_code_is_recorded_where_dask_sends_it(tmp_path: Path) -> No
     assert "first = client.submit(work.increment, 1)" in graph["code"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("way", [[], ["--via-scheduler"]], ids=["files", "via scheduler"])
 def test_the_command_ends_well_with_the_cluster(tmp_path: Path, way: list[str]) -> None:
     with work.cluster(1, work.HERE) as client:
@@ -367,7 +357,6 @@ def test_the_command_says_what_is_wrong_in_a_line() -> None:
 # --- profiles of Yappi and logs of Darshan beside a capture ---------------------------------------
 
 
-@pytest.mark.slow
 def test_each_worker_leaves_a_profile_of_what_its_tasks_called(tmp_path: Path) -> None:
     pytest.importorskip("yappi")
     # given two workers, each of which waits in a function of the tests
@@ -387,7 +376,6 @@ def test_each_worker_leaves_a_profile_of_what_its_tasks_called(tmp_path: Path) -
     assert list((tmp_path / "R1").glob("*.part")) == []
 
 
-@pytest.mark.slow
 def test_workers_begin_with_darshans_environment(tmp_path: Path) -> None:
     # given a library that any process may load, in the place of Darshan's
     (library,) = Path("/lib").rglob("libm.so.6")

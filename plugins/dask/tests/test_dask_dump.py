@@ -300,6 +300,7 @@ def test_a_number_above_all_floats_costs_its_row_alone(tmp_path: Path) -> None:
     assert "column 'bandwidth' is 1000" in reject.reason
 
 
+@pytest.mark.slow
 def test_no_text_of_an_object_or_a_list_is_a_value(tmp_path: Path) -> None:
     # given a dump in which one value after the other is an object or a list
     path, made = tmp_path / "dump.msgpack", state()

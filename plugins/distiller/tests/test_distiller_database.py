@@ -100,6 +100,7 @@ def test_more_rows_than_a_batch(database):
     assert table["elapsed_s"].to_pylist() == [float(n) for n in range(1, count + 1)]
 
 
+@pytest.mark.slow
 def test_values_that_do_not_fit_are_rejects(database):
     database.execute(
         "ALTER TABLE jobs ALTER slurm_id TYPE text",

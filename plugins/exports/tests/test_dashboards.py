@@ -20,6 +20,8 @@ from scripts import run_script
 
 from harvest.plugins.registry import manager
 
+pytestmark = pytest.mark.slow
+
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES, GUIDE = ROOT / "examples", ROOT / "docs" / "how-to" / "grafana.md"
@@ -157,7 +159,6 @@ def of(site):
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", DASHBOARDS)
 def test_each_panel_gives_rows_of_what_the_recipe_exports(of, name):
     site, schema = of(name), NEEDS[name][1]
@@ -177,7 +178,6 @@ def test_each_panel_gives_rows_of_what_the_recipe_exports(of, name):
             assert [row[0] for row in rows] == sorted(row[0] for row in rows)
 
 
-@pytest.mark.slow
 def test_the_reader_reads_alone(of):
     site = of("accounting")
     for statement in ("DELETE FROM accounting.slurm_job", "CREATE TABLE accounting.x (y int)"):
@@ -185,7 +185,6 @@ def test_the_reader_reads_alone(of):
             site.rows(f"SET default_transaction_read_only = off; {statement}")
 
 
-@pytest.mark.slow
 def test_accounting_counts_what_sacct_printed(of):
     site = of("accounting")
     # given the lines of jobs, those that a name broke joined; names may hold the delimiter
@@ -230,7 +229,6 @@ def test_accounting_counts_what_sacct_printed(of):
     assert sum(row["runs"] for row in states) == len(ended)
 
 
-@pytest.mark.slow
 def test_file_systems_sum_what_the_lists_say(of):
     site = of("file-systems")
     sizes: dict[str, dict[tuple, int]] = {}
@@ -248,7 +246,6 @@ def test_file_systems_sum_what_the_lists_say(of):
     assert sum(row["size_bytes"] for row in owners) == sum(latest.values())
 
 
-@pytest.mark.slow
 def test_dask_runs_count_what_workers_recorded(of):
     site = of("dask-runs")
     (recorded,) = EXAMPLES.glob("dask-run/*/worker_transition.csv")
@@ -264,7 +261,6 @@ def test_dask_runs_count_what_workers_recorded(of):
     assert run["run"] == recorded.parent.name
 
 
-@pytest.mark.slow
 def test_watch_health_counts_the_rows_of_the_dataset(of):
     site = of("watch-health")
     dataset = site.folder / "accounting"

@@ -50,6 +50,7 @@ def as_listed(value):
     return [as_listed(each) for each in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @settings(max_examples=50 if NIGHT else 3, phases=(Phase.explicit, Phase.generate),
           suppress_health_check=list(HealthCheck))  # fmt: skip
 @given(st.lists(rows, min_size=5, max_size=20))

@@ -263,6 +263,7 @@ def test_all_backends_write_the_same_bytes(parts, by):
                 assert path.read_bytes() == written.setdefault(suffix, path.read_bytes())
 
 
+@pytest.mark.slow
 @given(
     parts=DATASETS.map(once),
     finer=st.lists(st.sampled_from(BY), min_size=1, max_size=4, unique=True),

@@ -94,6 +94,7 @@ OBJECTS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(OBJECTS)
 def test_any_objects_are_chosen_as_a_loop_over_them_chooses(one_file, objects):
     """Given objects with several links, some of them not listed (``said``), in two places."""

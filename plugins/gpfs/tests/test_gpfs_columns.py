@@ -108,6 +108,7 @@ def known_sum(values: list[int | None]) -> int | None:
     return sum(known) if known or not values else None
 
 
+@pytest.mark.slow
 @given(FILES)
 def test_the_sums_and_shares_of_owners_and_groups_are_what_their_docs_say(files):
     with tempfile.TemporaryDirectory() as folder:

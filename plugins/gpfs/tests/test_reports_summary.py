@@ -101,6 +101,7 @@ def test_many_users_share_the_last_row(tmp_path):
     assert users[-1]["files"] == 26
 
 
+@pytest.mark.slow
 def test_one_list_without_a_time_has_no_ages_and_says_why(tmp_path):
     data = harvested(tmp_path, [row("/fs/d/f", 1, 5, scan_time=None, allocated_bytes=None)])
     report = data.report("gpfs.summary")

@@ -289,6 +289,7 @@ def test_views_show_the_same_of_both(datasets, view):
     assert one
 
 
+@pytest.mark.slow
 def test_a_trace_shows_the_same_of_both(datasets):
     def events(data: Any) -> Counter[str]:
         frame = data.view("dask.trace").collect()

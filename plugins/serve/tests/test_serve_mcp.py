@@ -148,6 +148,7 @@ def test_five_questions_are_answered_with_the_numbers_that_commands_print(sessio
     assert counted == [("maths", 200), ("physics", 400)]
 
 
+@pytest.mark.slow
 def test_a_long_answer_is_cut_and_says_so_and_an_error_says_what_to_do(session):
     remedies = ("did you mean 'slurm.job'", "only read", "show tables", "use one of out")
     for one, said in zip(session["wrong"], remedies, strict=True):

@@ -135,6 +135,7 @@ def jobs(draw: st.DrawFn) -> tuple[str, list[tuple[datetime, ...]]]:
     return zone, found
 
 
+@pytest.mark.slow
 @given(jobs())
 def test_each_decided_time_is_the_true_one(
     tmp_path_factory: pytest.TempPathFactory, drawn: tuple[str, list[tuple[datetime, ...]]]

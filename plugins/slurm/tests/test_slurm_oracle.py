@@ -192,6 +192,7 @@ def test_what_programs_for_tables_write_is_read_as_they_mean_it(
     assert list(rows.values()) == records
 
 
+@pytest.mark.slow
 def test_a_quote_out_of_place_costs_its_line_where_names_of_columns_are_quoted() -> None:
     lines = ['"JobID","JobName","State"', '"1","a","FAILED"', '"2","b"c","FAILED"']
     lines += ['"3","two', 'lines","FAILED"', '"4","never closed,FAILED', '"5","e","FAILED"']

@@ -72,6 +72,7 @@ def test_new_years_jobs_are_counted_in_the_right_year(
         assert {str(date) for date in dates} == set(days)
 
 
+@pytest.mark.slow
 def test_several_zones_are_said_and_days_are_those_of_utc(dataset: Dataset, tmp_path: Path) -> None:
     source = write(tmp_path / "chicago", ZoneInfo("America/Chicago"), first=1000)
     settings = {"slurm": {"timezone": "America/Chicago"}}

@@ -49,6 +49,7 @@ def results(plugins, **more):
     return {f.promise: f.result for f in check_promises(plugins, "checked", **more)}
 
 
+@pytest.mark.slow
 def test_a_sound_plugin_keeps_what_can_be_tried(plugins, tmp_path):
     found = plugins("sound", PLUGIN.replace("ERRORS", "'utf-8', 'backslashreplace'"))
     without = results(found)

@@ -187,6 +187,7 @@ def test_every_combination_of_kinds_has_sound_types(projects, tmp_path):
     assert "no issues found" in checked
 
 
+@pytest.mark.slow
 def test_a_new_project_is_built_with_all_that_a_package_page_shows(tmp_path):
     pytest.importorskip("hatchling")
     pytest.importorskip("twine")

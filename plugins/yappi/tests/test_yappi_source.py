@@ -232,6 +232,7 @@ def test_a_pstat_of_another_shape(tmp_path, value, reason):
     assert found.units == found.accounted
 
 
+@pytest.mark.slow
 def test_cprofile_writes_pstat_too(tmp_path):
     import cProfile
 
@@ -244,6 +245,7 @@ def test_cprofile_writes_pstat_too(tmp_path):
     assert "<built-in method builtins.sorted>" in names
 
 
+@pytest.mark.slow
 def test_marshal_that_takes_all_memory_or_all_time(tmp_path):
     # given a dict whose first key is a tuple and whose value claims two billion items
     path = tmp_path / "x.pstat"
