@@ -13,9 +13,10 @@ from harvest.plugins.registry import manager
 
 COMMAND = Path(sys.executable).with_name("harvest")
 
-pytestmark = pytest.mark.skipif(
-    not COMMAND.exists(), reason="the command is not installed beside this Python"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not COMMAND.exists(), reason="no command is installed beside this Python"),
+]
 
 
 def completed(line: str) -> set[str]:
@@ -33,7 +34,6 @@ def completed(line: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "among", "never"),
     [
@@ -63,19 +63,16 @@ def test_the_shell_completes(line, among, never):
     assert not never & found
 
 
-@pytest.mark.slow
 def test_a_plugin_s_view_is_completed():
     assert "dask.tasks" in completed("harvest view dask.t")
 
 
-@pytest.mark.slow
 def test_every_threshold_of_a_rule_is_completed():
     found = completed("harvest findings out --set ")
     for rule in manager().rules.values():
         assert {f"{rule.name}.{name}=" for name in rule.thresholds} <= found
 
 
-@pytest.mark.slow
 def test_bash_itself_completes_without_anything_installed(tmp_path):
     # given a shell that has read the script which harvest prints for it
     script = subprocess.run(

@@ -78,6 +78,7 @@ def test_the_index_of_the_reference_names_every_page(reference):
         assert f"\n| {title} |" in index
 
 
+@pytest.mark.slow
 def test_every_rule_and_every_hook_has_a_section(reference):
     rules, hooks = (reference / "rules.md").read_text(), (reference / "hooks.md").read_text()
     for name, rule in manager().rules.items():

@@ -176,6 +176,7 @@ def report():
     return made, drawn
 
 
+@pytest.mark.slow
 def test_a_report_in_a_notebook_fetches_nothing_and_changes_nothing_else(report):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")

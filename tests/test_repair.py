@@ -176,6 +176,7 @@ def test_an_older_copy_of_the_manifest_is_gone_back_to_only_when_told(small: Sma
     assert small.jobs() == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_again_is_said_and_dropped_only_when_told(small: Small) -> None:
     # given damage in the rows of an input that is gone
     part = next(part for part in small.manifest() if part.origin.endswith("c.txt"))

@@ -191,6 +191,7 @@ def test_the_same_report_gives_the_same_bytes(report):
     assert made().html() == report.html()
 
 
+@pytest.mark.slow
 def test_drawing_leaves_no_state_behind(report):
     matplotlib = pytest.importorskip("matplotlib")
     before = dict(matplotlib.rcParams)

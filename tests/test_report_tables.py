@@ -53,6 +53,7 @@ def test_each_part_of_a_table_begins_with_what_names_its_rows():
     ]
 
 
+@pytest.mark.slow
 @given(frames(kinds=(pl.Int64, pl.String)), st.integers(40, 120))
 def test_a_report_shows_all_its_numbers_at_any_width(frame, width):
     text = Report("r", sections=[Table("t", frame)]).text(width)

@@ -219,6 +219,7 @@ RUNNING = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_running_jobs_use_is_not_known_beside_those_that_ended(tmp_path):
     """Three jobs of bob run for four days on four CPUs; ann's seven used 24 of 240 minutes."""
     jobs = [job(str(n)) for n in range(1, 8)]

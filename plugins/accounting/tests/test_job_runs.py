@@ -12,6 +12,8 @@ import pytest
 from harvest import PluginError
 from harvest_accounting.job_runs import of_all
 
+pytestmark = pytest.mark.slow
+
 LSF = '''\
 """Jobs of LSF, a row per run, in a CSV file."""
 import csv
@@ -176,7 +178,6 @@ from once group by all order by scheduler
 """
 
 
-@pytest.mark.slow
 def test_sums_over_all_schedulers_are_those_of_their_record_types(found, place, monkeypatch):
     monkeypatch.chdir(place)
     known = duckdb.sql(SUMS).fetchall()
@@ -196,7 +197,6 @@ def test_sums_over_all_schedulers_are_those_of_their_record_types(found, place, 
     }  # fmt: skip
 
 
-@pytest.mark.slow
 def test_all_views_have_the_runs_of_each_scheduler(found):
     runs = rows(found, "both", "jobs.jobs", {})
     assert sorted((run["scheduler"], run["job_id"], run["restart"]) for run in runs) == [

@@ -211,6 +211,7 @@ def test_the_page_of_logs_without_what_it_counts_is_written(opened):
     assert sum(tables["use"]["files"]) == 0
 
 
+@pytest.mark.slow
 def test_the_heat_map_holds_every_byte_where_it_was_moved(opened):
     # given bins of 2 s: 100 bytes read in the second, and 40 written in the last, beyond the end
     heat = struct.pack("<QqdqQQ", 1, 0, 2.0, 6, 0, 0)

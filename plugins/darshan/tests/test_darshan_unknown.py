@@ -17,6 +17,8 @@ from harvest_darshan.plugin import VIEWS
 from harvest_testing import faults_of_unknown, without_column
 from harvest_testing.datasets import AlteredDataset
 
+pytestmark = pytest.mark.slow
+
 KEYS = {
     "io.files": ("run", "record_id"),
     "io.processes": ("log",),
@@ -86,7 +88,6 @@ def nullable() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.slow
 def test_the_dataset_gives_rules_something_to_say(dataset):
     """Were there no findings, none could get worse or be lost."""
     found = {found.rule.name for found in dataset.findings().found}
@@ -98,7 +99,6 @@ def test_the_dataset_gives_rules_something_to_say(dataset):
     } <= found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("view", [view.name for view in VIEWS])
 def test_a_record_type_that_is_not_there_counts_nothing(dataset, view):
     faults = {
@@ -111,7 +111,6 @@ def test_a_record_type_that_is_not_there_counts_nothing(dataset, view):
     assert not faults, "\n".join(sorted(faults))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("view", [view.name for view in VIEWS])
 def test_a_column_that_is_null_counts_nothing(dataset, view):
     # by day few of them, others for each view
@@ -126,7 +125,6 @@ def test_a_column_that_is_null_counts_nothing(dataset, view):
     assert not faults, "\n".join(sorted(faults))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", TYPES[:9])
 def test_the_page_is_written_whatever_is_not_there(dataset, name):
     less = AlteredDataset(dataset, absent=f"darshan.{name}")

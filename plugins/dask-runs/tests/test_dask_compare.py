@@ -95,6 +95,7 @@ def test_the_kind_that_was_made_twice_as_slow_is_named_first(slower):
     assert rest[-1]["difference"] == pytest.approx(longer)
 
 
+@pytest.mark.slow
 def test_its_durations_are_compared_pair_by_pair(slower):
     prefix, dataset = slower
     before, after = DURATIONS[prefix], slowed(prefix)[prefix]
@@ -157,6 +158,7 @@ def test_its_columns_are_as_declared(changed):
     assert faults_of_columns(changed, "dask.compare", [{"equal": True}]) == []
 
 
+@pytest.mark.slow
 def test_their_time_is_a_matter_of_their_count(changed):
     rows = {row["name"]: row for row in table(report_of(changed), "causes")}
 

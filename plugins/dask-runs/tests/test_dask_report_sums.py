@@ -25,8 +25,11 @@ from harvest_report import Plot, Report, Table, Tile
 
 pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
 
+pytestmark = pytest.mark.slow
+
 REAL = ("D2024-04-19_19:01:00_R1_W8", "D2024-04-19_19:01:02_R6_W8", "image-processing-head")
 MISSING = {
+    "nothing": (),
     "scheduler and transitions": ("scheduler_transition*.csv", "worker_transition.csv"),
     "transitions": ("worker_transition.csv",),
     "nodes": ("*Node", "*Nodes"),
@@ -39,19 +42,11 @@ MISSING = {
     "Darshan logs": ("*.darshan",),
     "configuration": ("config.*", "*.yaml"),
     "job": ("*.sh", "*.OU"),
-    "nothing": (),
 }
-FIRST = ("example", "nothing")
+CASES = list(product(("example", *REAL), MISSING))
 
 
-def cases() -> list[Any]:
-    """Each run with all of its files, and without each kind of them."""
-    runs = (*REAL, "example")
-    found = product(runs, MISSING)
-    return [pytest.param(c, marks=() if c == FIRST else pytest.mark.slow) for c in found]
-
-
-@pytest.fixture(scope="module", params=cases(), ids=lambda case: "-without-".join(case))
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: "-without-".join(case))
 def case(request):
     """The name of a run, and the kind of files that it goes without."""
     return request.param
@@ -198,7 +193,6 @@ def executions_in(run: Path) -> Counter[str]:
     return count
 
 
-@pytest.mark.slow
 def test_executions_are_the_same_wherever_they_are_counted(run, views, report, pictures):
     expected = executions_in(run)
     total = sum(expected.values())
@@ -220,7 +214,6 @@ def test_executions_are_the_same_wherever_they_are_counted(run, views, report, p
     assert rows(report, "slowest") == [] or len(rows(report, "slowest")) == total
 
 
-@pytest.mark.slow
 def test_tasks_are_the_same_wherever_they_are_counted(views, report):
     tasks = views["dask.tasks"]
     (summary,) = views["dask.run_summary"].to_dicts()
@@ -236,7 +229,6 @@ def test_tasks_are_the_same_wherever_they_are_counted(views, report):
     assert summary["task_prefixes"] == tasks["prefix"].n_unique()
 
 
-@pytest.mark.slow
 def test_the_time_of_executions_is_the_same_wherever_it_is_summed(report):
     prefixes, workers = rows(report, "prefixes"), rows(report, "workers")
     total = sum(known([row["total_s"] for row in prefixes]))
@@ -295,7 +287,6 @@ def test_the_indicators_are_the_numbers_of_the_page(views, report):
         assert judged["unknown_bytes"] == sum(row["counted_bytes"] for row in nobody)
 
 
-@pytest.mark.slow
 def test_the_occupancy_that_is_drawn_is_the_time_of_the_trace(views, report, pictures):
     axes = pictures["occupancy"]
     if axes is None:
@@ -325,7 +316,6 @@ def test_a_worker_has_the_threads_that_the_logs_say(run, report, pictures):
         assert axes[1].collections[0].get_clim() == (0, expected)
 
 
-@pytest.mark.slow
 def test_what_moved_is_the_same_wherever_it_is_summed(views, report, pictures):
     (summary,) = views["dask.run_summary"].to_dicts()
     routes = rows(report, "transfers")
@@ -348,7 +338,6 @@ def test_states_are_those_of_the_files(run, report):
         assert found == Counter(row["finish"] for row in read(run, f"{pattern}.csv"))
 
 
-@pytest.mark.slow
 def test_bytes_of_files_are_the_same_wherever_they_are_summed(data, report, pictures):
     if "darshan.job" not in data:
         assert not rows(report, "io-processes")

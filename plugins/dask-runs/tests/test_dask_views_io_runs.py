@@ -93,6 +93,7 @@ def test_sums_equal_those_of_the_trace(dataset, segments, threads):
     assert io["last_time"].max() == max(segment["end_time"] for segment in on_tasks)
 
 
+@pytest.mark.slow
 def test_coverage_counts_every_segment(dataset, segments):
     coverage = dataset.view("dask.task_io_coverage").collect()
     assert coverage["segments"].sum() == len(segments)

@@ -22,6 +22,8 @@ from harvest_serve.mcp import answers
 from harvest_serve.mcp.transport import Program
 from harvest_serve.work import Turns
 
+pytestmark = pytest.mark.slow
+
 mcp = pytest.importorskip("mcp")
 
 HARVEST = (sys.executable, "-m", "harvest")
@@ -125,7 +127,6 @@ def known(row: dict[str, Any]) -> dict[str, Any]:
     return {k: datetime.fromisoformat(v) if k.endswith("_time") else v for k, v in values.items()}
 
 
-@pytest.mark.slow
 def test_five_questions_are_answered_with_the_numbers_that_commands_print(session, out):
     dataset = harvest.open(out)
 
@@ -148,7 +149,6 @@ def test_five_questions_are_answered_with_the_numbers_that_commands_print(sessio
     assert counted == [("maths", 200), ("physics", 400)]
 
 
-@pytest.mark.slow
 def test_a_long_answer_is_cut_and_says_so_and_an_error_says_what_to_do(session):
     remedies = ("did you mean 'slurm.job'", "only read", "show tables", "use one of out")
     for one, said in zip(session["wrong"], remedies, strict=True):
@@ -170,7 +170,6 @@ def test_a_long_answer_is_cut_and_says_so_and_an_error_says_what_to_do(session):
     assert session["info"].version == harvest.__version__
 
 
-@pytest.mark.slow
 def test_the_tools_are_there_over_http_behind_the_same_guard(out):
     httpx = pytest.importorskip("httpx2")
     from mcp.client.streamable_http import streamable_http_client
@@ -200,7 +199,6 @@ def test_the_tools_are_there_over_http_behind_the_same_guard(out):
     assert {"slurm.job", "slurm.usage"} <= {each["table"] for each in tables["tables"]}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_without_a_word_though_its_input_is_open(out, number):
     command = [*HARVEST, "mcp", str(out)]

@@ -22,6 +22,8 @@ from harvest_slurm.read.csvtext import settle
 from harvest_slurm.read.layout import find_layout
 from harvest_slurm.read.text import read_text
 
+pytestmark = pytest.mark.slow
+
 HEADERS = [
     ["JobID", "JobName", "State", "ExitCode", "Elapsed"],
     ["JobName", "JobID", "State", "Elapsed"],
@@ -81,7 +83,6 @@ def rejects_of_all_other_lines(
     return rejected
 
 
-@pytest.mark.slow
 @given(
     st.sampled_from(HEADERS),
     st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=4),
@@ -129,7 +130,6 @@ ANY = st.text(
 )
 
 
-@pytest.mark.slow
 @given(st.lists(ANY, max_size=12), st.integers(1, 400))
 def test_names_last_are_always_exact(made: list[str], block: int) -> None:
     """With the name last and a delimiter that no name holds, every name survives (slurm:live).
@@ -146,7 +146,6 @@ def test_names_last_are_always_exact(made: list[str], block: int) -> None:
 COMMAS = st.text(st.sampled_from('ab,"\n'), max_size=6).filter(lambda name: name == name.strip())
 
 
-@pytest.mark.slow
 @given(st.sampled_from(HEADERS[:3]), st.lists(COMMAS, min_size=1, max_size=5), st.integers(1, 400))
 def test_raw_commas_are_not_taken_for_csv(header: list[str], made: list[str], block: int) -> None:
     """``sacct --parsable2 --delimiter=,`` and no setting: quotes are part of names."""
@@ -168,7 +167,6 @@ def test_raw_commas_are_not_taken_for_csv(header: list[str], made: list[str], bl
     assert len(rows) + len(ctx.rejects) + ctx.folded_by["blank line"] == len(quoted)
 
 
-@pytest.mark.slow
 @given(
     st.lists(st.tuples(COMMAS, COMMAS), min_size=1, max_size=8),
     st.sampled_from([(",", csv.QUOTE_MINIMAL), *((mark, csv.QUOTE_ALL) for mark in ",;\t")]),
@@ -192,7 +190,6 @@ def test_what_programs_for_tables_write_is_read_as_they_mean_it(
     assert list(rows.values()) == records
 
 
-@pytest.mark.slow
 def test_a_quote_out_of_place_costs_its_line_where_names_of_columns_are_quoted() -> None:
     lines = ['"JobID","JobName","State"', '"1","a","FAILED"', '"2","b"c","FAILED"']
     lines += ['"3","two', 'lines","FAILED"', '"4","never closed,FAILED', '"5","e","FAILED"']

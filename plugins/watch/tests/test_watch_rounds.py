@@ -20,6 +20,8 @@ from harvest_watch import changes
 from harvest_watch.inputs import Inputs, Ours
 from harvest_watch.loop import WatchOptions, watch
 
+pytestmark = pytest.mark.slow
+
 notified = pytest.mark.skipif(not changes.notifying(), reason="watchfiles is not installed")
 
 
@@ -45,7 +47,6 @@ class Calls:
         monkeypatch.setattr(os, name, call)
 
 
-@pytest.mark.slow
 @notified
 def test_a_round_asks_for_the_changed_file_alone(small, monkeypatch):
     (small.inputs / "old").mkdir()
@@ -69,7 +70,6 @@ def test_a_round_asks_for_the_changed_file_alone(small, monkeypatch):
     assert not {"scandir", "listdir"} & {call for call, _ in calls.paths}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("poll", [False, True], ids=["notified", "polled"])
 def test_a_round_plans_the_changed_files_alone(small, poll):
     told = Told(lambda: put(small, "new", dump(7)), lambda: put(small, "a", dump(8)))
@@ -79,7 +79,6 @@ def test_a_round_plans_the_changed_files_alone(small, poll):
     assert small.jobs() == [8, 3, 7]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("poll", [False, True], ids=["notified", "polled"])
 def test_a_file_that_changes_while_a_round_runs_is_found_in_the_next(small, monkeypatch, poll):
     commit = Session.commit
@@ -101,7 +100,6 @@ def test_a_file_that_changes_while_a_round_runs_is_found_in_the_next(small, monk
     assert sorted(listed) == ["late.txt", "new.txt"]
 
 
-@pytest.mark.slow
 @notified
 def test_where_notifications_may_be_lost_all_is_looked_at(small, monkeypatch, tmp_path):
     (tmp_path / "queue").write_text("2")
@@ -124,7 +122,6 @@ def test_where_notifications_may_be_lost_all_is_looked_at(small, monkeypatch, tm
     assert small.jobs() == [1, 2, 3, 7]
 
 
-@pytest.mark.slow
 @notified
 def test_a_change_of_which_no_notification_came_is_found_by_the_next_look_at_all(
     small, monkeypatch
@@ -150,7 +147,6 @@ def test_after_another_run_wrote_to_the_dataset_a_round_lists_all(small):
     assert small.jobs() == [8, 3, 7]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("poll", [False, True], ids=["notified", "polled"])
 def test_what_is_gone_leaves_the_dataset_where_that_is_wanted(small, poll):
     told = Told(lambda: (small.inputs / "a.txt").unlink())
@@ -231,7 +227,6 @@ def changed(root, kind, name, more):
     return []
 
 
-@pytest.mark.slow
 @given(changes=st.lists(CHANGES, max_size=12))
 def test_a_look_at_what_was_notified_sees_what_a_look_at_all_sees(tmp_path_factory, changes):
     root = tmp_path_factory.mktemp("root")
