@@ -73,10 +73,12 @@ def test_nothing_is_published_before_it_was_installed():
     assert jobs["publish"]["rules"] == [{"if": r"$CI_COMMIT_TAG =~ /^v\d/"}]
 
 
-def test_every_script_that_the_pipeline_runs_is_there():
-    named = set(re.findall(r"(?:bash|python|-r|--config) (\.ci/[\w./-]+)", PIPELINE))
-    assert len(named) >= 8
-    assert {name for name in named if not (ROOT / name).is_file()} == set()
+def test_every_script_and_test_that_the_pipeline_runs_is_there():
+    scripts = set(re.findall(r"(?:bash|python|-r|--config) (\.ci/[\w./-]+)", PIPELINE))
+    tests = set(re.findall(r" ([\w./-]*tests/test_[\w*]+\.py)", PIPELINE))
+    assert len(scripts) >= 8
+    assert len(tests) >= 4
+    assert {name for name in scripts | tests if not [*ROOT.glob(name)]} == set()
 
 
 def test_the_variables_that_ask_for_a_service_are_those_that_tests_read():

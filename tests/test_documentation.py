@@ -91,6 +91,7 @@ def test_every_rule_and_every_hook_has_a_section(reference):
         assert f"\n## {name}\n" in hooks
 
 
+@pytest.mark.slow
 def test_the_record_type_reference_shows_units_and_roles(reference):
     page = (reference / "record-types.md").read_text()
     for kind in manager().record_types().values():
@@ -102,6 +103,7 @@ def test_the_record_type_reference_shows_units_and_roles(reference):
     assert line.split("|")[4].strip() == "time"
 
 
+@pytest.mark.slow
 def test_every_setting_is_in_the_reference_with_its_meaning(reference):
     page = (reference / "settings.md").read_text()
     found = manager()
@@ -113,6 +115,7 @@ def test_every_setting_is_in_the_reference_with_its_meaning(reference):
                 assert f"| `{key}` | {setting.value} |" in page
 
 
+@pytest.mark.slow
 def test_every_view_and_report_is_in_the_reference_with_its_settings(reference):
     page = (reference / "views-reports.md").read_text()
     views, _, reports = page.partition("\n## Reports\n")
@@ -124,6 +127,7 @@ def test_every_view_and_report_is_in_the_reference_with_its_settings(reference):
                 assert f"`{setting}`" in section
 
 
+@pytest.mark.slow
 def test_every_public_name_of_python_is_documented(reference):
     page = (reference / "python.md").read_text()
     for module in MODULES:
