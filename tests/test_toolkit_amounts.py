@@ -71,7 +71,7 @@ def test_durations_in_words_are_right_to_a_twentieth(seconds):
 @pytest.mark.parametrize(
     ("share", "words"),
     [(0, "0 %"), (8e-8, "<0.01 %"), (0.0003, "0.03 %"), (0.042, "4.2 %"), (0.37, "37 %"),
-     (0.996, "99.6 %"), (0.99999, "99.9 %"), (1, "100 %"), (2.5, "250 %"),
+     (0.996, "99.6 %"), (0.99999, "99.9 %"), (1, "100 %"), (81.71, "8,171 %"),
      (-0.032, "-3.2 %")],
 )  # fmt: skip
 def test_shares(share, words):

@@ -129,7 +129,7 @@ def test_work_for_few_threads():
     path = {"path_computing_s": 40.0, "path_tasks": 5, "path_prefix": "load", "path_prefix_s": 36.0}
     ((_, text),) = spoken("dask.unused_threads", unused | ran | path)
     assert text.endswith(
-        "at most 4 tasks at the same time. Its critical path of 5 tasks took 40 s, mostly load."
+        "at most 4 tasks at the same time. 5 tasks on its critical path ran for 40 s, mostly load."
     )
     ((_, text),) = spoken("dask.unused_threads", unused | ran)
     assert text.endswith(f"at most 4 tasks at the same time.{what}")

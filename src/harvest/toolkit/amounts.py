@@ -38,7 +38,7 @@ def share_in_words(share: float) -> str:
     """Format a share of 1 in percent: 37 %, 4.2 %, ``<0.01 %``; never 100 % for less than all."""
     percent, sign = abs(100 * share), "-" if share < 0 else ""
     if percent >= 10:
-        rounded = f"{min(percent, 99.9):.3g}" if 99.5 <= percent < 100 else f"{percent:.0f}"
+        rounded = f"{min(percent, 99.9):.3g}" if 99.5 <= percent < 100 else f"{percent:,.0f}"
         return f"{sign}{rounded} %"
     return "<0.01 %" if 0 < 100 * share < 0.01 else f"{sign}{percent:.2g} %"
 

@@ -42,7 +42,7 @@ def _critical_path(run: common.Run) -> str:
     if run["path_computing_s"] is None:
         return ""
     return (
-        f"Its critical path of {count_in_words(run['path_tasks'], 'task')} took "
+        f"{count_in_words(run['path_tasks'], 'task')} on its critical path ran for "
         f"{seconds_in_words(run['path_computing_s'])}, mostly {run['path_prefix']}."
     )
 
