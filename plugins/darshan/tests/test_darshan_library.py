@@ -35,10 +35,6 @@ def library() -> Any:
     return cffi_backend
 
 
-def swapped(value: float) -> float:
-    return float(struct.unpack("<d", struct.pack(">d", value))[0])
-
-
 def wrong_in_library(name: str, version: int, data: bytes, ours: float) -> float | None:
     """What the library makes of timers that it gets wrong when it converts old POSIX records.
 
@@ -50,7 +46,7 @@ def wrong_in_library(name: str, version: int, data: bytes, ours: float) -> float
     if version == 3 and name in timers[-2:]:
         return 0.0
     if version < 4 and data[8:16] == struct.pack(">q", 6567223) and name in timers[10:13]:
-        return swapped(ours)
+        return float(struct.unpack("<d", struct.pack(">d", ours))[0])
     return None
 
 

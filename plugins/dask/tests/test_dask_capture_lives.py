@@ -25,10 +25,6 @@ def _pids(client: Client) -> dict[str, int]:
     return client.run(os.getpid)
 
 
-def _workers(client: Client) -> set[str]:
-    return set(client.scheduler_info()["workers"])
-
-
 def test_a_killed_worker_keeps_all_but_the_last_second(tmp_path: Path) -> None:
     """Given two workers, one is killed and another comes in its place."""
 
@@ -42,7 +38,7 @@ def test_a_killed_worker_keeps_all_but_the_last_second(tmp_path: Path) -> None:
         work.until(lambda: written(2))  # on a busy machine a thread may be late
         time.sleep(1.0)
         os.kill(first[victim], signal.SIGKILL)
-        work.until(lambda: victim not in _workers(client) and written(3))
+        work.until(lambda: victim not in client.scheduler_info()["workers"] and written(3))
         last = _pids(client)
 
     files = [cap.read_frames(path)[0] for path in cap.files(tmp_path / "R1", "worker")]

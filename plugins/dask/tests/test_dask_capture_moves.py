@@ -4,7 +4,6 @@ import json
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import cap_reader as cap
 import dask_work as work
@@ -12,10 +11,6 @@ import pytest
 from distributed import wait
 
 from harvest_dask import capture
-
-
-def _spill_metrics(dask_worker: Any) -> dict[tuple[str, str], float]:
-    return dict(dask_worker.data.cumulative_metrics)
 
 
 @pytest.mark.slow
@@ -94,7 +89,8 @@ def test_spills_are_in_the_samples(tmp_path: Path) -> None:
         held = [client.submit(work.block, n, pure=False) for n in range(20)]
         wait(held)
         assert client.submit(len, held[0]).result() == 1_000_000  # taken back from disk
-        (buffer,) = client.run(_spill_metrics).values()
+        measured = client.run(lambda dask_worker: dict(dask_worker.data.cumulative_metrics))
+        (buffer,) = measured.values()
         time.sleep(0.5)  # several samples later
 
     last = cap.rows(cap.only(tmp_path / "R1", "worker"), "sample")[-1]

@@ -28,6 +28,18 @@ def test_a_job_that_ran_again_waited_from_the_end_of_its_run_before(tmp_path):
     assert row["cpu_hours"] == 4 * 4 * 58 / 3600
 
 
+def test_a_run_that_was_never_sampled_has_no_known_use(tmp_path):
+    """A job of moments has 0 in its log, and a sampled one may have used less than a second."""
+    used = "resources_used.cput=00:00:00 resources_used.mem={} "
+    lines = [ended(f"{kb}.s", more=used.format(f"{kb}kb")) for kb in (0, 8)]
+    (tmp_path / "20260302").write_text("".join(f"{each}\n" for each in lines))
+    harvest.run(f"pbs:{tmp_path}", f"parquet:{tmp_path / 'out'}", workers=1)
+
+    runs = harvest.open(tmp_path / "out").view("pbs.jobs").sort("job_id").collect()
+
+    assert runs.select("cpu_s", "mem_used_bytes").rows() == [(None, None), (0.0, 8192)]
+
+
 def test_an_array_that_waited_at_midnight_gives_way_to_its_tasks(tmp_path):
     """It is a row of the first log; the second log has its tasks."""
     tasks = [f"{ended(f'7[{index}].s')}\n" for index in (1, 2)]
