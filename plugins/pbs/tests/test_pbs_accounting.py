@@ -78,3 +78,4 @@ def test_a_job_that_waited_at_midnight_and_was_deleted_next_day_is_cancelled(tmp
     assert runs["wait_s"].null_count() == 3
     (row,) = data.view("pbs.usage", by="user").collect().to_dicts()
     assert (row["jobs"], row["cancelled"], row["not_ended"]) == (3, 2, 1)
+    assert (row["cpu_hours"], row["cpu_unknown_jobs"]) == (0.0, 0)  # none of them ran

@@ -27,7 +27,10 @@ def runs(data: DatasetReader) -> pl.LazyFrame:
     rows = rows.with_columns(eligible_time=pl.when(again).then(of_again).otherwise("eligible_time"))
     # of a job that ended before the first sample the log has mem=0kb, and 0 or more of CPU time
     used, sampled = pl.col("mem_used_bytes"), (pl.col("mem_used_bytes") != 0).fill_null(value=True)
+    # a job has a start unless it was deleted while it waited
+    never = (pl.col("state") == "cancelled") & pl.col("start_time").is_null()
     rows = rows.with_columns(
+        elapsed_s=pl.coalesce("elapsed_s", pl.when(never).then(0.0)),
         cpu_s=pl.when(sampled | (pl.col("cpu_s") > 0)).then("cpu_s"),
         mem_used_bytes=pl.when(sampled).then(used),
     )

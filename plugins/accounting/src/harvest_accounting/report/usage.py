@@ -109,7 +109,10 @@ _RESOURCE_DOCS: Final = {
     "eff": "used / (used + wasted)",
     "jobs": "jobs with unknown use, for example those that have not ended",
 }
-_MEMORY_NOTE: Final = "Memory used is the peak of a {unit}, as if the job had used it all the time."
+_NOTES: Final = {
+    "mem": "Memory used is the peak of a {unit}, as if the job had used it all the time.",
+    "timelimit": "Only completed jobs count.",
+}
 
 
 def _resource_table(
@@ -132,7 +135,7 @@ def _resource_table(
         rows,
         (*keys, "jobs", *amounts, use, unknown),
         title=resource.title,
-        note=data.whose.fill(_MEMORY_NOTE) if name == "mem" else None,
+        note=data.whose.fill(_NOTES[name]) if name in _NOTES else None,
     )
 
 
