@@ -39,6 +39,7 @@ NULL_SAYS = {
     "darshan.job.pid": "that no scheduler's id can be told from a process id: logs are grouped "
     "by their job id",
     "darshan.job.sha256": "that a log may be a copy, which then counts",
+    "darshan.job.end_time": "that the log was not finished",
 }
 """Columns whose null is not just something unknown."""
 

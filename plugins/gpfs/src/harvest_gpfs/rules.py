@@ -182,7 +182,7 @@ def grew(
     share = "new" if percent is None else share_in_words(percent / 100)
     headline = f"{rows.height:,} of {total:,} {several} grew sharply, by up to {growth}"
     if rows.height == 1:
-        headline = f"{one.capitalize()} {shorten(which, 32, 'id')} grew by {growth} ({share})"
+        headline = f"{one.capitalize()} {shorten(which, 27, 'id')} grew by {growth} ({share})"
     size = bytes_in_words(worst["new_bytes"])
     days = f"between {worst['old_scan'][:10]} and {worst['new_scan'][:10]}"
     least, much, unit = _in_one_unit(limits["least"], limits["growth"])

@@ -79,7 +79,7 @@ def _figures() -> dict[str, pl.Expr]:
     figures = {
         "file": pl.col("path").max(),
         "basis": pl.col("module").unique().sort(),
-        "operations": sum_or_none("count"),
+        "operations": layers.at_least(pl.col("count")),
         "sequential": safe_sum("sequential"),
         "ordered": safe_sum(pl.col("count").filter(pl.col("sequential").is_not_null())),
         "sized": pl.col(SIZES[0]).is_not_null().any(),
@@ -146,7 +146,7 @@ def _count_untraced(counted: pl.DataFrame, traced: pl.DataFrame) -> pl.DataFrame
     return (
         counted.filter(module="POSIX")
         .group_by(FILE)
-        .agg(counted=sum_or_none("count"))
+        .agg(counted=layers.at_least(pl.col("count")))
         .join(seen, on=FILE)
         .with_columns(untraced=(pl.col("counted") - pl.col("seen")).clip(lower_bound=0))
         .group_by("record_id", run=run_of())

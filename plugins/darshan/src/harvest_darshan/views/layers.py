@@ -83,6 +83,10 @@ class Layer:
         """Return the bytes of a record."""
         return possible(f"{self.prefix}_BYTES_{'READ' if op == 'read' else 'WRITTEN'}")
 
+    def timer(self, what: str) -> pl.Expr:
+        """Return the seconds that were recorded for ``read``, ``write`` or ``meta``."""
+        return pl.col(f"{self.prefix}_F_{what.upper()}_TIME")
+
     def spent(self, *what: str) -> pl.Expr:
         """Return the nanoseconds of all processes in ``read``, ``write`` or ``meta``."""
         return sum_of(*(nanoseconds(f"{self.prefix}_F_{word.upper()}_TIME") for word in what))
@@ -161,6 +165,11 @@ def summed(spent: pl.Expr) -> pl.Expr:
 def seconds(timer: str) -> pl.Expr:
     """Return a timer in seconds, at least 0; null if the value is impossible."""
     return pl.when(nanoseconds(timer).is_not_null()).then(pl.col(timer).clip(lower_bound=0))
+
+
+def at_least(values: pl.Expr) -> pl.Expr:
+    """Sum known counts; null instead of 0 where others are unknown."""
+    return pl.when(values.is_not_null().all() | (values > 0).any()).then(safe_sum(values))
 
 
 def sum_of(*columns: str | pl.Expr) -> pl.Expr:

@@ -9,7 +9,7 @@ from ..counters import SIZES
 from . import grouping
 from .declared.jobs import POSIX_FILE_COLUMNS, REQUEST_COLUMNS
 from .grouping import KEY, joined, known
-from .layers import nanoseconds, seconds, sum_of, summed
+from .layers import at_least, nanoseconds, seconds, sum_of, summed
 
 OPS = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
 """Each operation, with the two words for it in the names of Darshan's counters."""
@@ -62,8 +62,9 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
     shared = (pl.col("rank") < 0) & (pl.col("nprocs") > 1)
     alone = ~pl.col("shared")
     latest = pl.col("late_s").arg_max()
-    kinds = ("", "small_", "random_", "shared_", "shared_small_")
+    kinds = ("", "small_", "random_")
     sums = [f"{kind}{op}s" for op, *_ in OPS for kind in kinds] + ["read_bytes", "write_bytes"]
+    of_shared = [f"shared_{kind}{op}s" for op, *_ in OPS for kind in ("", "small_")]
     return (
         records.with_columns(shared=shared)
         .select(
@@ -77,6 +78,7 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
         .group_by(*KEY, "record_id")
         .agg(
             *(sum_or_none(name).alias(name) for name in sums),
+            *(at_least(pl.col(name)).alias(name) for name in of_shared),
             *(sum_or_none(name).alias(name) / 1e9 for name in ("read_s", "write_s", "meta_s")),
             *(known_sum(name).alias(name) for name in ALIGNMENTS),
             *(pl.col(f"{op}_extent").max() for op, *_ in OPS),
@@ -198,7 +200,7 @@ def _spread(values: pl.Expr) -> pl.Expr:
 
 MPIIO = ("independent", "collective", "split", "nonblocking")
 
-_SUMMED = ("requests", "bytes", "small", "random", "shared", "shared_small", "redundant_bytes")
+_SUMMED = ("requests", "bytes", "small", "random", "redundant_bytes")
 
 
 @grouping.view_of_jobs(REQUEST_COLUMNS)
@@ -233,6 +235,8 @@ def _requests_of(
     most = (("small", "small"), ("random", "random"), ("redundant", "redundant_bytes"))
     sums = mine.group_by(KEY).agg(
         *(sum_or_none(name).alias(name) for name in _SUMMED),
+        # a file that is not shared has 0 of these
+        *(at_least(pl.col(name)).alias(name) for name in ("shared", "shared_small")),
         seconds=summed(pl.col("seconds")),
         small_in_file=pl.col("small").max(),
         **{f"{what}_file": _file_with_most(column) for what, column in most},

@@ -5,14 +5,14 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import fraction, known_sum, possible, sum_or_none
+from harvest_toolkit.frames import fraction, known_sum, possible
 
 from . import grouping
 from .declared.files import PROCESS_COLUMNS
 from .declared.jobs import RANK_COLUMNS
 from .files import counter_rows, traced_files
 from .grouping import certainty, joined, layer_states
-from .layers import OPS, ORIGIN, SEGMENTS, spent_ns, traced_once
+from .layers import OPS, ORIGIN, SEGMENTS, at_least, spent_ns, traced_once
 
 DXT = ("DXT_POSIX", "DXT_MPIIO")
 
@@ -65,7 +65,7 @@ def _processes(dataset: DatasetReader) -> pl.DataFrame:
 
 def _sums(files: pl.DataFrame, what: str) -> pl.DataFrame:
     return files.group_by(log=ORIGIN).agg(
-        sum_or_none(pl.col("bytes").filter(pl.col("op") == op)).alias(f"{what}_{op}_bytes")
+        at_least(pl.col("bytes").filter(pl.col("op") == op)).alias(f"{what}_{op}_bytes")
         for op in OPS
     )
 

@@ -164,6 +164,7 @@ class HostilePromises(SourceKit):
         location = self.make_files(tmp_path)
         for path in self._files(location):
             lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+            path.write_bytes(b"\n".join([*lines, b""]))  # as below: the last line ends, too
             before = _by_number(self._pieces(location, path))
             for number in {header, (header + len(lines)) // 2, len(lines)}:
                 for noise in (*NOISE, b""):
