@@ -80,7 +80,7 @@ class Job(Record):
         unit="s", doc="CPU seconds used by all its processes (resources_used.cput)."
     )
     mem_used_bytes: int | None = field(
-        unit="bytes", doc="Resident memory of the whole job, at most; empty where not sampled."
+        unit="bytes", doc="Resident memory of the whole job, at most; empty or 0 where not sampled."
     )
     vmem_used_bytes: int | None = field(unit="bytes", doc="Virtual memory, at most.")
     exec_host: str | None = field(doc="Hosts and slots as PBS writes them: n1/0*4+n2/0*4.")
