@@ -125,8 +125,8 @@ def test_no_value_of_any_setting_of_an_installed_view_or_report_is_a_defect(ever
             "statement 2 is of the type CREATE",
         ),
         (("query", "@", "/* nothing */"), "0 statements"),
-        (("rejects", "@", "--set", "slurm.timezone=UTC"), "--set is for --replay"),
-        (("verify", "@", "--deleted", "drop"), "--deleted is for --repair"),
+        (("rejects", "@", "--set", "slurm.timezone=UTC"), "--set needs --replay"),
+        (("verify", "@", "--deleted", "drop"), "--deleted needs --repair"),
     ],
 )
 def test_nothing_that_a_user_gives_is_ignored(everything, words, said):

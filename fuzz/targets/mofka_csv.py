@@ -73,7 +73,7 @@ def _records(path: Path) -> list[tuple[int, bytes, str]]:
 
 def _row(kind: str, number: int | None) -> bytes:
     """A sound row of a kind, or its header."""
-    known = CSV_KINDS[kind].known
+    known = sorted(CSV_KINDS[kind].known)
     cells = [name if number is None else FIELDS.get(name, "").format(n=number) for name in known]
     if kind == "worker_transfer" and number is not None:
         cells[known.index("start")] = f"17135532{number:02}.25"
