@@ -121,17 +121,17 @@ def test_a_dataset_can_be_made_whole(
     for path in FILES[what](small)[: None if NIGHT else 1]:
         # given a file that is not as it was written
         put_back(small)
+        listed = path.stem in (small.state / "manifest.json").read_text()
         DAMAGES[damage](path)
 
         # then it is found, and mended, or given up where that is said
         code, said = verify(small)
         assert code == 1
-        if what in ("the manifest", "a segment"):
+        if what == "the manifest" or (what == "a segment" and listed):
             # a run that took the dataset for empty would remove its files
             with pytest.raises(DatasetError, match=r"manifest is (damaged|missing).*--repair"):
                 small.harvest(force=True)
-        code, _ = verify(small, "--repair")
-        assert code == (1 if what in LOST else 0)
+        assert verify(small, "--repair")[0] == (1 if what in LOST else 0)
         if what in LOST:
             assert "harvest verify --repair --give-up forgets what is lost" in said
             assert verify(small, "--repair", "--give-up")[0] == 0
