@@ -23,9 +23,9 @@ from harvest.recipes.recipe import Endpoint, Recipe
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("absent", sorted({*small_inputs.MAKERS} - {"mofka-dask"}))  # dask's types
+@pytest.mark.parametrize("absent", sorted({*small_inputs.MAKERS} - {"mofka-dask"}))
 def test_every_view_and_report_serves_or_says_what_is_missing(everything, absent):
-    # given a dataset with rows of a plugin that is not there
+    # given rows of a plugin that is not there (those of mofka-dask have types of hpc-harvest-dask)
     dataset = harvest.open(everything, plugins=PluginManager(disabled=f"hpc-harvest-{absent}"))
     asked = [(dataset.view, name) for name in one_of_each(dataset.plugins.views)]
     asked += [(dataset.report, name) for name in one_of_each(dataset.plugins.reports)]

@@ -25,14 +25,14 @@ def runs(data: DatasetReader) -> pl.LazyFrame:
     eligible = pl.max_horizontal("eligible_time", "submit_time")
     of_again = pl.when(pl.col("submit_time").is_not_null()).then(eligible)
     rows = rows.with_columns(eligible_time=pl.when(again).then(of_again).otherwise("eligible_time"))
-    # of a job that ended before the first sample the log has mem=0kb, and 0 or more of CPU time
-    used, sampled = pl.col("mem_used_bytes"), (pl.col("mem_used_bytes") != 0).fill_null(value=True)
+    # mem=0kb: the job ended before the first sample; cput may be 0 or known
+    sampled = (pl.col("mem_used_bytes") != 0).fill_null(value=True)
     # a job has a start unless it was deleted while it waited
     never = (pl.col("state") == "cancelled") & pl.col("start_time").is_null()
     rows = rows.with_columns(
         elapsed_s=pl.coalesce("elapsed_s", pl.when(never).then(0.0)),
         cpu_s=pl.when(sampled | (pl.col("cpu_s") > 0)).then("cpu_s"),
-        mem_used_bytes=pl.when(sampled).then(used),
+        mem_used_bytes=pl.when(sampled).then("mem_used_bytes"),
     )
     return complete(rows, fills=JOB_RUNS.fills)
 

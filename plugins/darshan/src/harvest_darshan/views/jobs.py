@@ -61,7 +61,9 @@ def _counted(counted: dict[str, pl.LazyFrame], logs: pl.DataFrame) -> pl.DataFra
             **{f"{op}_bytes": LAYERS[name].moved(op) for op in OPS},
             **{f"{op}s": LAYERS[name].requests(op) for op in OPS},
             **{f"{what}_s": LAYERS[name].spent(what) for what in _TIMES},
-            timed=pl.all_horizontal(LAYERS[name].timer(what).is_not_null() for what in _TIMES),
+            timed=pl.all_horizontal(
+                pl.col(LAYERS[name].timer(what)).is_not_null() for what in _TIMES
+            ),
         )
         for name, frame in counted.items()
     ]
@@ -69,6 +71,7 @@ def _counted(counted: dict[str, pl.LazyFrame], logs: pl.DataFrame) -> pl.DataFra
         pl.concat(rows)
         .group_by(KEY)
         .agg(sum_or_none(pl.exclude(*KEY, "timed")), pl.col("timed").all())
+        # a time that is not recorded is unknown; certainty names an impossible one
         .with_columns(
             pl.when("timed").then(pl.col(f"{what}_s")).alias(f"{what}_s") for what in _TIMES
         )

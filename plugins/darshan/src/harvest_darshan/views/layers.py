@@ -83,13 +83,13 @@ class Layer:
         """Return the bytes of a record."""
         return possible(f"{self.prefix}_BYTES_{'READ' if op == 'read' else 'WRITTEN'}")
 
-    def timer(self, what: str) -> pl.Expr:
-        """Return the seconds that were recorded for ``read``, ``write`` or ``meta``."""
-        return pl.col(f"{self.prefix}_F_{what.upper()}_TIME")
+    def timer(self, what: str) -> str:
+        """Return the name of the timer of ``read``, ``write`` or ``meta``."""
+        return f"{self.prefix}_F_{what.upper()}_TIME"
 
     def spent(self, *what: str) -> pl.Expr:
         """Return the nanoseconds of all processes in ``read``, ``write`` or ``meta``."""
-        return sum_of(*(nanoseconds(f"{self.prefix}_F_{word.upper()}_TIME") for word in what))
+        return sum_of(*(nanoseconds(self.timer(word)) for word in what))
 
     def impossible(self, records: pl.LazyFrame) -> pl.LazyFrame:
         """Return the logs (origin), module and counters with impossible values.
