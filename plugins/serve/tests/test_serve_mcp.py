@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,10 @@ from harvest_serve.mcp import answers
 from harvest_serve.mcp.transport import Program
 from harvest_serve.work import Turns
 
-pytestmark = pytest.mark.slow
-
-mcp = pytest.importorskip("mcp")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("mcp") is None, reason="the package mcp is not installed"),
+]
 
 HARVEST = (sys.executable, "-m", "harvest")
 HEADER = (
@@ -74,6 +76,8 @@ QUERY = (
 @pytest.fixture(scope="module")
 def session(out: Path) -> dict[str, Any]:
     """What a client is told by ``harvest mcp``, over standard input and output."""
+    import mcp
+
     command = mcp.StdioServerParameters(command=HARVEST[0], args=[*HARVEST[1:], "mcp", str(out)])
 
     async def ask() -> dict[str, Any]:
@@ -172,6 +176,7 @@ def test_a_long_answer_is_cut_and_says_so_and_an_error_says_what_to_do(session):
 
 def test_the_tools_are_there_over_http_behind_the_same_guard(out):
     httpx = pytest.importorskip("httpx2")
+    from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
 
     command = [*HARVEST, "serve", str(out), "--no-open"]
@@ -185,7 +190,7 @@ def test_the_tools_are_there_over_http_behind_the_same_guard(out):
             guest = httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
             async with stranger, guest:
                 refused = await stranger.post(f"{address}mcp", json={})
-                async with mcp.Client(
+                async with Client(
                     streamable_http_client(f"{address}mcp", http_client=guest)
                 ) as client:
                     return refused, await told(client, "tables")
