@@ -184,11 +184,12 @@ def test_arrays_of_many_short_tasks():
 def test_arrays_most_of_whose_tasks_failed():
     rows = {**ARRAYS, "ended": [10, 9, 100], "failed": [6, 9, 50], "cpu_hours": [1.0, 1.0, 1.0]}
 
-    assert spoken("slurm.failed_arrays", rows) == once(
-        "high",
+    text = (
         "Array 5: 6 of 10 tasks failed. It belongs to ann. In 1 of 3 arrays, more than 50 % of "
-        "the tasks failed: 6 tasks in all.",
+        "the tasks failed: 6 tasks in all."
     )
+    assert spoken("slurm.failed_arrays", rows) == once("medium", text)
+    assert spoken("slurm.failed_arrays", rows, many=6) == once("high", text)
     assert spoken("slurm.failed_arrays", {**rows, "failed": [5, 9, 50]}) == []
 
 
@@ -286,7 +287,7 @@ def test_one_wasteful_user_and_one_broken_array_are_what_is_found(tmp_path):
         "the tasks failed: 11 tasks in all."
     )
 
-    assert sorted(texts(dataset)) == sorted([("high", waste), ("high", failed), ("high", array)])
+    assert sorted(texts(dataset)) == sorted([("high", waste), ("high", failed), ("medium", array)])
     # and on the first page, for one user as well
     verdict = dataset.report("slurm.summary").verdict
     assert sorted(one.finding.text for one in verdict.found) == sorted([waste, failed, array])

@@ -266,6 +266,7 @@ _OF_OWNERS: Final = (
         thresholds={
             "tasks": Threshold(10, "fewest ended tasks of an array that is checked"),
             "share": Threshold(0.5, "largest accepted share of failed tasks"),
+            "many": Threshold(100, "failed tasks in all such arrays that make the severity high"),
         },
         numerator="tasks that failed, ran out of memory or time, or lost their node",
         denominator="tasks that ended",

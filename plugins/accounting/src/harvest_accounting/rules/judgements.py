@@ -134,16 +134,17 @@ def short_tasks(
 
 
 def failed_arrays(
-    rows: pl.DataFrame, total: int, *, record: str, tasks: float, share: float
+    rows: pl.DataFrame, total: int, *, record: str, tasks: float, share: float, many: float
 ) -> Iterator[Finding]:
     """Report arrays with a majority of failed tasks."""
+    failed = rows["failed"].sum()
     worst = rows.sort("failed", descending=True).row(0, named=True)
     yield Finding(
-        "high",
+        "high" if failed >= many else "medium",
         f"Array {worst['array_job_id']}: {worst['failed']:,} of "
         f"{count_in_words(worst['ended'], 'task')} failed",
         f"{_owner(worst, record)} In {rows.height:,} of {count_in_words(total, 'array')}, more "
-        f"than {share_in_words(share)} of the tasks failed: {rows['failed'].sum():,} tasks in all.",
+        f"than {share_in_words(share)} of the tasks failed: {failed:,} tasks in all.",
     )
 
 
