@@ -147,9 +147,9 @@ def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
 @pytest.mark.parametrize(
     ("name", "kept"),
     [
-        ("node-exporter", 3),
+        ("node-exporter", 2),
         ("duckdb", 30),
-        ("made-up", 3),
+        ("made-up", 2),
         ("csv-folder", 1),
         ("freshness", 1),
     ],
