@@ -188,7 +188,7 @@ class Half(harvest.Source):
         print("what a plugin prints is no row")
         for number in range(10_000):
             yield Line(text=str(number))
-        raise harvest.SourceError("its end is missing")
+        raise harvest.SourceError("its end is missing", remedy="copy it again")
 """
 
 
@@ -207,7 +207,7 @@ def test_an_input_that_breaks_off_keeps_the_rows_that_are_out(tmp_path: Path) ->
     )
     assert len(rows) > 0
     assert done.returncode == 3
-    assert "rejected: its end is missing" in done.stderr
+    assert "rejected: its end is missing; copy it again" in done.stderr
 
 
 @pytest.mark.slow(night=True)

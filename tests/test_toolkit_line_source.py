@@ -1,6 +1,8 @@
 """Sources of text files: lines in ranges have the numbers of the file, and none is lost."""
 
+import bz2
 import gzip
+import lzma
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,8 +69,9 @@ def expected_of(data: bytes) -> dict[int, str | bytes]:
     return {number: line for number, line in found.items() if line}
 
 
-PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
-"""How gzip and zstd begin."""
+PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zX", b"\x28\xb5\x2f\xfd")
+"""How gzip, bzip2, xz and zstd begin."""
+PACKS = [gzip.compress, bz2.compress, lzma.compress, zstandard.ZstdCompressor().compress]
 TEXTS = (
     st.lists(
         st.one_of(
@@ -123,16 +126,16 @@ def test_a_large_file_is_several_partitions_that_know_their_first_line(tmp_path:
     assert sum(p.size_bytes for p in plan) == path.stat().st_size
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
+@pytest.mark.parametrize("pack", PACKS)
 def test_a_compressed_file_is_read_as_a_plain_one(tmp_path: Path, pack: Any) -> None:
     path = tmp_path / "text.packed"
-    path.write_bytes(pack(b"one\ntwo\n" * 1000))
+    path.write_bytes(pack(b"one\ntwo\n" * 400) + pack(b"one\ntwo\n" * 600))
     found = read(path, partition_bytes=10)
     assert [row["text"] for row in found.rows("demo.text_line")] == ["one", "two"] * 1000
     assert len(list(TextSource(str(path), LineConfig(partition_bytes=10)).plan())) == 1
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
+@pytest.mark.parametrize("pack", PACKS)
 def test_a_compressed_file_that_was_cut_short_gives_its_lines_and_a_reject(
     tmp_path: Path, pack: Any
 ) -> None:

@@ -48,9 +48,13 @@ class HarvestError(Exception):
         self.where = where
         self.remedy = remedy
 
+    @property
+    def reason(self) -> str:
+        """What was found, and what to do about it."""
+        return f"{self.message}; {self.remedy}" if self.remedy else self.message
+
     def __str__(self) -> str:
-        text = f"{self.where}: {self.message}" if self.where else self.message
-        return f"{text}; {self.remedy}" if self.remedy else text
+        return f"{self.where}: {self.reason}" if self.where else self.reason
 
     def __reduce__(self) -> tuple[object, ...]:
         return (partial(type(self), where=self.where, remedy=self.remedy), (self.message,))

@@ -10,8 +10,8 @@ A subclass makes rows of the lines::
                 texts = lines.column()
                 yield LogLine, pa.table({"text": texts, "position": lines.numbers})
 
-Files may be plain or compressed by gzip or zstd.  A large plain file has several partitions;
-lines are numbered through the whole file.
+Files may be plain or compressed by gzip, bzip2, xz or zstd.  A large plain file has several
+partitions; lines are numbered through the whole file.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

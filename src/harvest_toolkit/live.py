@@ -18,9 +18,11 @@ kept in a temporary file without a name.
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import gzip
 import io
+import lzma
 import os
 import re
 import select
@@ -34,7 +36,7 @@ from typing import IO, Any, Final, cast
 
 from harvest import SourceError, interrupt
 
-__all__ = ["forward", "open_input", "unpacked"]
+__all__ = ["compression", "forward", "open_input", "unpacked"]
 
 _IDLE_S: Final = 0.2
 """Seconds of silence after which ``read`` returns the data that arrived."""
@@ -47,50 +49,71 @@ _HEAD_BYTES: Final = 4 << 20
 
 _DESCRIPTOR: Final = re.compile(r"/dev/fd/(\d+)", re.ASCII)
 
-_GZIP: Final = b"\x1f\x8b"
+MAGIC: Final = {
+    "gzip": b"\x1f\x8b",
+    "bzip2": b"BZh",
+    "xz": b"\xfd7zX",
+    "zstd": b"\x28\xb5\x2f\xfd",
+    "zip": b"PK\x03\x04",
+}
+"""The first bytes of compressed files, by the name of the compression."""
+
+_OPENERS: Final[dict[str, Any]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
 
 _open: dict[tuple[int, int], _Live] = {}
 """Pipes that may be opened again, by device and inode."""
 
 
-def open_input(path: Path, *, unpack: bool = False) -> IO[bytes]:
+def open_input(path: Path) -> IO[bytes]:
     """Open a file or pipe at its first byte.
 
-    unpack: whether to unpack gzip data; of a pipe they then arrive in blocks.
     Reading raises SourceError when a pipe ends without data.
     """
     status = path.stat()
     if stat.S_ISREG(status.st_mode):
-        stream: Any = path.open("rb")
-    else:
-        place = (status.st_dev, status.st_ino)
-        stream = _open.get(place) or _Live(path, place)
-        stream.seek(0)
-    if unpack:
-        packed = stream.read(len(_GZIP)) == _GZIP
-        stream.seek(0)
-        if packed:
-            unpacked = gzip.GzipFile(fileobj=stream, mode="rb")
-            unpacked.myfileobj = stream  # so that closing one closes both
-            return cast(IO[bytes], unpacked)
+        return path.open("rb")
+    place = (status.st_dev, status.st_ino)
+    stream: Any = _open.get(place) or _Live(path, place)
+    stream.seek(0)
     return cast(IO[bytes], stream)
+
+
+def compression(head: bytes) -> str | None:
+    """Return how a file is compressed by its first four bytes; None for a plain file.
+
+    It is ``gzip``, ``bzip2``, ``xz``, ``zstd`` or ``zip`` (an archive, or a workbook of Excel).
+    """
+    return next((kind for kind, magic in MAGIC.items() if head.startswith(magic)), None)
 
 
 @contextlib.contextmanager
 def unpacked(path: Path, origin: str) -> Iterator[IO[bytes]]:
-    """Open a file or pipe that gzip may have packed; raise SourceError if its data are damaged.
+    """Open a file or pipe, plain or compressed by gzip, bzip2 or xz.
 
-    origin: of the partition, named in the error.
+    Compressed data of a pipe arrive in blocks.
+
+    origin: of the partition, named in errors.
+    Raises SourceError if the data are damaged, or compressed otherwise.
     """
-    try:
-        with open_input(path, unpack=True) as stream:
+    with open_input(path) as stream:
+        kind = compression(stream.read(4))
+        stream.seek(0)
+        if kind is None:
             yield stream
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise SourceError(
-            f"its compressed data are damaged or cut short: {error}",
-            where=origin,
-            remedy="restore it from its origin",
-        ) from error
+            return
+        if kind not in _OPENERS:
+            raise SourceError(f"this is a {kind} file", where=origin, remedy="unpack it first")
+        try:
+            with _OPENERS[kind](stream, "rb") as file:
+                yield file
+        except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise SourceError(
+                f"its compressed data are damaged or cut short: {error}",
+                where=origin,
+                remedy="restore it from its origin",
+            ) from error
 
 
 def forward(stream: IO[bytes]) -> None:

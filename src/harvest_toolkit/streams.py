@@ -1,4 +1,4 @@
-"""Read a byte range of a plain file, or a whole gzip or zstd file.
+"""Read a byte range of a plain file, or a whole file compressed by gzip, bzip2, xz or zstd.
 
 A stream that ends too early (file cut short, damaged data) gives all bytes before that place, and
 keeps the reason in ``trouble``::
@@ -10,25 +10,32 @@ keeps the reason in ``trouble``::
         ctx.reject(b"", stream.trouble, position=number)
 """
 
+import bz2
 import contextlib
 import io
+import lzma
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, cast
 
 import zstandard
 
-from .live import forward, open_input
+from .live import MAGIC, compression, forward, open_input
 
 __all__ = ["Stream", "compression", "open_stream"]
 
-_PIECES: Final = {"gzip": 64 * 1024, "zstd": 4 * 1024}
-"""Compressed bytes unpacked at a time; they unpack to at most 64 MiB and 128 MiB."""
+_PIECES: Final = {"gzip": 64 * 1024, "bzip2": 4 * 1024, "xz": 4 * 1024, "zstd": 4 * 1024}
+"""Compressed bytes unpacked at a time; they unpack to at most 128 MiB."""
 
-_GZIP: Final = b"\x1f\x8b"
-_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_MEMBERS: Final[dict[str, Callable[[], Any]]] = {
+    "gzip": lambda: zlib.decompressobj(zlib.MAX_WBITS | 16),
+    "bzip2": bz2.BZ2Decompressor,
+    "xz": lzma.LZMADecompressor,
+    "zstd": lambda: zstandard.ZstdDecompressor().decompressobj(),
+}
+"""For each compression, what unpacks one member, stream or frame of a file."""
 
 
 class Stream(contextlib.AbstractContextManager["Stream"]):
@@ -64,13 +71,6 @@ class Stream(contextlib.AbstractContextManager["Stream"]):
         self.close()
 
 
-def compression(head: bytes) -> str | None:
-    """Return ``gzip``, ``zstd`` or None by the first bytes of a file."""
-    if head.startswith(_GZIP):
-        return "gzip"
-    return "zstd" if head.startswith(_ZSTD) else None
-
-
 def open_stream(
     path: Path, start: int | None = None, stop: int | None = None, *, once: bool = False
 ) -> Stream:
@@ -80,7 +80,7 @@ def open_stream(
     """
     with open_input(path) as file:
         kind = compression(file.read(4))
-    if kind is not None:
+    if kind is not None and kind in _MEMBERS:
         return _Unpacked(path, once, kind)
     return Stream(path, once, start or 0, sys.maxsize if stop is None else stop)
 
@@ -108,29 +108,26 @@ class _Unpacked(Stream):
         return super().read(_PIECES[self._kind])
 
     def _unpacked(self) -> Iterator[bytes]:
-        """Yield the bytes of all members of a gzip file, or of all frames of a zstd file."""
+        """Yield the bytes of all members of a gzip file, or what other kinds have instead."""
+        kind, magic = self._kind, MAGIC[self._kind]
         packed = self._packed()
         while packed:
-            member: Any = (
-                zlib.decompressobj(zlib.MAX_WBITS | 16)
-                if self._kind == "gzip"
-                else zstandard.ZstdDecompressor().decompressobj()
-            )
+            member = _MEMBERS[kind]()
             while not member.eof:
                 if not packed and not (packed := self._packed()):
-                    self.trouble = f"the {self._kind} stream is cut short"
+                    self.trouble = f"the {kind} stream is cut short"
                     return
                 try:
                     yield member.decompress(packed)
-                except (zlib.error, zstandard.ZstdError) as error:
-                    self.trouble = f"the {self._kind} stream is damaged ({error})"
+                except (OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+                    self.trouble = f"the {kind} stream is damaged ({error})"
                     return
                 packed = b""
             packed = member.unused_data or self._packed()
-            if self._kind == "gzip":
+            if kind != "zstd":  # which may have frames to skip
                 packed = packed.lstrip(b"\0")  # zeros may pad a tape's last block
-                while len(packed) < len(_GZIP) and (more := self._packed()):
+                while len(packed) < len(magic) and (more := self._packed()):
                     packed = (packed + more).lstrip(b"\0")
-                if packed and not packed.startswith(_GZIP):
-                    self.trouble = "bytes that are not gzip follow the gzip stream"
+                if packed and not packed.startswith(magic):
+                    self.trouble = f"bytes that are not {kind} follow the {kind} stream"
                     return

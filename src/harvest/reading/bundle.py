@@ -216,7 +216,7 @@ def prepare(task: Task) -> Task:
     try:
         partition = prepare_partition(task.source, task.partition)
     except SourceError as error:
-        return attrs.evolve(task, unreadable=error.message)
+        return attrs.evolve(task, unreadable=error.reason)
     return task if partition is task.partition else attrs.evolve(task, partition=partition)
 
 

@@ -53,7 +53,7 @@ def read_partition(task: Task, meter: Meter) -> list[Staged | Small]:
                 if limited:
                     break
         except (SourceError, PluginError) as error:
-            reason = error.message
+            reason = error.reason
             if isinstance(error, PluginError):
                 if _is_unchanged(task, before):
                     raise

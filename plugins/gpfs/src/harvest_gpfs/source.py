@@ -21,7 +21,7 @@ from .parse.reading import Reading
 from .records import GpfsFile
 
 _PART: Final = re.compile(r"(?P<name>.+)\.part-(?P<number>\d+)-of-(?P<count>\d+)")
-_PACKED: Final = (".gz", ".zst")
+_PACKED: Final = (".gz", ".zst", ".bz2", ".xz")
 
 
 class GpfsSource(Source):

@@ -31,7 +31,7 @@ from .parse.counting import count, is_remark, trailer_rows
 COMPRESSIONS: Final = {"none": "", "gzip": ".gz", "zstd": ".zst"}
 """Compressions of parts, and the suffix of file names for each."""
 
-_PACKED: Final = (".gz", ".zst")
+_PACKED: Final = (".gz", ".zst", ".bz2", ".xz")
 
 
 def split(
@@ -45,7 +45,7 @@ def split(
 ) -> list[Path]:
     """Split a list into parts in a directory; return their paths in order.
 
-    path: the list, plain, .gz or .zst; a compressed one is unpacked twice, first for its length.
+    path: the list, plain or compressed; a compressed one is unpacked twice, first for its length.
     parts: number of parts, of about equal size; some are empty if there are fewer lines.
     compress: compression of the parts: none, gzip or zstd.
     only: numbers, from 1, of the parts to write; default: all. Existing parts of the same list are
@@ -93,7 +93,7 @@ class Split:
             with path.open("rb") as file:
                 packed = compression(file.read(4)) is not None
         except OSError as error:
-            said, remedy = f"cannot be read: {error.strerror}", "name one list, plain, .gz or .zst"
+            said, remedy = f"cannot be read: {error.strerror}", "name one list, plain or compressed"
             raise SourceError(said, where=str(path), remedy=remedy) from error
         return cls(path=path, directory=directory, parts=parts, compress=compress, packed=packed)
 

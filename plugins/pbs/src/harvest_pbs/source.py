@@ -1,8 +1,6 @@
 """The source ``pbs``: accounting logs, JSON of qstat, or a live server."""
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -12,7 +10,8 @@ import attrs
 from harvest import Detection, Partition, ReadContext, Record, Source, file_partitions
 from harvest.toolkit.settings import at_least, setting, time_zone
 from harvest_toolkit.line_source import LineSource
-from harvest_toolkit.live import open_input, unpacked
+from harvest_toolkit.live import unpacked
+from harvest_toolkit.streams import open_stream
 
 from .records import Event, Job
 
@@ -86,11 +85,8 @@ class PbsSource(LineSource):
 
 def kind_of(path: Path) -> str | None:
     """Return ``log``, ``qstat``, or None for any other file."""
-    try:
-        with open_input(path, unpack=True) as stream:
-            head = stream.read(_HEAD_BYTES).lstrip(b"\xef\xbb\xbf\r\n\t ")
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        return None
+    with open_stream(path) as stream:
+        head = stream.read(_HEAD_BYTES).lstrip(b"\xef\xbb\xbf\r\n\t ")
     if RECORD.match(head):
         return "log"
     found = head.startswith(b"{") and b'"pbs_version"' in head and b'"pbs_server"' in head

@@ -1,13 +1,12 @@
 """The source ``slurm``: sacct's output in any layout, or a live cluster."""
 
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 from harvest import Detection, Partition, ReadContext, Record, Source, file_partitions
-from harvest_toolkit.live import open_input, unpacked
+from harvest_toolkit.live import unpacked
+from harvest_toolkit.streams import open_stream
 
 from .config import SlurmConfig
 from .records import Job, Step
@@ -36,11 +35,8 @@ class SlurmSource(Source):
 
         if not path.is_file():
             return None
-        try:
-            with open_input(path, unpack=True) as stream:
-                found = likeness(stream.read(HEAD_BYTES))
-        except (EOFError, zlib.error, gzip.BadGzipFile):
-            return None  # damaged: its content is unknown
+        with open_stream(path) as stream:
+            found = likeness(stream.read(HEAD_BYTES))
         return Detection(*found) if found else None
 
     def plan(self) -> Iterable[Partition]:
