@@ -242,6 +242,6 @@ def test_a_server_that_does_not_answer_is_an_error_with_a_remedy(
     tmp_path: Path, body: str | None, said: str
 ) -> None:
     program = str(tmp_path / "none") if body is None else stub(tmp_path, body)
-    with pytest.raises(SourceError, match=r"damaged or cut short.*restore it from its origin") as caught:
+    with pytest.raises(SourceError, match=said) as caught:
         live(program, timeout_s=1)
     assert caught.value.remedy

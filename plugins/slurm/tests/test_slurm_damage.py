@@ -204,8 +204,10 @@ def test_a_line_with_all_fields_is_refused_for_the_field_that_is_wrong(line, rea
         (f"{NAMES}7|x|COMPLETED|00:00:01\n".encode("utf-32"), "not UTF-8 but UTF-32"),
         (f"{NAMES}7|x|COMPLETED|00:00:01\n".replace("\n", "\r").encode(), "carriage return alone"),
         (f"JobID{'|column' * 100_000}\n7{'|' * 100_000}\n".encode(), "more than 65,536 bytes"),
+        (b"PK\x03\x04 and so on", "this is a zip file; unpack it first"),
+        (b"\x28\xb5\x2f\xfd and so on", "this is a zstd file; unpack it first"),
     ],
-    ids=["UTF-16", "UTF-16 without a mark", "UTF-32", "CR", "wide"],
+    ids=["UTF-16", "UTF-16 without a mark", "UTF-32", "CR", "wide", "zip", "zstd"],
 )
 def test_a_file_that_is_no_dump_is_called_what_it_is(data, message):
     with pytest.raises(SourceError, match=message):
