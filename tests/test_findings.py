@@ -16,6 +16,8 @@ from harvest import Finding, ReportSpec, Rule, Threshold, UsageError, View, hook
 from harvest.errors import PluginError
 from harvest.findings import evaluate
 from harvest.findings.model import Verdict
+from harvest.plugins.known import is_ours
+from harvest.plugins.registry import manager
 from harvest_report import Notes, Report
 from harvest_testing import judge
 
@@ -438,3 +440,15 @@ def test_of_several_values_those_that_no_row_has_are_named(dataset):
 
 def test_where_no_rule_is_installed_that_is_said_and_not_that_nothing_was_found() -> None:
     assert Verdict().summary() == "No rule is installed."
+
+
+OURS = [r for r in manager().rules.values() if is_ours(manager().version_of(r).split()[0])]
+
+
+@pytest.mark.parametrize("rule", OURS, ids=lambda rule: rule.name)
+def test_a_rule_says_what_it_compares_whom_it_judges_and_what_it_lacks(rule):
+    assert rule.numerator
+    assert rule.judged
+    assert rule.unable
+    # a share is of something, and what it is of is said
+    assert rule.denominator or "share" not in rule.thresholds

@@ -10,7 +10,7 @@ from scan_rows import NOW, dataset, files, harvested, row, table
 
 from harvest import DatasetError, HarvestError, UsageError
 from harvest_gpfs import aggregate, write_result
-from harvest_gpfs.aggregation import GROUPINGS, METRICS
+from harvest_gpfs.aggregation import GROUPINGS, METRICS, listing
 
 
 def sizes(frame, by):
@@ -260,3 +260,23 @@ def test_a_zone_is_understood():
     from harvest_gpfs.aggregation.scans import moment
 
     assert moment("2026-01-11T02:00:00+02:00") == datetime(2026, 1, 11, tzinfo=UTC)
+
+
+def test_every_file_may_have_links_and_counts_once(tmp_path, monkeypatch):
+    """A tree of hard links, as backups make them, in many passes that share nothing."""
+    monkeypatch.setattr(listing, "LEAST_INODES", 8)
+    monkeypatch.setattr(listing, "LEAST_LINKED_ROWS", 8)
+    parts = [
+        [row(f"/backup/day{day}/f{n}", 1000 + 2 * n, n, nlink=7) for n in range(200)]
+        for day in range(7)
+    ]
+    dataset(tmp_path, *parts)
+    found = aggregate(files(tmp_path), by="top", backend="streaming").frame.rows_by_key(
+        "top", named=True, unique=True
+    )
+    assert found["/backup/day0"]["inodes"] == 200
+    assert found["/backup/day0"]["size_bytes"] == sum(range(200))
+    for day in range(1, 7):
+        assert found[f"/backup/day{day}"]["inodes"] == 0
+        assert found[f"/backup/day{day}"]["size_bytes"] == 0
+        assert found[f"/backup/day{day}"]["hard_links"] == 200

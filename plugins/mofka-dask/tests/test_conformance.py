@@ -4,6 +4,8 @@ import shutil
 from pathlib import Path
 from typing import ClassVar
 
+from scripts import run_script
+
 from harvest_mofka_dask.source import MofkaDaskSource
 from harvest_testing import SourceConformance
 
@@ -39,3 +41,12 @@ class TestMofkaDask(SourceConformance):
             (run / path.name).write_bytes(b"".join(lines[:SHOWN]))
             shutil.copystat(path, run / path.name)
         return run
+
+
+def test_a_script_makes_the_files_of_the_example(tmp_path):
+    run_script(RUN.parents[1] / "make_run.py", tmp_path)
+    made, shipped = (
+        {path.name: path.read_bytes() for path in folder.iterdir()}
+        for folder in (tmp_path / RUN.name, RUN)
+    )
+    assert made == shipped

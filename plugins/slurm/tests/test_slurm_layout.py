@@ -136,7 +136,6 @@ def test_what_pandas_writes(tmp_path: Path) -> None:
     ],
 )
 def test_a_header_that_is_missing_or_wrong_is_named_with_the_setting(head, columns, found):
-    """In the first part of the error, which a run shows where it can read nothing."""
     with pytest.raises(SourceError, match=found) as error:
         find_layout(head, where="dump.txt", columns=columns)
     assert "--set slurm.columns=JobID,JobName,State,..." in error.value.message
