@@ -29,6 +29,7 @@ from harvest import SourceError
 from harvest.toolkit.texts import not_utf8
 
 from .lines import BOM, RAW_BYTES, InvalidLine, LongLine, skip_line
+from .live import unpacked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -272,11 +273,12 @@ def tables(
 ) -> Iterator[tuple[pa.Table, Block]]:
     """Yield the records below a file's header as columns of texts, block by block.
 
+    path: a file, plain or compressed by gzip, bzip2 or xz.
     names: names of the columns, as ``column_names`` returns them for the header.
     header: whether the file has a header; otherwise its first record is a row.
     options: further options of ``blocks``.
     """
-    with path.open("rb") as stream:
+    with unpacked(path, str(path)) as stream:
         for number, block in enumerate(blocks(stream, header=header, **options)):
             rows = block if number or not header else block.split_first()[1]
             yield columns(rows, names, where=str(path))

@@ -24,11 +24,13 @@ from typing import Final
 
 import attrs
 
+from harvest import SourceError
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import excerpt
 
 from .csv_header import HEADER_BYTES
 from .lines import BOM
+from .live import unpacked
 
 __all__ = ["Fit", "Order", "fitting", "misfit"]
 
@@ -168,9 +170,12 @@ def _first_rows(path: Path) -> tuple[list[_Row], bool]:
 
     A line that is cut off where reading stopped is left out unless it is the only one.
     """
-    with path.open("rb") as file:
-        head = file.read(HEADER_BYTES)
-        more = bool(file.read(1))
+    try:
+        with unpacked(path, str(path)) as file:
+            head = file.read(HEADER_BYTES)
+            more = bool(file.read(1))
+    except SourceError:
+        return [], False  # damaged compressed data
     text = head.removeprefix(BOM).decode("utf-8", "replace")
     reader = csv.reader(io.StringIO(text, newline=""))
     rows: list[_Row] = []

@@ -1,5 +1,6 @@
 """Distiller's CSV exports and the texts that are in them."""
 
+import bz2
 import csv
 from datetime import timedelta
 
@@ -257,13 +258,13 @@ def kept(found):
 
 
 @pytest.mark.parametrize("index", [False, True])
-def test_an_export_gives_the_same_rows_without_its_header(tmp_path, index):
+def test_an_export_gives_the_same_rows_without_its_header_and_compressed(tmp_path, index):
     header = ",id,slurm_id,elapsed" if index else "id,slurm_id,elapsed"
     rows = [f"{number},{row}" for number, row in enumerate(ROWS)] if index else ROWS
     (tmp_path / "whole").mkdir()
-    whole, cut = tmp_path / "whole" / "128_128.csv", tmp_path / "128_128.csv"
+    whole, cut = tmp_path / "whole" / "128_128.csv", tmp_path / "128_128.csv.bz2"
     whole.write_text("\n".join([header, *rows]) + "\n")
-    cut.write_text("\n".join(rows) + "\n")
+    cut.write_bytes(bz2.compress(("\n".join(rows) + "\n").encode()))
     # when both are read
     expected, found = read(whole), read(cut)
     # then only the lines' numbers differ, and what was assumed is said

@@ -70,12 +70,10 @@ def test_two_workers_write_the_same_bytes_as_one_process(scan, address, by, tmp_
 
 @pytest.mark.slow
 def test_a_scheduler_that_does_not_answer_is_told(tmp_path, monkeypatch):
-    import distributed
-
     def refuse(*_, **__):
         raise OSError("Timed out trying to connect")
 
-    monkeypatch.setattr(distributed, "Client", refuse)
+    monkeypatch.setattr("harvest_gpfs.aggregation.on_dask.Client", refuse)
     dataset(tmp_path, [row("/d/x", 5, 30)])
     with pytest.raises(HarvestError, match="tcp://nowhere:1: no Dask scheduler answers"):
         aggregate(files(tmp_path), address="tcp://nowhere:1")

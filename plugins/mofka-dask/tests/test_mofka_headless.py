@@ -1,10 +1,11 @@
 """CSVs of a run without their headers: known by the order of their columns, or refused."""
 
+import lzma
 from pathlib import Path
 
 import pytest
 
-from harvest import collect
+from harvest import SourceError, collect
 from harvest_mofka_dask.source import MofkaDaskSource
 
 T = "1713553301.0305839"
@@ -61,12 +62,15 @@ def kept(found):
     ("kind", "header", "rows"),
     [*((kind, *table) for kind, table in TYPES.items()), ("worker_transfer", *LATER_TRANSFER)],
 )
-def test_a_csv_gives_the_same_rows_without_its_header(tmp_path, kind, header, rows, named):
+def test_a_csv_gives_the_same_rows_without_its_header_and_compressed(
+    tmp_path, kind, header, rows, named
+):
     (tmp_path / "whole").mkdir()
     name = f"{kind}.csv" if named else "dump.csv"
-    whole, cut = tmp_path / "whole" / name, tmp_path / name
+    whole, cut = tmp_path / "whole" / name, tmp_path / f"{name}.xz"
     whole.write_text("\n".join([header, *rows]) + "\n")
-    cut.write_text("\n".join(rows) + "\n")
+    packed = lzma.compress(("\n".join(rows) + "\n").encode())
+    cut.write_bytes(packed)
     # when both are read, then only the note of what was assumed differs
     expected, found = read(whole), read(cut)
     assert kept(found) == kept(expected)
@@ -76,6 +80,10 @@ def test_a_csv_gives_the_same_rows_without_its_header(tmp_path, kind, header, ro
     detected = MofkaDaskSource.detect(cut)
     assert 0.7 <= detected.confidence < MofkaDaskSource.detect(whole).confidence
     assert detected.reason.startswith(f"{kind}.csv: rows without a header")
+    # and where its data are cut short, it is refused
+    cut.write_bytes(packed[:-8])
+    with pytest.raises(SourceError, match="damaged or cut short" if named else "not a file of"):
+        read(cut)
 
 
 def test_a_bad_row_is_rejected_and_numbered_as_below_a_header(tmp_path):

@@ -1,5 +1,6 @@
 """Tables without a header: known by the order of their columns, or refused."""
 
+import gzip
 import re
 
 import pytest
@@ -43,11 +44,11 @@ def without_position(found):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_table_gives_the_same_rows_without_its_header(tmp_path, table):
+def test_a_table_gives_the_same_rows_without_its_header_and_compressed(tmp_path, table):
     header, rows = TABLES[table]
-    whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv"
+    whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv.gz"
     whole.write_text("\n".join([header, *rows]) + "\n")
-    cut.write_text("\n".join(rows) + "\n")
+    cut.write_bytes(gzip.compress(("\n".join(rows) + "\n").encode()))
     # when both are read
     expected, found = read(whole), read(cut)
     # then only the lines' numbers differ, and what was assumed is said

@@ -10,6 +10,7 @@ import attrs
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
 from harvest.toolkit.files import may_be, walk_files
 from harvest.toolkit.settings import at_least, matches, setting
+from harvest_toolkit.csv_header import is_csv
 
 from .exports import MERGED, recognise, size_of_name, slurm_column
 from .records import DistillerJob
@@ -53,7 +54,7 @@ class DistillerSource(Source):
     def detect(cls, path: Path) -> Detection | None:
         """Recognise an export by its header ``id,slurm_id,elapsed`` or by its lines."""
         # input from a pipe has no suffix
-        if not path.is_file() or path.suffix.lower() not in (".csv", ""):
+        if not path.is_file() or (path.suffix and not is_csv(path.name)):
             return None
         export = recognise(path)
         if export is None:
@@ -85,7 +86,7 @@ class DistillerSource(Source):
         if not path.is_dir():
             return [file_partition(path, id=path.name)]
         files = [file for _, found in walk_files(path) for file in found]
-        exports = [p for p in files if p.suffix.lower() == ".csv" and may_be(p, recognise)]
+        exports = [p for p in files if is_csv(p.name) and may_be(p, recognise)]
         if not exports:
             raise SourceError(
                 "no CSV file in it or below has the columns id, slurm_id, elapsed",

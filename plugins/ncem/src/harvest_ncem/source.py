@@ -18,6 +18,7 @@ import attrs
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
 from harvest.toolkit.files import folders_of, input_path, may_be, walk_names
+from harvest_toolkit.csv_header import is_csv
 
 from .config import NcemConfig
 from .recognition import LOOK_BYTES, parse_name, recognise
@@ -53,7 +54,7 @@ class NcemSource(Source):
                 return Detection(0.5, "a file named like Distiller's HDF5 files")
             return Detection(0.5, f"a file named like the experiment's {name.kind} files")
         # input from a pipe has no file name suffix
-        if path.suffix.lower() in (".csv", "") and (table := recognise(path)):
+        if (is_csv(path.name) or not path.suffix) and (table := recognise(path)):
             what = "receiver times" if table.receivers else "HDF5 write times"
             if table.order:
                 return Detection(0.6, f"{what}: {table.order.reason}")
@@ -132,7 +133,7 @@ def _folder(folder: str, inside: str, relative: str, names: Sequence[str]) -> It
         if found is not None:
             key = (found.kind == "status", found.scan_number // SCANS_PER_GROUP)
             groups.setdefault(key, []).append(name)
-        elif name.lower().endswith(".csv") and may_be(Path(inside + name), recognise):
+        elif is_csv(name) and may_be(Path(inside + name), recognise):
             tables.append(name)
         else:
             other.append(name)

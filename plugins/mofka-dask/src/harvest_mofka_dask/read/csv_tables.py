@@ -20,6 +20,7 @@ from harvest_dask.records.arrays import flags, text_map
 from harvest_toolkit.csv_header import header_line
 from harvest_toolkit.delimited import CUT, Block, blocks, columns
 from harvest_toolkit.headless import Fit, fitting, misfit
+from harvest_toolkit.live import unpacked
 
 from .layout import CSV_KINDS, CsvKind, parse_header
 
@@ -123,7 +124,7 @@ def chunks(
     if order:
         ctx.note(order.note)
     records = 0
-    with partition.path.open("rb") as stream:
+    with unpacked(partition.path, partition.origin) as stream:
         for block in blocks(stream, header=order is None):
             ctx.advance(block.read_bytes)
             if header is None and (len(block) or block.damages):

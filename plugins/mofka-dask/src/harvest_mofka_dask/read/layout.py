@@ -13,7 +13,7 @@ from typing import Final
 import attrs
 
 from harvest.toolkit.files import may_be, out_of_files
-from harvest_toolkit.csv_header import column_names, header_line
+from harvest_toolkit.csv_header import column_names, header_line, is_csv
 from harvest_toolkit.headless import Fit, Order, fitting
 
 HEAD_BYTES: Final = 64 * 1024
@@ -126,7 +126,7 @@ CSV_KINDS: Final[dict[str, CsvKind]] = {
 
 _CSV_NAMES: Final = re.compile(
     r"(scheduler_transition|worker_transition|worker_transfer|worker|client|graph)s?"
-    r"(?:[_.-][\w.-]*)?\.csv",
+    r"(?:[_.-][\w.-]*)?\.csv(?:\.(?:gz|bz2|xz))?",
     re.ASCII,
 )
 _NAMES: Final[dict[str, str]] = {
@@ -193,7 +193,7 @@ def kind_of(path: Path) -> RunFile | None:
     this file fails.
     """
     name = path.name
-    if name.endswith(".csv"):
+    if is_csv(name):
         match = _CSV_NAMES.fullmatch(name)
         by_name = match[1] if match else None
         try:
