@@ -62,9 +62,7 @@ def kept(found):
     ("kind", "header", "rows"),
     [*((kind, *table) for kind, table in TYPES.items()), ("worker_transfer", *LATER_TRANSFER)],
 )
-def test_a_csv_gives_the_same_rows_without_its_header_and_compressed(
-    tmp_path, kind, header, rows, named
-):
+def test_rows_are_the_same_without_a_header_and_compressed(tmp_path, kind, header, rows, named):
     (tmp_path / "whole").mkdir()
     name = f"{kind}.csv" if named else "dump.csv"
     whole, cut = tmp_path / "whole" / name, tmp_path / f"{name}.xz"
