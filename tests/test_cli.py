@@ -73,7 +73,9 @@ def test_a_view_does_not_import_pandas(dataset):
         ),
         (["plugins", "show", "parket"], "'parket'; did you mean 'parquet'"),
         (["plugins", "list", "--kind", "rules"], "unknown kind 'rules'; did you mean 'rule'?"),
-        (["runn"], "Did you mean 'run'"),
+        (["runn"], "did you mean 'run'"),
+        (["fidings"], "did you mean 'findings'"),
+        (["query", "select 1", "."], "write: harvest query . SQL"),
         (["run", "--sorce", "x"], "--source"),
     ],
 )

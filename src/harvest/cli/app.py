@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import harvest
-from harvest.errors import PluginError, UsageError
+from harvest.errors import PluginError, UsageError, suggestion
 from harvest.plugins.known import commands_below
 from harvest.toolkit.completion import option
 from harvest.toolkit.steps import remark
@@ -63,8 +63,13 @@ class HarvestGroup(TyperGroup):
         if not found.claims.of("commands", cmd_name):
             if missing := found.missing("command", cmd_name):
                 remedy = found.how_to_have(missing) + found.unless_disabled()
-                raise UsageError(f"unknown command {cmd_name!r}", remedy=remedy)
-            return found.find("command", cmd_name) if cmd_name in found.broken else None
+            elif cmd_name in found.broken:
+                return found.find("command", cmd_name)
+            elif ctx.resilient_parsing or cmd_name.startswith("-"):
+                return None
+            else:
+                remedy = suggestion(cmd_name, self.list_commands(ctx))
+            raise UsageError(f"unknown command {cmd_name!r}", remedy=remedy)
         spec = found.commands.get(cmd_name)
         return _stand_in(cmd_name, spec.doc if spec is not None else "Declared by several plugins.")
 

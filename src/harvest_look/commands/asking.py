@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -13,6 +14,7 @@ from harvest.commands import remark
 from harvest.commands.options import DatasetPath, Exact, Json, Wide, key_values
 from harvest.plugins import manager
 from harvest.toolkit.completion import argument, option
+from harvest.toolkit.texts import shell_word
 
 from . import completion
 from .completion import JsonRows, Text, Texts, rows_option
@@ -262,6 +264,9 @@ def query(
     from harvest_look import tools  # late: help needs none of it
 
     _require_one(output, json=json)
+    if os.path.lexists(sql) and not os.path.lexists(dataset):
+        remedy = f"write: harvest query {shell_word(sql)} SQL"
+        raise UsageError("the dataset comes before the query", remedy=remedy)
     text = sys.stdin.read() if sql == "-" else sql
     of_views = _by_name(key_values(settings))
     with tools.working("querying"):
