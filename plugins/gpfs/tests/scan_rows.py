@@ -129,11 +129,11 @@ def files(folder: Path) -> list[Path]:
 
 
 def objects(rows):
-    """(inode, generation) -> the rows of its paths, the first one first."""
+    """(inode, generation, create_time) -> the rows of its paths, the first one first."""
     found = defaultdict(list)
     for r in sorted(rows, key=lambda r: r["path"]):
         if r["kind"] != "directory":
-            found[r["inode"], r["generation"]].append(r)
+            found[r["inode"], r["generation"], r["create_time"]].append(r)
     return found
 
 

@@ -44,6 +44,7 @@ ROWS = st.builds(
     allocated_bytes=SIZES,
     generation=st.sampled_from([1, 2, None]),
     snapshot_id=st.sampled_from([0, None]),
+    create_time=st.sampled_from([NOW, None]),
     kind=st.sampled_from(["file", "file", "directory", "symlink", "other", None]),
     uid=st.sampled_from([0, 1000, 1001, None]),
     gid=st.sampled_from([5, None]),
@@ -80,7 +81,7 @@ def first_paths(rows):
     flags = {}
     for r in sorted(rows, key=lambda r: r["path"].encode()):
         may_repeat = r["nlink"] not in (0, 1) and r["kind"] != "directory"
-        identity = (r["inode"], r["generation"], r["snapshot_id"])
+        identity = (r["inode"], r["generation"], r["snapshot_id"], r["create_time"])
         flags[r["path"]] = not (may_repeat and identity in seen)
         if may_repeat:
             seen.add(identity)

@@ -160,6 +160,7 @@ ROWS = st.lists(
         inode=st.integers(1, 5),
         size=st.sampled_from([0, 1, 100, None]),
         generation=st.sampled_from([1, 2]),
+        create_time=st.sampled_from([NOW, NOW - timedelta(seconds=1)]),
         modify_time=TIMES,
         access_time=TIMES,
         uid=st.sampled_from([1, 2, None]),

@@ -29,8 +29,12 @@ from .groupings import GROUPINGS, NO_DIRECTORY, Setting
 from .on_polars import PolarsRows
 from .scans import LATEST, Counts, Extent, Rows, Scan, Step, label_of, pick
 
-IDENTITY = ("inode", "generation", "snapshot_id")
-"""Columns that identify an object within a scan."""
+IDENTITY = ("inode", "generation", "snapshot_id", "create_time")
+"""Columns that identify an object within a scan.
+
+Lists of several file systems with one time are one scan. Their inodes and generations are often the
+same numbers; the times at which objects were created are not.
+"""
 
 CANDIDATE: Final = (pl.col("nlink").is_null() | (pl.col("nlink") > 1)) & NO_DIRECTORY
 """Test whether a row may be one of several paths of an object."""

@@ -1,9 +1,9 @@
 """Comparison of two scans object by object: changes summed by the groups before and after.
 
-Objects are compared by inode and generation. Each pass takes a share of the inodes, so that only
-this share of two scans is in memory. A pass leaves only sums: a row for each pair of groups (owner,
-directory and so on) in which objects were before and are after, and for each combination of other
-changes. All changes by owner or by directory are sums over these few rows.
+Objects are compared by inode, generation and time of creation. Each pass takes a share of the
+inodes, so that only this share of two scans is in memory. A pass leaves only sums: a row for each
+pair of groups (owner, directory and so on) in which objects were before and are after, and for each
+combination of other changes. All changes by owner or by directory are sums over these few rows.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from ..aggregation.groupings import GROUPINGS, NO_DIRECTORY, Setting
 from ..aggregation.listing import BUDGET, passes_for
 from ..aggregation.on_polars import PolarsRows, available_memory
 
-_KEY: Final = ("inode", "generation")
+_KEY: Final = ("inode", "generation", "create_time")
 _TIMES: Final = {"modified": "modify_time", "accessed": "access_time"}
 _SEEN: Final = ("modified", "accessed", "renamed")
 """Changes of an object that is in both scans."""
@@ -50,7 +50,7 @@ def flows(
     Other changes are null if a list lacks the values that would decide.
     """
     known = _known(old) & _known(new)
-    identity = _KEY if "generation" in known else _KEY[:1]
+    identity = [name for name in _KEY if name == "inode" or name in known]
     # each pass reads all rows: with more memory, fewer passes are needed
     budget = max(BUDGET * 2, available_memory() // 8)
     shares = passes_for(rows, least=LEAST_PAIRED_ROWS, bytes_each=_BYTES_PER_ROW, budget=budget)
@@ -128,7 +128,7 @@ def _labelled(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.Da
 
 
 def _known(rows: PolarsRows) -> frozenset[str]:
-    """Return what some rows of a scan have: ``generation``, ``kind``, or fractions of seconds.
+    """Return columns that some rows of a scan have, and times with fractions of seconds.
 
     Some lists have no generations, others only whole seconds. This is decided per list, not per
     row, since a single file's time may be a whole second by chance.
@@ -137,7 +137,7 @@ def _known(rows: PolarsRows) -> frozenset[str]:
         name: pl.col(column).dt.epoch("us") % 1_000_000 != 0 for name, column in _TIMES.items()
     }
     query = rows.frame.select(
-        pl.col("generation", "kind").is_not_null().any(),
+        pl.col("generation", "create_time", "kind").is_not_null().any(),
         *(test.any().alias(name) for name, test in fraction.items()),
     )
     found = query.collect(engine="streaming").row(0, named=True)
@@ -149,7 +149,8 @@ def _share(
 ) -> pl.DataFrame:
     frame = rows.frame.filter(pl.col("inode") % shares == share) if shares > 1 else rows.frame
     return frame.select(
-        *(*_KEY, "path", "kind"),
+        *("inode", "generation", "path", "kind"),
+        pl.col("create_time").dt.epoch("s"),  # some lists have no fractions
         pl.when(pl.col("size_bytes") >= 0).then("size_bytes").alias("size"),
         *(pl.col(column).alias(name) for name, column in _TIMES.items()),
         *(GROUPINGS[name].key(setting).alias(name) for name in keys),
