@@ -384,6 +384,8 @@ class History:
         fresh = self._fresh()
         if fresh is None or not self.expected[number].keys() <= fresh.keys():
             return  # what cannot be read again cannot be repaired
+        if any(rows and {name for name, _ in rows} == {"reject"} for rows in fresh.values()):
+            return  # if all that is damaged is of such an input, the repair is refused
         files = sorted({f.path for part in dataset.manifest for f in part.files})
         if not files:
             return
