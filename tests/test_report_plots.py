@@ -9,7 +9,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from night import one_of_each
 
+import harvest
 from harvest_report import COLOURS, Plot, bytes_axis, legend, name_bars, seconds_axis
 from harvest_report.axes import dates_in_words
 from harvest_report.draw import drawn
@@ -243,3 +245,27 @@ def test_a_piece_of_time_is_divided_among_the_columns_that_it_touches(span_us):
     found = window.in_columns(pieces).sort("start", "column").collect()
     assert found["column"].to_list() == [*range(1500), *range(750, 1500)]
     assert found["inside"].to_list() == pytest.approx([step] * 2250)
+
+
+CHOSEN = {"dask.run": {"run": "mofka-dask"}, "gpfs.summary": {"scan": "all"}}
+"""Settings of reports that want them where a dataset holds several runs or scans."""
+
+
+@pytest.mark.slow
+def test_every_plot_of_every_report_can_be_read(everything):
+    dataset = harvest.open(everything)
+    names = [
+        name
+        for name, spec in dataset.plugins.reports.items()
+        # a change is between two scans, of which these lists do not say the times
+        if name != "gpfs.change" and any(kind in dataset for kind in spec.requires or dataset)
+    ]
+
+    found = {
+        f"{name}: {plot.name}": flaws(plot)
+        for name in one_of_each(names)
+        for plot in dataset.report(name, **CHOSEN.get(name, {})).plots
+    }
+
+    assert len(found) >= 8, "few reports have a plot"
+    assert {name: flaw for name, flaw in found.items() if flaw} == {}

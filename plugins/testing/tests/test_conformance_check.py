@@ -4,9 +4,12 @@ import json
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+import harvest
 import harvest_testing
+from harvest.columns import count, flag
 from harvest.errors import UsageError
 from harvest.plugins.registry import PluginManager
 from harvest_testing.check import check_promises
@@ -94,3 +97,22 @@ def test_every_promise_is_documented(kind):
     page = (Path(__file__).resolve().parents[3] / "docs" / "testing-plugins.md").read_text()
     for name in (n for n in dir(kit) if n.startswith("test_")):
         assert f"`{name}" in page, f"{name} is not in docs/testing-plugins.md"
+
+
+class Known:
+    """A plugin with a view, whose rows a column of true and null tells apart."""
+
+    @harvest.hookimpl
+    def harvest_views(self):
+        rows = pl.LazyFrame({"known": [True, None], "lines": [1, 2]})
+        columns = (
+            flag("known", "Whether it is known; null if not said."),
+            count("lines", "Lines."),
+        )
+        return [harvest.View(name="demo.known", doc="A.", build=lambda _: rows, columns=columns)]
+
+
+def test_a_key_may_be_a_column_that_is_true_or_null():
+    dataset = harvest.Dataset.blank(harvest.plugins_of(Known()))
+
+    assert harvest_testing.faults_of_unknown(dataset, dataset, "demo.known", ("known",)) == []
