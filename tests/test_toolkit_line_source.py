@@ -69,7 +69,7 @@ def expected_of(data: bytes) -> dict[int, str | bytes]:
     return {number: line for number, line in found.items() if line}
 
 
-PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zX", b"\x28\xb5\x2f\xfd")
+PACKED = (b"\x1f\x8b", b"BZh1", b"BZh9", b"\xfd7zX", b"\x28\xb5\x2f\xfd")
 """How gzip, bzip2, xz and zstd begin."""
 PACKS = [gzip.compress, bz2.compress, lzma.compress, zstandard.ZstdCompressor().compress]
 TEXTS = (
@@ -88,6 +88,7 @@ TEXTS = (
 @settings(deadline=None)
 @given(TEXTS, st.integers(1, 60))
 @example(BOM + b"x" * 60, 1)
+@example(b"BZhang logged in\n", 60)
 @example(BOM + b"x" * 39 + b"\nb", 50)
 def test_lines_have_the_numbers_of_the_file_in_any_ranges(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, partition_bytes: int

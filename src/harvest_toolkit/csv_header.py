@@ -28,7 +28,8 @@ def is_csv(name: str) -> bool:
 def header_line(path: Path) -> bytes:
     """Return the first line of a file, without its line end; at most 64 KiB of it.
 
-    The file may be compressed by gzip, bzip2 or xz; nothing is returned where it is damaged.
+    The file may be compressed by gzip, bzip2 or xz; nothing is returned where it cannot be
+    unpacked.
     """
     try:
         with unpacked(path, str(path)) as file:

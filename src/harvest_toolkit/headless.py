@@ -128,12 +128,18 @@ class Fit:
 
 def fitting(path: Path, orders: Sequence[Order]) -> Fit | None:
     """Return the order that the first lines of a file fit; None when none or several fit."""
-    found = list(_fits(*_first_rows(path), orders))
+    try:
+        found = list(_fits(*_first_rows(path), orders))
+    except SourceError:
+        return None  # ``misfit`` raises the error
     return found[0] if len(found) == 1 else None
 
 
 def misfit(path: Path, orders: Sequence[Order]) -> str:
-    """Return why no order was chosen, as the end of a sentence; empty when line 1 is a header."""
+    """Return why no order was chosen, as the end of a sentence; empty when line 1 is a header.
+
+    Raises SourceError if the file is compressed and cannot be unpacked.
+    """
     rows, cut = _first_rows(path)
     if several := list(_fits(rows, cut, orders)):
         fits = " as well as ".join(fit.order.words for fit in several)
@@ -170,12 +176,9 @@ def _first_rows(path: Path) -> tuple[list[_Row], bool]:
 
     A line that is cut off where reading stopped is left out unless it is the only one.
     """
-    try:
-        with unpacked(path, str(path)) as file:
-            head = file.read(HEADER_BYTES)
-            more = bool(file.read(1))
-    except SourceError:
-        return [], False  # damaged compressed data
+    with unpacked(path, str(path)) as file:
+        head = file.read(HEADER_BYTES)
+        more = bool(file.read(1))
     text = head.removeprefix(BOM).decode("utf-8", "replace")
     reader = csv.reader(io.StringIO(text, newline=""))
     rows: list[_Row] = []

@@ -49,14 +49,14 @@ _HEAD_BYTES: Final = 4 << 20
 
 _DESCRIPTOR: Final = re.compile(r"/dev/fd/(\d+)", re.ASCII)
 
-MAGIC: Final = {
-    "gzip": b"\x1f\x8b",
-    "bzip2": b"BZh",
-    "xz": b"\xfd7zX",
-    "zstd": b"\x28\xb5\x2f\xfd",
-    "zip": b"PK\x03\x04",
+_MAGIC: Final = {
+    "gzip": rb"\x1f\x8b",
+    "bzip2": rb"BZh[1-9]",  # a text may begin with BZh
+    "xz": rb"\xfd7zX",
+    "zstd": rb"\x28\xb5\x2f\xfd",
+    "zip": rb"PK\x03\x04",
 }
-"""The first bytes of compressed files, by the name of the compression."""
+"""Patterns of the first bytes of compressed files, by the name of the compression."""
 
 _OPENERS: Final[dict[str, Any]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
 
@@ -83,7 +83,7 @@ def compression(head: bytes) -> str | None:
 
     It is ``gzip``, ``bzip2``, ``xz``, ``zstd`` or ``zip`` (an archive, or a workbook of Excel).
     """
-    return next((kind for kind, magic in MAGIC.items() if head.startswith(magic)), None)
+    return next((kind for kind, magic in _MAGIC.items() if re.match(magic, head)), None)
 
 
 @contextlib.contextmanager

@@ -22,9 +22,12 @@ from typing import Any, Final, cast
 
 import zstandard
 
-from .live import MAGIC, compression, forward, open_input
+from .live import compression, forward, open_input
 
-__all__ = ["Stream", "compression", "open_stream"]
+__all__ = ["SUFFIXES", "Stream", "compression", "open_stream"]
+
+SUFFIXES: Final = (".gz", ".bz2", ".xz", ".zst")
+"""Suffixes of the names of compressed files that can be read."""
 
 _PIECES: Final = {"gzip": 64 * 1024, "bzip2": 4 * 1024, "xz": 4 * 1024, "zstd": 4 * 1024}
 """Compressed bytes unpacked at a time; they unpack to at most 128 MiB."""
@@ -109,7 +112,7 @@ class _Unpacked(Stream):
 
     def _unpacked(self) -> Iterator[bytes]:
         """Yield the bytes of all members of a gzip file, or what other kinds have instead."""
-        kind, magic = self._kind, MAGIC[self._kind]
+        kind = self._kind
         packed = self._packed()
         while packed:
             member = _MEMBERS[kind]()
@@ -126,8 +129,8 @@ class _Unpacked(Stream):
             packed = member.unused_data or self._packed()
             if kind != "zstd":  # which may have frames to skip
                 packed = packed.lstrip(b"\0")  # zeros may pad a tape's last block
-                while len(packed) < len(magic) and (more := self._packed()):
+                while len(packed) < 4 and (more := self._packed()):
                     packed = (packed + more).lstrip(b"\0")
-                if packed and not packed.startswith(magic):
+                if packed and compression(packed) != kind:
                     self.trouble = f"bytes that are not {kind} follow the {kind} stream"
                     return

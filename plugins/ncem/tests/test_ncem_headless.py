@@ -48,7 +48,8 @@ def test_a_table_gives_the_same_rows_without_its_header_and_compressed(tmp_path,
     header, rows = TABLES[table]
     whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv.gz"
     whole.write_text("\n".join([header, *rows]) + "\n")
-    cut.write_bytes(gzip.compress(("\n".join(rows) + "\n").encode()))
+    packed = gzip.compress(("\n".join(rows) + "\n").encode())
+    cut.write_bytes(packed)
     # when both are read
     expected, found = read(whole), read(cut)
     # then only the lines' numbers differ, and what was assumed is said
@@ -60,6 +61,9 @@ def test_a_table_gives_the_same_rows_without_its_header_and_compressed(tmp_path,
     detected = NcemSource.detect(cut)
     assert 0.5 <= detected.confidence < NcemSource.detect(whole).confidence
     assert "without a header" in detected.reason
+    cut.write_bytes(packed[:-8])
+    with pytest.raises(SourceError, match="damaged or cut short"):
+        read(cut)
 
 
 def test_a_directory_reads_such_a_table_and_counts_strangers(tmp_path):

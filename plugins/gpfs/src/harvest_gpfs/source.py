@@ -11,7 +11,7 @@ import attrs
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
 from harvest.toolkit.files import input_path, list_files
 from harvest_toolkit.lines import line_starts
-from harvest_toolkit.streams import compression, open_stream
+from harvest_toolkit.streams import SUFFIXES, compression, open_stream
 
 from .config import GpfsConfig
 from .parse.counting import Before, count_range
@@ -21,7 +21,6 @@ from .parse.reading import Reading
 from .records import GpfsFile
 
 _PART: Final = re.compile(r"(?P<name>.+)\.part-(?P<number>\d+)-of-(?P<count>\d+)")
-_PACKED: Final = (".gz", ".zst", ".bz2", ".xz")
 
 
 class GpfsSource(Source):
@@ -170,7 +169,7 @@ def _check_parts(directory: Path, files: Sequence[Path]) -> None:
     seen: dict[str, str] = {}
     parts: dict[tuple[str, int], set[int]] = {}
     for file in files:
-        name = file.stem if file.suffix in _PACKED else file.name
+        name = file.stem if file.suffix in SUFFIXES else file.name
         if name in seen:
             said = f"the same list exists twice, as {seen[name]} and {file.name}"
             remedy = "keep one of them, or name the lists one by one"

@@ -24,14 +24,12 @@ import zstandard
 from harvest import HarvestError, SourceError, UsageError
 from harvest.toolkit.files import replacing, write_atomically
 from harvest_toolkit.lines import blocks
-from harvest_toolkit.streams import compression, open_stream
+from harvest_toolkit.streams import SUFFIXES, compression, open_stream
 
 from .parse.counting import count, is_remark, trailer_rows
 
 COMPRESSIONS: Final = {"none": "", "gzip": ".gz", "zstd": ".zst"}
 """Compressions of parts, and the suffix of file names for each."""
-
-_PACKED: Final = (".gz", ".zst", ".bz2", ".xz")
 
 
 def split(
@@ -99,7 +97,7 @@ class Split:
 
     def path_of(self, number: int) -> Path:
         """Return the path of a part, numbered from 1."""
-        name = self.path.stem if self.path.suffix in _PACKED else self.path.name
+        name = self.path.stem if self.path.suffix in SUFFIXES else self.path.name
         suffix = COMPRESSIONS[self.compress]
         return self.directory / f"{name}.part-{number:05}-of-{self.parts:05}{suffix}"
 

@@ -202,7 +202,7 @@ _MAY_LACK: Final = {
     "allocated_bytes": "sums of allocated bytes leave these objects out",
     "access_time": "they have no age by access",
     "modify_time": "they have no age by modification",
-    "create_time": "lists of several file systems must not have the same time",
+    "create_time": "objects of several file systems cannot be distinguished",
     "change_time": "",
     "uid": "they belong to no user",
     "gid": "they belong to no group",
