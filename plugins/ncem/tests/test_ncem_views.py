@@ -69,11 +69,9 @@ def job(job_id, elapsed, **more):
 
 
 def test_offload_is_last_write_minus_earliest_receiver():
-    # given three receivers (two tie) and two data files
-    data = dataset(
-        [(7, 0, 1.5, "a"), (7, 1, 1.0, "a"), (7, 3, 1.0, "a")],
-        [("data", 7, 5.0, {}), ("data", 7, 6.25, {}), ("log", 7, 60.0, {})],
-    )
+    # given three receivers (two tie) and two data files, listed in two copies of a table
+    files = [("data", 7, 5.0, {}), ("data", 7, 6.25, {}), ("log", 7, 60.0, {})]
+    data = dataset([(7, 0, 1.5, "a"), (7, 1, 1.0, "a"), (7, 3, 1.0, "a")], files * 2)
     (row,) = rows(offload.build(data))
     assert row["offload_s"] == 5.25
     assert (row["receivers"], row["first_receiver"], row["data_files"]) == (3, 1, 2)
@@ -155,7 +153,8 @@ def test_streaming_matches_files_to_scans():
             ("h5", 4, 9, {"distiller_id": 9}),
             ("h5", 20, 9, {"distiller_id": 10}),
             ("data", 1, 3, {}),
-        ],
+        ]
+        * 2,  # from two copies of a table
     )
     found = [
         (r["scan_number"], r["take"], r["distiller_id"], r["duration_s"], r["excluded"])

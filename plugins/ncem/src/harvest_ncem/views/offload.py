@@ -83,10 +83,8 @@ def written(dataset: DatasetReader) -> pl.LazyFrame:
     The numbers are null if no data file of any scan was harvested.
     """
     takes = scans.takes(dataset)
-    files = (
-        dataset["ncem.data_file"]
-        .filter(pl.col("kind") == "data")
-        .select("scan_number", "modify_time", "size_bytes", "module", "undecided_times")
+    files = scans.files(dataset, "data").select(
+        "scan_number", "modify_time", "size_bytes", "module", "undecided_times"
     )
     placed = (
         scans.of_last_take(files, "modify_time", takes)

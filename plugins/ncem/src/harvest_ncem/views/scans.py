@@ -189,6 +189,12 @@ def _half_hours(reference: pl.Expr) -> pl.Expr:
     return pl.when(rest <= REST_MINUTES * 60_000_000).then(steps).otherwise(0 * offset)
 
 
+def files(dataset: DatasetReader, kind: str) -> pl.LazyFrame:
+    """Return the files of a kind; what several copies of a table list has one row."""
+    rows = dataset["ncem.data_file"].filter(pl.col("kind") == kind)
+    return rows.unique(pl.exclude("origin", "position"))
+
+
 def of_last_take(files: pl.LazyFrame, time: str, scans: pl.LazyFrame) -> pl.LazyFrame:
     """Match files to the last take of their scan that started before ``time``.
 

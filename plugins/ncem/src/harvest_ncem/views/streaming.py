@@ -46,15 +46,11 @@ def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
 def _files(dataset: DatasetReader, takes: pl.LazyFrame) -> pl.LazyFrame:
     """Return the HDF5 files with the take of each: see ``build``."""
     key = pl.col("uuid").str.to_lowercase().str.replace_all("-", "", literal=True)
-    files = (
-        dataset["ncem.data_file"]
-        .filter(pl.col("kind") == "h5")
-        .select(
-            *("scan_number", "distiller_id", "path", "suffix", "size_bytes"),
-            key=key,
-            write_time="modify_time",
-            end_undecided=pl.col("undecided_times").is_not_null(),
-        )
+    files = scans.files(dataset, "h5").select(
+        *("scan_number", "distiller_id", "path", "suffix", "size_bytes"),
+        key=key,
+        write_time="modify_time",
+        end_undecided=pl.col("undecided_times").is_not_null(),
     )
     by_uuid = (
         scans.statuses(dataset).group_by("scan_number", key=key).agg(named=pl.col("take").min())
