@@ -121,17 +121,19 @@ def seconds(microseconds: Microseconds) -> Microseconds:
 def scan_parquet(paths: Sequence[Path | str], record_type: RecordType) -> pl.LazyFrame:
     """Scan Parquet files of a record type lazily, in their native schema.
 
-    Files of older and newer versions are accepted: a missing column is null, an undeclared column
-    is left out, and a narrower number is widened.
+    Files of other versions and writers are accepted: a missing column is null, an undeclared column
+    is left out, a narrower number is widened, and texts may be dictionaries or not.
     """
+    native = native_schema(record_type).items()
     return pl.scan_parquet(
         [Path(path) for path in paths],
-        schema=native_schema(record_type),
+        schema={name: pl.String() if kind == pl.Categorical else kind for name, kind in native},
         missing_columns="insert",
         extra_columns="ignore",
         cast_options=pl.ScanCastOptions(
             integer_cast="upcast",
             float_cast="upcast",
+            categorical_to_string="allow",
             missing_struct_fields="insert",
             extra_struct_fields="ignore",
         ),
