@@ -242,11 +242,13 @@ def as_groups(frame, by):
 @pytest.mark.parametrize("backend", USABLE)
 @given(parts=DATASETS.map(once), data=st.data())
 def test_a_backend_counts_as_loops_over_dicts_do(backend, parts, data):
-    by = data.draw(st.sampled_from(BY))
+    by, rows = data.draw(st.sampled_from(BY)), [r for part in parts for r in part]
+    again = data.draw(st.lists(st.sampled_from(rows), max_size=8))
+    overlap = [{**r, "origin": "/lists/b.list"} for r in again]
     with tempfile.TemporaryDirectory() as folder:
-        dataset(Path(folder), *parts)
+        dataset(Path(folder), *parts, overlap)
         result = aggregate(files(Path(folder)), by=by, backend=backend, **OPTIONS)
-    assert as_groups(result.frame, by) == expected([r for part in parts for r in part], by)
+    assert as_groups(result.frame, by) == expected(rows, by)
 
 
 @pytest.mark.slow

@@ -80,6 +80,28 @@ def test_odd_names_are_told_with_what_is_odd(tmp_path):
         data.view("gpfs.odd_names", kinds="ugly")
 
 
+def test_a_list_that_is_harvested_twice_counts_once(tmp_path):
+    """Given two lists of one scan, one of them a copy with its rows in another order."""
+    old = NOW - timedelta(days=900)
+    rows = [
+        row("/fs", 1, kind="directory"),
+        row("/fs/a", 2, kind="directory"),
+        row("/fs/a/f", 3, 10_000, uid=7, heat=0.5),
+        row("/fs/a/g", 4, 80_000, access_time=old, modify_time=old),
+        row("/fs/a/h", 5, 5, nlink=2),
+        row("/fs/i", 5, 5, nlink=2),
+        row("/fs/j", 6, 7, nlink=None),
+    ]
+    once = dataset(tmp_path / "once", rows)
+    copy = [{**r, "origin": "/lists/a.list.gz"} for r in reversed(rows)]
+    twice = dataset(tmp_path / "twice", rows, copy)
+    names = "ages cold crowded directories extensions growth largest oldest owners policy usage"
+    for name in names.split():
+        given = {"least": 1} if name == "crowded" else {}
+        assert twice.rows(f"gpfs.{name}", **given) == once.rows(f"gpfs.{name}", **given), name
+    assert checks(twice)["rows that repeat a path"] == len(rows)
+
+
 def checks(data, **given):
     return {r["check"]: r["count"] for r in data.rows("gpfs.scan_quality", **given)}
 

@@ -5,9 +5,9 @@ maximum. Partial results are combined in the same way. Sums of bytes are stored 
 that they cannot overflow silently. Heat is a float in the list; it is cut to whole billionths,
 since a sum of floats depends on the order.
 
-``Aggregation.partial`` groups and sums rows. Rows of further paths of an inode (hard links) are
-summed like all others, and ``surplus`` subtracts them again. Integers make this exact, and no
-process needs to hold all inodes.
+``Aggregation.partial`` groups and sums rows. Rows of further paths of an inode (hard links), and
+rows that repeat a path, are summed like all others, and ``surplus`` subtracts them again. Integers
+make this exact, and no process needs to hold all inodes.
 """
 
 from __future__ import annotations
@@ -63,9 +63,12 @@ class Aggregation(Step):
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         return self._grouped(rows, self.parts)
 
-    def surplus(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Compute a partial result that subtracts rows which ``partial`` counted too often."""
-        taken = tuple(part for part in self.parts if not part.of_path)
+    def surplus(self, rows: pl.LazyFrame, *, of_path: bool = False) -> pl.LazyFrame:
+        """Compute a partial result that subtracts rows which ``partial`` counted too often.
+
+        of_path: subtract from the sums of paths, instead of the sums of objects.
+        """
+        taken = [part for part in self.parts if part.how == "sum" and part.of_path == of_path]
         return self._grouped(rows, taken).with_columns(-pl.col(part.name) for part in taken)
 
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:

@@ -3,11 +3,14 @@
 A scan lists an inode once per path. An object is counted once, at its first path in byte order, so
 that results add up to the total for any groupings.
 
-- Directories and rows with ``nlink`` 1 (or 0) have only one path.
-- All other rows, including those of lists without ``nlink``, are candidates. Repeated inodes among
-  candidates are found by counting, in passes over the inode column that take a share of the inodes
-  each. Only the rows of these inodes are then read and compared.
-- Two rows are the same object if inode, generation and snapshot are equal.
+- Directories and rows with ``nlink`` 1 (or 0) have only one path. Such an object has several rows
+  only if the scan has several lists that overlap.
+- All other rows, including those of lists without ``nlink``, are candidates; in a scan of several
+  lists, every row is. Repeated inodes among candidates are found by counting, in passes over the
+  inode column that take a share of the inodes each. Only the rows of these inodes are then read and
+  compared.
+- Two rows are the same object if the columns of ``IDENTITY`` are equal, and the path of an object
+  that has only one.
 """
 
 from __future__ import annotations
@@ -38,6 +41,17 @@ same numbers; the times at which objects were created are not.
 
 CANDIDATE: Final = (pl.col("nlink").is_null() | (pl.col("nlink") > 1)) & NO_DIRECTORY
 """Test whether a row may be one of several paths of an object."""
+
+ONLY_PATH: Final = pl.when(~CANDIDATE).then("path").alias("only_path")
+"""The path of an object that has only one: it is part of its identity. Null for other objects."""
+
+FIRST_PATH: Final = (pl.int_range(pl.len()) == 0) | pl.any_horizontal(
+    pl.col(name).ne_missing(pl.col(name).shift(1)) for name in (*IDENTITY, "only_path")
+)
+"""Test whether a row is the first one of its object, in rows from ``linked_rows``."""
+
+REPEATS: Final = ~FIRST_PATH & (pl.col("path") == pl.col("path").shift(1))
+"""Test whether a row repeats a path of its object, in rows from ``linked_rows``."""
 
 LEAST_INODES = 4_000_000
 """Minimum number of inodes counted in one pass; each takes about 64 bytes."""
@@ -108,7 +122,7 @@ def common_root(*listings: Rows) -> str:
 
 
 def _edges(listings: Sequence[Rows], apart_from: str | None) -> tuple[str, str] | None:
-    found = pl.concat([rows.reduce(Extent(apart_from)) for rows in listings])
+    found = pl.concat([rows.reduce(Extent(apart_from=apart_from)) for rows in listings])
     first, last = found["first"].min(), found["last"].max()
     return None if first is None else (str(first), str(last))
 
@@ -165,9 +179,18 @@ class Listing:
             )
         return now
 
+    @property
+    def several_lists(self) -> bool:
+        """Whether rows come from several lists, which may overlap."""
+        if "several" not in self.found:
+            edges = self.rows.reduce(Extent("origin"))
+            self.found["several"] = edges["first"].item() != edges["last"].item()
+        return bool(self.found["several"])
+
     def linked(self, columns: Sequence[str], *, everything: bool = False) -> Iterator[pl.DataFrame]:
-        """Yield rows of objects that may have several paths, in portions; see ``linked_rows``."""
+        """Yield rows of objects that may have several rows, in portions; see ``linked_rows``."""
         known = self.found.setdefault("linked", {})
+        everything = everything or self.several_lists
         among = None if everything else CANDIDATE
         if everything not in known:
             count = int(self.rows.reduce(Counts("nlink", among))["rows"].sum())
@@ -201,7 +224,7 @@ class Listing:
         *,
         directories: bool = True,
     ) -> pl.DataFrame:
-        """Aggregate this scan, with hard links counted once.
+        """Aggregate this scan, with hard links and repeated rows counted once.
 
         If an earlier aggregation has finer groups, its sums are reused.
         """
@@ -212,11 +235,12 @@ class Listing:
             if (partial := task.merged(finer, sums)) is not None:
                 return task.result(partial)
         partials = [self.rows.reduce(task)]
-        if any(not part.of_path for part in task.parts):
-            partials += [
-                task.surplus(portion.filter(~first_paths()).lazy()).collect()
-                for portion in self.linked(task.columns)
-            ]
+        if any(part.how == "sum" for part in task.parts):
+            for portion in self.linked(task.columns):
+                rows = portion.lazy()
+                partials.append(task.surplus(rows.filter(~FIRST_PATH)).collect())
+                if self.several_lists:
+                    partials.append(task.surplus(rows.filter(REPEATS), of_path=True).collect())
         sums = task.combine([partial.lazy() for partial in partials]).collect()
         if sums.height <= MOST_KEPT:
             summed.append((task, sums))
@@ -269,10 +293,10 @@ def linked_rows(
 ) -> Iterator[pl.DataFrame]:
     """Yield rows of objects that may have several paths; a portion has all rows of its inodes.
 
-    columns: columns in addition to IDENTITY and path. Rows are sorted by all of them, so that rows
-        of an object are adjacent, its first path first.
+    columns: columns in addition to IDENTITY, path, nlink and kind. Rows are sorted by all of them
+        and by ONLY_PATH, so that rows of an object are adjacent, its first path first.
     """
-    wanted = tuple(dict.fromkeys((*IDENTITY, "path", *columns)))
+    wanted = tuple(dict.fromkeys((*IDENTITY, "path", "nlink", "kind", *columns)))
     total = int(repeated["rows"].sum())
     if not total:
         return
@@ -281,10 +305,5 @@ def linked_rows(
         inodes = repeated.filter(pl.col("inode") % shares == share)["inode"]
         if len(inodes):
             found = rows.reduce(_RowsOf(inodes, wanted, among))
-            yield found.sort(wanted, nulls_last=True)
-
-
-def first_paths() -> pl.Expr:
-    """Flag the first row of each object, in rows from ``linked_rows``."""
-    same = [pl.col(name).eq_missing(pl.col(name).shift(1)) for name in IDENTITY]
-    return ~pl.all_horizontal(same) | (pl.int_range(pl.len()) == 0)
+            order = (*IDENTITY, "only_path", *wanted[len(IDENTITY) :])
+            yield found.with_columns(ONLY_PATH).sort(order, nulls_last=True)

@@ -171,15 +171,16 @@ class Counts(Step):
 class Extent(Step):
     """Step that finds the first and the last path in byte order; null without rows.
 
-    apart_from: a path that is ignored.
+    of: ``path``, or ``origin`` for the paths of lists. apart_from: a path that is ignored.
     """
 
+    of: str = "path"
     apart_from: str | None = None
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         if self.apart_from is not None:
-            rows = rows.filter(pl.col("path") != self.apart_from)
-        return rows.select(pl.col("path").min().alias("first"), pl.col("path").max().alias("last"))
+            rows = rows.filter(pl.col(self.of) != self.apart_from)
+        return rows.select(first=pl.col(self.of).min(), last=pl.col(self.of).max())
 
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
         return pl.concat(partials).select(pl.col("first").min(), pl.col("last").max())

@@ -25,7 +25,7 @@ from harvest_toolkit.frames import fraction, known_sum, possible
 
 from ..aggregation.files import COLUMNS
 from ..aggregation.groupings import NUMBER, parse_age, parse_size, read_names, text_of
-from ..aggregation.listing import CANDIDATE, IDENTITY, Listing
+from ..aggregation.listing import IDENTITY, ONLY_PATH, Listing
 from ..aggregation.on_polars import PolarsRows
 from ..aggregation.scans import label_of
 from ..views.common import INT, SUMS, TEXT, collected, declared_types, frame_of, listing, of_scan
@@ -152,27 +152,25 @@ class Choice:
         rows = frame_of(self.found).filter(self._object())
         passes = (self._place() & ~self._excluded()).alias("whole")
         wanted = [name for name in (*_OBJECTS, *IDENTITY) if name in COLUMNS]
-        rows = rows.select(*dict.fromkeys(wanted), passes, CANDIDATE.alias("linked"))
-        fit = collected(rows.filter("whole"))
+        rows = rows.select(*dict.fromkeys(wanted), passes, ONLY_PATH)
+        fit = collected(rows.filter("whole")).sort("path", "origin", "position")
+        if self.found.several_lists:
+            fit = fit.unique((*IDENTITY, "path"), keep="first", maintain_order=True)
         # for objects with several paths, the other paths are needed too
-        linked = fit.lazy().filter("linked").select(IDENTITY).unique()
+        identity = (*IDENTITY, "only_path")
+        linked = fit.lazy().filter(pl.col("only_path").is_null()).select(identity).unique()
         others = collected(
-            rows.filter(~pl.col("whole"), pl.col("linked"))
-            .join(linked, on=IDENTITY, how="semi", nulls_equal=True)
-            .select(IDENTITY)
+            rows.filter(~pl.col("whole"))
+            .join(linked, on=identity, how="semi", nulls_equal=True)
+            .select(*identity, outside=pl.lit(value=True))
         ).unique()
-        alone = fit.filter(~pl.col("linked")).with_columns(paths=pl.lit(1, INT))
-        others = others.with_columns(outside=pl.lit(value=True))
-        several = (
-            fit.filter("linked")
-            .sort("path", "origin", "position")
-            .with_columns(paths=pl.len().over(IDENTITY).cast(INT))
-            .unique(IDENTITY, keep="first", maintain_order=True)
-            .join(others, on=IDENTITY, how="left", nulls_equal=True)
+        return (
+            fit.with_columns(paths=pl.len().over(identity).cast(INT))
+            .unique(identity, keep="first", maintain_order=True)
+            .join(others, on=identity, how="left", nulls_equal=True)
             .with_columns(whole=pl.col("outside").is_null())
-            .drop("outside")
+            .drop("outside", "only_path", "snapshot_id")
         )
-        return pl.concat([alone, several]).drop("linked", "snapshot_id")
 
     def _elsewhere(self) -> pl.Expr:
         """Test whether a path of an object does not match, or is not in the list."""
@@ -203,8 +201,7 @@ class Choice:
 
     def _summed(self, test: pl.Expr, prefix: str) -> pl.DataFrame:
         """Sum objects that pass a test by owner, hard links once, in bounded memory."""
-        rows = PolarsRows(frame_of(self.found).filter(test))
-        found = Listing(rows, self.found.scan)
+        found = Listing(PolarsRows(frame_of(self.found).filter(test)), self.found.scan)
         table = found.aggregate(["uid"], SUMS, directories=False).drop("allocated_bytes")
         return table.rename({name: f"{prefix}{name}" for name in table.columns if name != "uid"})
 

@@ -18,7 +18,7 @@ from harvest_toolkit.frames import count_if_known, fraction, possible, sum_or_no
 
 from ..aggregation.files import COLUMNS
 from ..aggregation.groupings import NO_DIRECTORY, parse_size, read_names, text_of
-from ..aggregation.listing import BUDGET, CANDIDATE, IDENTITY, Listing, first_paths, passes_for
+from ..aggregation.listing import BUDGET, FIRST_PATH, IDENTITY, ONLY_PATH, Listing, passes_for
 from .common import INT, TEXT, collected, declared_types, frame_of, listing, of_scan
 from .listed import CROWDED, DUPLICATES, LARGEST, ODD_NAMES, OLDEST
 
@@ -62,7 +62,7 @@ def _objects(
     """
     columns = [name for name in shown if name in COLUMNS]
     rows = rows.filter(NO_DIRECTORY, pl.col(column).is_not_null()).select(
-        *dict.fromkeys((*columns, *IDENTITY)), CANDIDATE.alias("may repeat")
+        *dict.fromkeys((*columns, *IDENTITY)), ONLY_PATH
     )
     order = [column, *IDENTITY, "path", "origin", "position"]
     down = [descending, *[False] * (len(order) - 1)]
@@ -70,8 +70,7 @@ def _objects(
     while True:
         taken = _head(rows, column, wanted, descending=descending)
         taken = taken.sort(order, descending=down, nulls_last=True)
-        repeats = pl.col("may repeat") & ~pl.struct(IDENTITY).is_first_distinct()
-        objects = taken.filter(~repeats)
+        objects = taken.filter(pl.struct(*IDENTITY, "only_path").is_first_distinct())
         if objects.height >= n or taken.height < wanted:
             by, down = [column, "path"], [descending, False]
             return objects.head(n).sort(by, descending=down, maintain_order=True)
@@ -174,12 +173,13 @@ def crowded(dataset: DatasetReader, least: int, scan: str) -> pl.LazyFrame:
     def compute() -> pl.DataFrame:
         directory = pl.col("path").str.replace(_NAME, "").alias("directory")
         below = frame_of(found).filter(pl.col("path").str.contains("/", literal=True))
-        rows = below.select(directory, "kind", "size_bytes")
+        rows = below.select(directory, "path", "kind", "size_bytes")
         bucket = (pl.col("directory").hash() % _BUCKETS).alias("bucket")
         # a directory with many entries makes its bucket large: most buckets are smaller
         counts = collected(rows.group_by(bucket).agg(pl.len()))
         full = counts.filter(pl.col("len") >= least)["bucket"]
         some = rows.filter(bucket.is_in(full.implode())) if len(full) else rows.clear()
+        some = some.unique("path") if found.several_lists else some
         entries = some.group_by("directory").agg(
             entries=pl.len().cast(INT),
             files=count_if_known(pl.col("kind") == "file"),
@@ -289,7 +289,7 @@ def _links(found: Listing, several: int | None) -> list[tuple[str, str, int | No
     sums: Counter[str] = Counter()
     for portion in found.linked(_COMPARED, everything=True):
         counted = portion.with_columns(
-            first_paths().cum_sum().alias("object"), _SEVERAL.alias("has links")
+            FIRST_PATH.cum_sum().alias("object"), _SEVERAL.alias("has links")
         )
         objects = counted.group_by("object").agg(
             pl.len().cast(pl.Int64).alias("rows"),
@@ -308,7 +308,7 @@ def _links(found: Listing, several: int | None) -> list[tuple[str, str, int | No
     elsewhere = None if several is None else several - sums["further"]
     return [
         ("fact", "objects with several paths", sums["linked"], "hard links; bytes count once"),
-        ("oddity", "rows that repeat a path", sums["twice"], "lists that overlap"),
+        ("oddity", "rows that repeat a path", sums["twice"], "overlapping lists; count once"),
         ("oddity", "objects whose rows disagree", sums["disagree"], "changed during the scan"),
         (
             "gap",
