@@ -1,7 +1,9 @@
-"""Who wrote a dataset, and going back to what an earlier run left."""
+"""Who wrote a dataset, going back to what an earlier run left, and random histories of runs."""
 
 import json
 import os
+import subprocess
+import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import crash
 import pytest
 from commands import harvest_here
 from datasets import EACH_FORM, Small, dump, plugins_with
+from night import NIGHT
 
 import harvest
 from harvest import fault
@@ -324,3 +327,20 @@ def test_a_shared_file_is_put_back_once_for_all_its_partitions(
 
     copied.assert_called_once()
     assert small.seen() == before
+
+
+@pytest.mark.slow
+def test_after_each_run_of_a_history_a_dataset_equals_a_fresh_harvest(tmp_path: Path) -> None:
+    """Given random histories of inputs that change, each made by its number."""
+    script, count = Path(__file__).parent / "support" / "histories.py", 100 if NIGHT else 1
+
+    # in a process of its own: it forks, which one with threads should not do
+    done = subprocess.run(
+        [sys.executable, str(script), str(count)],
+        env={**os.environ, "TMPDIR": str(tmp_path), "POLARS_MAX_THREADS": "1"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    print(done.stdout)  # with the seed of each
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{count} histories, {count} equal; wrong: none" in done.stdout

@@ -1,7 +1,13 @@
-"""What a plan finds out about inputs, and when: it opens those that must be compared, no others."""
+"""What a plan finds out about inputs, and when: it opens those that must be compared, no others.
 
+Threads make the calls that a file system keeps waiting.
+"""
+
+import contextlib
 import json
 import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +20,7 @@ from harvest.pipeline.result import RunResult
 from harvest.pipeline.session import execute
 from harvest.plugins.registry import manager
 from harvest.recipes.recipe import Endpoint, Recipe
+from harvest.storage.fingerprint import FIRST, THREADS, map_waiting
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part
 
@@ -187,3 +194,19 @@ def test_a_second_dataset_gets_what_the_first_one_has(inputs: Path, tmp_path: Pa
     )
     assert again.plan.partitions == ()
     assert len(again.skipped) == 10
+
+
+@pytest.mark.parametrize("stale", [None, FIRST + 100])
+def test_calls_that_wait_are_made_by_threads(stale):
+    items, callers = range(FIRST + 300), set()
+
+    def ask(number: int) -> int:
+        callers.add(threading.get_ident())
+        time.sleep(0.001)
+        if number == stale:
+            raise OSError("stale file handle")
+        return -number
+
+    with pytest.raises(OSError, match="stale") if stale else contextlib.nullcontext():
+        assert map_waiting(ask, items) == [-number for number in items]
+    assert 1 < len(callers) <= 1 + THREADS

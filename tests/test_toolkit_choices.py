@@ -12,12 +12,10 @@ def test_runs_to_choose_from_are_named_by_their_directories():
     assert str(error) == "2 runs; choose with run=NAME: R1, R2"
     assert (error.settings, error.names) == (("run",), ("R1", "R2"))
 
-
-def test_runs_of_one_name_are_named_by_their_whole_paths():
+    # runs of one name are named by their whole paths
     error = choice_of_runs("2 runs", "choose", ["/a/R1", "/b/R1"], ["before", "after"])
 
-    assert error.names == ("/a/R1", "/b/R1")
-    assert error.settings == ("before", "after")
+    assert (error.settings, error.names) == (("before", "after"), ("/a/R1", "/b/R1"))
 
 
 def test_all_names_are_there_though_the_words_name_the_first():

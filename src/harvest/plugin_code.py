@@ -42,7 +42,8 @@ def contained(*, command: bool = False) -> Iterator[None]:
         _end_if_forked(process, error)
         if (lack := lack_of(error)) is not None:
             raise lack from error
-        if isinstance(error, Exception) and (command or _package(error) not in _COMMAND_LINE):
+        package = type(error).__module__.partition(".")[0]
+        if isinstance(error, Exception) and (command or package not in _COMMAND_LINE):
             raise
         if isinstance(error, KeyboardInterrupt) and interrupt.may_be_meant():
             raise
@@ -51,10 +52,6 @@ def contained(*, command: bool = False) -> Iterator[None]:
             ended.add_note(note)
         raise ended from error
     _end_if_forked(process)
-
-
-def _package(error: BaseException) -> str:
-    return type(error).__module__.partition(".")[0]
 
 
 def _end_if_forked(process: int, error: BaseException | None = None) -> None:

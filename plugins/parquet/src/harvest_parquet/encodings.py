@@ -29,7 +29,9 @@ def choose(table: pa.Table) -> dict[str, Any]:
     for field, column in zip(table.schema, _sample(table).columns, strict=True):
         for path, values in _leaves(field.name, column.combine_chunks()):
             kind = values.type
-            few = pa.types.is_dictionary(kind) or _few_values(values)
+            few = pa.types.is_dictionary(kind) or (
+                pc.count_distinct(values, mode="all").as_py() <= max(1, len(values) * FEW)
+            )
             if few or not _is_text(kind):
                 statistics.append(path)
             if few:
@@ -67,10 +69,6 @@ def _sample(table: pa.Table) -> pa.Table:
     """Return about ``SAMPLE_ROWS`` rows at equal distances in the table."""
     step = max(1, table.num_rows // SAMPLE_ROWS)
     return table.take(pa.array(range(0, table.num_rows, step), pa.int64()))
-
-
-def _few_values(values: pa.Array) -> bool:
-    return bool(pc.count_distinct(values, mode="all").as_py() <= max(1, len(values) * FEW))
 
 
 def _leaves(path: str, values: pa.Array) -> Iterator[tuple[str, pa.Array]]:
