@@ -276,7 +276,7 @@ def test_operations_without_a_time_stay_visible():
     ]
 
 
-@pytest.mark.parametrize("width", [0.0, -1.0, math.nan, math.inf, 1e-9])
+@pytest.mark.parametrize("width", [0.0, -1.0, math.nan, math.inf, 1e-9, 1e308])
 def test_a_wrong_interval_is_refused(width):
     with pytest.raises(UsageError, match="bin must be a number of seconds"):
         timeline(dataset(seg(0, 0, 1)), bin=width)

@@ -1,7 +1,5 @@
 """Build the view ``io.timeline``: bytes per second of each host over time."""
 
-import math
-
 import polars as pl
 
 from harvest import DatasetReader, UsageError
@@ -49,7 +47,7 @@ def timeline(
     wanted = named_run(dataset, run)
     micros = None
     if bin is not None:
-        if not 1e-6 <= bin < math.inf:
+        if not 1e-6 <= bin <= 1e12:
             raise UsageError(
                 f"bin must be a number of seconds, not {bin!r}",
                 remedy="write bin=0.5 for half a second; a microsecond is the least",

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from harvest import Column, Setting, View
-from harvest.toolkit.settings import at_least, some_of
+from harvest.toolkit.settings import some_of, within
 
 from ..measures import DEFAULT, DIRECTORY, GROUPINGS, METRICS
 
@@ -43,7 +43,8 @@ def by(*default: str, words: tuple[str, ...] = WITHIN) -> Setting:
 
 def count(doc: str, default: int, least: int = 1) -> Setting:
     """Declare a setting with an integer value."""
-    return Setting(doc, int, default, at_least(least))
+    # polars counts rows with 32 bits
+    return Setting(doc, int, default, within(least, 4 * 10**9))
 
 
 _BELOW_ROOT: Final = "depth of top-level directories below the root"

@@ -7,7 +7,7 @@ import attrs
 
 from harvest import Column, Setting, UsageError, View
 from harvest.columns import flag, text
-from harvest.toolkit.settings import at_least, one_of, some_of, time_zone
+from harvest.toolkit.settings import at_least, one_of, some_of, time_zone, within
 
 from ...job_runs import MORE, Whose
 
@@ -130,7 +130,8 @@ def of_jobs(
 
 def top(doc: str, default: int) -> Setting:
     """Return the setting for the largest number of rows."""
-    return Setting(f"{doc}; 0 for all", int, default, at_least(0))
+    # polars counts rows with 32 bits
+    return Setting(f"{doc}; 0 for all", int, default, within(0, 4 * 10**9))
 
 
 def which_waits(whose: Whose, top_doc: str) -> dict[str, Setting]:
