@@ -69,6 +69,7 @@ def test_dotted_keys_fill_a_mapping():
         ({"workers": 1.5}, "must be a whole number"),
         ({"columns": {"a": "b"}}, "must be a list, or texts with commas"),
         ({"columns": 5}, "must be a list, or texts with commas"),
+        ({"clock_offset": "5ms"}, "must be given by key: clock_offset.KEY=VALUE"),
     ],
 )
 def test_a_wrong_setting_is_named_with_what_to_do(values, message):

@@ -54,6 +54,8 @@ def structure(cls: type, values: Mapping[str, Any], *, plugin: str) -> Any:
     made: dict[str, Any] = {}
     for name, value in found.items():
         with _naming_setting(plugin, name, _doc(fields[name]), value):
+            if typing.get_origin(hints[name]) is dict and not isinstance(value, Mapping):
+                raise ValueError(f"must be given by key: {name}.KEY=VALUE")
             made[name] = _converter().structure(value, hints[name])
     # validators may compare several settings
     whole = SimpleNamespace(**{name: made.get(name, default_of(fields[name])) for name in fields})

@@ -15,7 +15,7 @@ import attrs
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.files import input_path, may_be, walk_files
-from harvest.toolkit.settings import positive, setting
+from harvest.toolkit.settings import positive, setting, within
 
 from .kinds import HEAD, Format, format_of, text_lines
 from .records import Call, Function, Thread
@@ -38,7 +38,7 @@ class YappiConfig:
         "Most memory to read one pstat file, in bytes; more is a reject.", 2 << 30, positive
     )
     max_seconds: int = setting(
-        "Longest time to read one pstat file, in seconds; more is a reject.", 120, positive
+        "Longest time to read one pstat file, in seconds; more is a reject.", 120, within(1, 10**6)
     )
 
 
