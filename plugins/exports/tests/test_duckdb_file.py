@@ -301,9 +301,11 @@ def test_the_format_is_that_of_the_oldest_duckdb_that_is_allowed(tmp_path):
 @pytest.mark.slow
 def test_more_memory_is_given_where_it_lacks(tmp_path):
     dataset = zoo(tmp_path, *[{**BLANK, "text": "t" * 1_000_000} for _ in range(40)])
-    with pytest.raises(harvest.HarvestError, match="give DuckDB more memory with --memory"):
+    with pytest.raises(harvest.HarvestError, match="more memory: --set memory=2GB"):
         dataset.export("duckdb", tmp_path / "z.duckdb", views="none", memory="10MB")
     dataset.export("duckdb", tmp_path / "z.duckdb", views="none", memory="1GB")
+    with pytest.raises(harvest.UsageError, match="write it like 2GB"):
+        dataset.export("duckdb", tmp_path / "z.duckdb", views="none", memory="much")
     assert asked(tmp_path / "z.duckdb", "SELECT sum(length(text)) FROM zoo.row") == [(40_000_000,)]
 
 

@@ -65,8 +65,8 @@ def write(
             raise HarvestError(
                 f"DuckDB says: {str(error).splitlines()[0]}",
                 where=str(path),
-                remedy="the file is unchanged; make room on the disk, or give DuckDB more memory "
-                "with --memory",
+                remedy="the file is unchanged; make room on the disk, or give DuckDB more memory: "
+                "--set memory=2GB",
             ) from error
         held = until_there.enter_context(made.open("rb"))
         with contextlib.suppress(OSError):  # no locks here

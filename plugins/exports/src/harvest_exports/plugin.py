@@ -3,7 +3,7 @@
 from typing import Final
 
 from harvest import ExporterSpec, Setting, declare
-from harvest.toolkit.settings import at_least
+from harvest.toolkit.settings import matches, within
 
 _VIEWS: Final = (
     "views to export as tables, each NAME or NAME:KEY=VALUE,KEY=VALUE, separated by semicolons; "
@@ -28,7 +28,12 @@ harvest_exporters = declare(
         targets=(".duckdb",),
         settings={
             "views": Setting(_VIEWS, default="all"),
-            "memory": Setting("memory limit of DuckDB", type=str, default="512MB"),
+            "memory": Setting(
+                "memory limit of DuckDB",
+                str,
+                "512MB",
+                matches(r"(?i)\d+(\.\d+)? ?[kmgt](i?b)?", "write it like 2GB"),
+            ),
         },
     ),
     ExporterSpec(
@@ -44,7 +49,7 @@ harvest_exporters = declare(
             "keep": Setting(
                 "days to keep old versions; older ones are removed",
                 type=int,
-                check=at_least(1),
+                check=within(1, 10**6),
             ),
             "optimize": Setting("merge small files", type=bool, default=False),
             "check": Setting(
