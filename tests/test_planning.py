@@ -1,7 +1,4 @@
-"""What a plan finds out about inputs, and when: it opens those that must be compared, no others.
-
-Threads make the calls that a file system keeps waiting.
-"""
+"""What a plan finds out about inputs, and when: it opens those that must be compared, no others."""
 
 import contextlib
 import json

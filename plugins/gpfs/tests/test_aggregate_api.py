@@ -11,6 +11,7 @@ from scan_rows import NOW, dataset, files, harvested, row, table
 from harvest import DatasetError, HarvestError, UsageError
 from harvest_gpfs import aggregate, write_result
 from harvest_gpfs.aggregation import GROUPINGS, METRICS, listing
+from harvest_gpfs.aggregation.scans import moment
 
 
 def sizes(frame, by):
@@ -257,8 +258,6 @@ def test_examples_of_the_docstrings():
 
 
 def test_a_zone_is_understood():
-    from harvest_gpfs.aggregation.scans import moment
-
     assert moment("2026-01-11T02:00:00+02:00") == datetime(2026, 1, 11, tzinfo=UTC)
 
 

@@ -43,13 +43,10 @@ harvest_exporters = declare(
         settings={
             "views": f"{_VIEWS}; by default those of the last export",
             "partition": Setting(
-                "column that partitions new tables; or day, month or year of their time",
-                type=str,
+                "column that partitions new tables; or day, month or year of their time", str
             ),
             "keep": Setting(
-                "days to keep old versions; older ones are removed",
-                type=int,
-                check=within(1, 10**6),
+                "days to keep old versions; older ones are removed", int, check=within(1, 10**6)
             ),
             "optimize": Setting("merge small files", type=bool, default=False),
             "check": Setting(

@@ -43,8 +43,7 @@ def by(*default: str, words: tuple[str, ...] = WITHIN) -> Setting:
 
 def count(doc: str, default: int, least: int = 1) -> Setting:
     """Declare a setting with an integer value."""
-    # polars counts rows with 32 bits
-    return Setting(doc, int, default, within(least, 4 * 10**9))
+    return Setting(doc, int, default, within(least, 4 * 10**9))  # as for --rows
 
 
 _BELOW_ROOT: Final = "depth of top-level directories below the root"

@@ -130,8 +130,7 @@ def of_jobs(
 
 def top(doc: str, default: int) -> Setting:
     """Return the setting for the largest number of rows."""
-    # polars counts rows with 32 bits
-    return Setting(f"{doc}; 0 for all", int, default, within(0, 4 * 10**9))
+    return Setting(f"{doc}; 0 for all", int, default, within(0, 4 * 10**9))  # as for --rows
 
 
 def which_waits(whose: Whose, top_doc: str) -> dict[str, Setting]:
