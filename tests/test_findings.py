@@ -273,7 +273,7 @@ def test_what_was_not_checked_is_shown_when_asked_for(failed):
 def test_rows_of_a_view_are_chosen_ordered_and_cut_to_columns(location):
     shown = functools.partial(harvest_here, "view", "slurm.jobs", location, "--json")
 
-    (line,) = shown("--columns", "state, job_id", "--sort", "job_id desc").stdout.splitlines()
+    (line,) = shown("--columns", "state, job_id,state", "--sort", "job_id desc").stdout.splitlines()
     assert list(json.loads(line))[1:] == ["state", "job_id"]
     for options, message in (
         (("--columns", "stat"), "unknown column 'stat'"),

@@ -70,7 +70,7 @@ class Choice:
             down = [w[1:] == ["desc"] for w in words]
             frame = frame.sort(names, descending=down, nulls_last=True, maintain_order=True)
         if self.columns is not None:
-            names = [name.strip() for name in self.columns.split(",")]
+            names = list(dict.fromkeys(name.strip() for name in self.columns.split(",")))
             self._check(names, frame)
             frame = frame.select(names)
         return frame

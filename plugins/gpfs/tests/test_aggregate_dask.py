@@ -77,6 +77,9 @@ def test_a_scheduler_that_does_not_answer_is_told(tmp_path, monkeypatch):
     dataset(tmp_path, [row("/d/x", 5, 30)])
     with pytest.raises(HarvestError, match="tcp://nowhere:1: no Dask scheduler answers"):
         aggregate(files(tmp_path), address="tcp://nowhere:1")
+    monkeypatch.undo()
+    with pytest.raises(HarvestError, match="nowhere: no Dask scheduler answers: missing port"):
+        aggregate(files(tmp_path), address="nowhere")
 
 
 def test_an_address_is_for_dask_alone(tmp_path):

@@ -93,8 +93,7 @@ def test_a_list_that_is_harvested_twice_counts_once(tmp_path):
         row("/fs/j", 6, 7, nlink=None),
     ]
     once = dataset(tmp_path / "once", rows)
-    copy = [{**r, "origin": "/lists/a.list.gz"} for r in reversed(rows)]
-    twice = dataset(tmp_path / "twice", rows, copy)
+    twice = dataset(tmp_path / "twice", rows, [{**r, "origin": "/z.list"} for r in rows[::-1]])
     names = "ages cold crowded directories extensions growth largest oldest owners policy usage"
     for name in names.split():
         given = {"least": 1} if name == "crowded" else {}

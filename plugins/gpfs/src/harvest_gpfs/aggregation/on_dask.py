@@ -90,7 +90,7 @@ def connect(address: str | None, workers: int | None, memory: int) -> Iterator[A
     if address is not None:
         try:
             client: Any = Client(address, timeout=20)  # type: ignore[no-untyped-call]
-        except OSError as error:
+        except (OSError, ValueError) as error:
             said, remedy = (
                 f"no Dask scheduler answers: {error}",
                 "write its address as tcp://HOST:PORT",
