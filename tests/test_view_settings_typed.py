@@ -128,7 +128,7 @@ def test_the_command_line_shows_checks_and_completes_them(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     print_plugin("slurm.worst_days", json=False)
     shown = capsys.readouterr().out.splitlines()
-    assert any(line.split()[:5] == ["top", "whole", "number,", "at", "least"] for line in shown)
+    assert any(line.split()[:5] == ["top", "whole", "number,", "0", "to"] for line in shown)
 
     print_plugin("io.jobs", json=True)
     found = {s["name"]: s for s in json.loads(capsys.readouterr().out)["settings"]}
