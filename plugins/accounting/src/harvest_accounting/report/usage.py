@@ -241,7 +241,7 @@ def _tiles(data: Jobs, groups: pl.DataFrame) -> Iterator[Tile]:
     yield from words.use_tiles(data, groups, count_in_words(jobs, "job") if jobs else "")
     gpu, used, wasted = (known_sum(groups[RESOURCES[1].column(w)]) for w in ("", "used", "wasted"))
     if gpu:
-        note = words.used_share(used, wasted) or "use not recorded"
+        note = f"used: {words.used_share(used, wasted) or 'not recorded'}"
         yield Tile("GPU hours allocated", words.hours_in_words(gpu), note)
     ended = int(groups.select(pl.sum_horizontal(*ENDS)).sum().item())
     if ended:
