@@ -1,14 +1,15 @@
 """The command line as a person meets it."""
 
 import json
+import os
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from commands import harvest_alone, python_alone
 from commands import harvest_here as harvest
-from commands import python_alone
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "dask-run"
 HEAVY = {"polars", "pyarrow", "duckdb", "numpy", "pandas", "rich", "matplotlib", "cattrs"}
@@ -100,6 +101,14 @@ def test_what_is_no_dataset_is_said_to_be_none(command, location, tmp_path):
 
 def test_the_version_is_told():
     assert harvest("--version").stdout.startswith("harvest ")
+
+
+@pytest.mark.slow
+def test_an_encoding_that_cannot_show_a_table_is_named(dataset):
+    env = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = harvest_alone("report", "run.map", dataset, env=env)
+    assert done.returncode == 1
+    assert "the encoding ascii lacks; set PYTHONIOENCODING=utf-8" in done.stderr
 
 
 @pytest.mark.slow

@@ -331,9 +331,7 @@ def test_a_shared_file_is_put_back_once_for_all_its_partitions(
 
 @pytest.mark.slow
 def test_after_each_run_of_a_history_a_dataset_equals_a_fresh_harvest(tmp_path: Path) -> None:
-    """Given random histories of inputs that change, each made by its number."""
     script, count = Path(__file__).parent / "support" / "histories.py", 100 if NIGHT else 1
-
     # in a process of its own: it forks, which one with threads should not do
     done = subprocess.run(
         [sys.executable, str(script), str(count)],
@@ -341,6 +339,5 @@ def test_after_each_run_of_a_history_a_dataset_equals_a_fresh_harvest(tmp_path: 
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
-    print(done.stdout)  # with the seed of each
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{count} histories, {count} equal; wrong: none" in done.stdout

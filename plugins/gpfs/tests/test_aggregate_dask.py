@@ -73,13 +73,12 @@ def test_a_scheduler_that_does_not_answer_is_told(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise OSError("Timed out trying to connect")
 
-    monkeypatch.setattr("harvest_gpfs.aggregation.on_dask.Client", refuse)
     dataset(tmp_path, [row("/d/x", 5, 30)])
-    with pytest.raises(HarvestError, match="tcp://nowhere:1: no Dask scheduler answers"):
-        aggregate(files(tmp_path), address="tcp://nowhere:1")
-    monkeypatch.undo()
     with pytest.raises(HarvestError, match="nowhere: no Dask scheduler answers: missing port"):
         aggregate(files(tmp_path), address="nowhere")
+    monkeypatch.setattr("harvest_gpfs.aggregation.on_dask.Client", refuse)
+    with pytest.raises(HarvestError, match="tcp://nowhere:1: no Dask scheduler answers"):
+        aggregate(files(tmp_path), address="tcp://nowhere:1")
 
 
 def test_an_address_is_for_dask_alone(tmp_path):

@@ -88,8 +88,7 @@ def test_a_list_that_is_harvested_twice_counts_once(tmp_path):
         row("/fs/a", 2, kind="directory"),
         row("/fs/a/f", 3, 10_000, uid=7, heat=0.5),
         row("/fs/a/g", 4, 80_000, access_time=old, modify_time=old),
-        row("/fs/a/h", 5, 5, nlink=2),
-        row("/fs/i", 5, 5, nlink=2),
+        *(row(path, 5, 5, nlink=2) for path in ("/fs/a/h", "/fs/i")),
         row("/fs/j", 6, 7, nlink=None),
     ]
     once = dataset(tmp_path / "once", rows)

@@ -118,7 +118,8 @@ async def query(request: Request) -> Response:
     given = await _body(request)
     text, limit = given.get("query"), given.get("limit", ROWS)
     settings = given.get("settings", {})
-    if not isinstance(text, str) or not isinstance(limit, int) or not _are_settings(settings):
+    known = isinstance(settings, dict) and all(isinstance(s, dict) for s in settings.values())
+    if not known or not isinstance(text, str) or not isinstance(limit, int):
         raise UsageError(
             "this is not a question", remedy='send {"query": "select ...", "limit": 100} as JSON'
         )
@@ -155,10 +156,6 @@ async def _body(request: Request) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise UsageError("the body is not a JSON object", remedy='send {"query": "select ..."}')
     return given
-
-
-def _are_settings(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(each, dict) for each in value.values())
 
 
 def _findings(snapshot: Snapshot, _: Request) -> dict[str, Any]:
