@@ -293,10 +293,12 @@ def linked_rows(
 ) -> Iterator[pl.DataFrame]:
     """Yield rows of objects that may have several paths; a portion has all rows of its inodes.
 
-    columns: columns in addition to IDENTITY, path, nlink and kind. Rows are sorted by all of them
-        and by ONLY_PATH, so that rows of an object are adjacent, its first path first.
+    columns: further columns. Rows are sorted by object, path, list and position, so that every
+        result takes the same row of an object whose rows disagree: the first of its first path.
     """
-    wanted = tuple(dict.fromkeys((*IDENTITY, "path", "nlink", "kind", *columns)))
+    order = (*IDENTITY, "only_path", "path", "origin", "position")
+    needed = (*IDENTITY, "path", "origin", "position", "nlink", "kind", *columns)
+    wanted = tuple(dict.fromkeys(needed))
     total = int(repeated["rows"].sum())
     if not total:
         return
@@ -305,5 +307,4 @@ def linked_rows(
         inodes = repeated.filter(pl.col("inode") % shares == share)["inode"]
         if len(inodes):
             found = rows.reduce(_RowsOf(inodes, wanted, among))
-            order = (*IDENTITY, "only_path", *wanted[len(IDENTITY) :])
             yield found.with_columns(ONLY_PATH).sort(order, nulls_last=True)
