@@ -116,11 +116,11 @@ def test_a_directory_that_vanished_does_not_stop_the_computation(
         work.until(lambda: "recording goes on" in caplog.text)
 
     losses = []
-    for path in directory.glob("[sw]*.cap"):
+    for path in directory.glob("*.cap"):
         frames, cut = cap.read_frames(path)
         assert cut == 0
-        kind = "scheduler_transition" if path.name.startswith("s") else "worker_transition"
-        assert "meanwhile" in {r["key"] for r in cap.rows(frames, kind)}
+        kind = {"s": "scheduler_transition", "w": "worker_transition"}.get(path.name[0])
+        assert kind is None or "meanwhile" in {r["key"] for r in cap.rows(frames, kind)}
         losses += [b["lost"] for b in cap.of_kind(frames, "blind") if "process" not in b]
     # a process that had nothing to write in the meantime did not notice
     assert set(losses) == {0}
