@@ -80,8 +80,7 @@ def test_odd_names_are_told_with_what_is_odd(tmp_path):
         data.view("gpfs.odd_names", kinds="ugly")
 
 
-def test_a_list_that_is_harvested_twice_counts_once(tmp_path):
-    """Given two lists of one scan, one of them a copy with its rows in another order."""
+def test_what_a_second_list_of_a_scan_repeats_with_other_sizes_counts_once(tmp_path):
     old = NOW - timedelta(days=900)
     rows = [
         row("/fs", 1, kind="directory"),
@@ -92,7 +91,8 @@ def test_a_list_that_is_harvested_twice_counts_once(tmp_path):
         row("/fs/j", 6, 7, nlink=None),
     ]
     once = dataset(tmp_path / "once", rows)
-    twice = dataset(tmp_path / "twice", rows, [{**r, "origin": "/z.list"} for r in rows[::-1]])
+    copy = [{**r, "origin": "/z.list", "size_bytes": 1} for r in rows[::-1]]
+    twice = dataset(tmp_path / "twice", rows, copy)
     names = "ages cold crowded directories extensions growth largest oldest owners policy usage"
     for name in names.split():
         given = {"least": 1} if name == "crowded" else {}

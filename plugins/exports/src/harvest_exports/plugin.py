@@ -5,6 +5,7 @@ from typing import Final
 from harvest import ExporterSpec, Setting, declare
 from harvest.toolkit.settings import matches, within
 
+_SIZE: Final = r"(?i)\d+(\.\d+)? ?[kmgt](i?b)?"
 _VIEWS: Final = (
     "views to export as tables, each NAME or NAME:KEY=VALUE,KEY=VALUE, separated by semicolons; "
     "all: every view that needs no setting; none: no view"
@@ -28,12 +29,7 @@ harvest_exporters = declare(
         targets=(".duckdb",),
         settings={
             "views": Setting(_VIEWS, default="all"),
-            "memory": Setting(
-                "memory limit of DuckDB",
-                str,
-                "512MB",
-                matches(r"(?i)\d+(\.\d+)? ?[kmgt](i?b)?", "write it like 2GB"),
-            ),
+            "memory": Setting("memory limit of DuckDB", str, "512MB", matches(_SIZE, "write 2GB")),
         },
     ),
     ExporterSpec(

@@ -173,13 +173,14 @@ def crowded(dataset: DatasetReader, least: int, scan: str) -> pl.LazyFrame:
     def compute() -> pl.DataFrame:
         directory = pl.col("path").str.replace(_NAME, "").alias("directory")
         below = frame_of(found).filter(pl.col("path").str.contains("/", literal=True))
-        rows = below.select(directory, "path", "kind", "size_bytes")
+        rows = below.select(directory, "path", "kind", "size_bytes", "origin", "position")
         bucket = (pl.col("directory").hash() % _BUCKETS).alias("bucket")
         # a directory with many entries makes its bucket large: most buckets are smaller
         counts = collected(rows.group_by(bucket).agg(pl.len()))
         full = counts.filter(pl.col("len") >= least)["bucket"]
         some = rows.filter(bucket.is_in(full.implode())) if len(full) else rows.clear()
-        some = some.unique("path") if found.several_lists else some
+        if found.several_lists:
+            some = some.sort("origin", "position").unique("path", keep="first")
         entries = some.group_by("directory").agg(
             entries=pl.len().cast(INT),
             files=count_if_known(pl.col("kind") == "file"),
