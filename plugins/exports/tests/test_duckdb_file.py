@@ -304,7 +304,7 @@ def test_more_memory_is_given_where_it_lacks(tmp_path):
     with pytest.raises(harvest.HarvestError, match="more memory: --set memory=2GB"):
         dataset.export("duckdb", tmp_path / "z.duckdb", views="none", memory="10MB")
     dataset.export("duckdb", tmp_path / "z.duckdb", views="none", memory="1GB")
-    with pytest.raises(harvest.UsageError, match="write 2GB"):
+    with pytest.raises(harvest.UsageError, match="write it like 2GB"):
         dataset.export("duckdb", tmp_path / "z.duckdb", views="none", memory="much")
     assert asked(tmp_path / "z.duckdb", "SELECT sum(length(text)) FROM zoo.row") == [(40_000_000,)]
 

@@ -244,7 +244,7 @@ def as_groups(frame, by):
 def test_a_backend_counts_as_loops_over_dicts_do(backend, parts, data):
     by, rows = data.draw(st.sampled_from(BY)), [r for part in parts for r in part]
     again = data.draw(st.lists(st.sampled_from(rows), max_size=8))
-    overlap = [{**r, "origin": "/lists/b.list"} for r in again]
+    overlap = [{**r, "origin": "/lists/b.list", "nlink": None} for r in again]
     with tempfile.TemporaryDirectory() as folder:
         dataset(Path(folder), *parts, overlap)
         result = aggregate(files(Path(folder)), by=by, backend=backend, **OPTIONS)

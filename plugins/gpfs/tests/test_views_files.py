@@ -91,7 +91,7 @@ def test_what_a_second_list_of_a_scan_repeats_with_other_sizes_counts_once(tmp_p
         row("/fs/j", 6, 7, nlink=None),
     ]
     once = dataset(tmp_path / "once", rows)
-    copy = [{**r, "origin": "/z.list", "size_bytes": 1} for r in rows[::-1]]
+    copy = [{**r, "origin": "/z.list", "size_bytes": 1, "nlink": None} for r in rows[::-1]]
     twice = dataset(tmp_path / "twice", rows, copy)
     names = "ages cold crowded directories extensions growth largest oldest owners policy usage"
     for name in names.split():

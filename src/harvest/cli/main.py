@@ -75,8 +75,8 @@ def _outcome(error: BaseException) -> _End:
         return ExitCode.FAILED, f"{where}{system_reason(error)}"
     if isinstance(error, MemoryError):
         return ExitCode.FAILED, "out of memory; see how much this process may have: `ulimit -v`"
-    if isinstance(error, UnicodeEncodeError) and error.encoding != "utf-8":
-        said = f"the output has a character that the encoding {error.encoding} lacks"
+    if isinstance(error, UnicodeEncodeError) and sys.stdout.encoding != "utf-8" != error.encoding:
+        said = f"the output has a character that the encoding {sys.stdout.encoding} lacks"
         return ExitCode.FAILED, f"{said}; set PYTHONIOENCODING=utf-8"
     if not isinstance(error, Exception):
         raise error

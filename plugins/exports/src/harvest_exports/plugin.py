@@ -5,7 +5,7 @@ from typing import Final
 from harvest import ExporterSpec, Setting, declare
 from harvest.toolkit.settings import matches, within
 
-_SIZE: Final = r"(?i)\d+(\.\d+)? ?[kmgt](i?b)?"
+_SIZE: Final = matches(r"(?i)\d+(\.\d+)? ?[kmgt](i?b)?", "write it like 2GB")
 _VIEWS: Final = (
     "views to export as tables, each NAME or NAME:KEY=VALUE,KEY=VALUE, separated by semicolons; "
     "all: every view that needs no setting; none: no view"
@@ -29,7 +29,7 @@ harvest_exporters = declare(
         targets=(".duckdb",),
         settings={
             "views": Setting(_VIEWS, default="all"),
-            "memory": Setting("memory limit of DuckDB", str, "512MB", matches(_SIZE, "write 2GB")),
+            "memory": Setting("memory limit of DuckDB", str, "512MB", _SIZE),
         },
     ),
     ExporterSpec(
@@ -45,9 +45,7 @@ harvest_exporters = declare(
                 "days to keep old versions; older ones are removed", int, check=within(1, 10**6)
             ),
             "optimize": Setting("merge small files", type=bool, default=False),
-            "check": Setting(
-                "write nothing, and show the commit of each table", type=bool, default=False
-            ),
+            "check": Setting("write nothing; show the commit of each table", bool, default=False),
             "storage": Setting("a TOML file with options of an object store", type=str),
         },
     ),

@@ -9,8 +9,8 @@ that results add up to the total for any groupings.
   lists, every row is. Repeated inodes among candidates are found by counting, in passes over the
   inode column that take a share of the inodes each. Only the rows of these inodes are then read and
   compared.
-- Two rows are the same object if the columns of ``IDENTITY`` are equal, and the path of an object
-  that has only one.
+- Two rows are the same object if the columns of ``IDENTITY`` are equal, and either their paths, or
+  both objects may have several. Of rows that repeat a path, the first counts.
 """
 
 from __future__ import annotations
@@ -45,13 +45,15 @@ CANDIDATE: Final = (pl.col("nlink").is_null() | (pl.col("nlink") > 1)) & NO_DIRE
 ONLY_PATH: Final = pl.when(~CANDIDATE).then("path").alias("only_path")
 """The path of an object that has only one: it is part of its identity. Null for other objects."""
 
-FIRST_PATH: Final = (pl.int_range(pl.len()) == 0) | pl.any_horizontal(
-    pl.col(name).ne_missing(pl.col(name).shift(1)) for name in (*IDENTITY, "only_path")
+REPEATS: Final = (pl.int_range(pl.len()) > 0) & pl.all_horizontal(
+    pl.col(name).eq_missing(pl.col(name).shift(1)) for name in (*IDENTITY, "path")
+)
+"""Test whether a row repeats a path of its object, in rows from ``linked_rows``."""
+
+FIRST_PATH: Final = (
+    ~REPEATS & pl.when(~REPEATS).then(pl.struct(*IDENTITY, ONLY_PATH)).is_first_distinct()
 )
 """Test whether a row is the first one of its object, in rows from ``linked_rows``."""
-
-REPEATS: Final = ~FIRST_PATH & (pl.col("path") == pl.col("path").shift(1))
-"""Test whether a row repeats a path of its object, in rows from ``linked_rows``."""
 
 LEAST_INODES = 4_000_000
 """Minimum number of inodes counted in one pass; each takes about 64 bytes."""
@@ -296,9 +298,8 @@ def linked_rows(
     columns: further columns. Rows are sorted by object, path, list and position, so that every
         result takes the same row of an object whose rows disagree: the first of its first path.
     """
-    order = (*IDENTITY, "only_path", "path", "origin", "position")
-    needed = (*IDENTITY, "path", "origin", "position", "nlink", "kind", *columns)
-    wanted = tuple(dict.fromkeys(needed))
+    order = (*IDENTITY, "path", "origin", "position")
+    wanted = tuple(dict.fromkeys((*order, "nlink", "kind", *columns)))
     total = int(repeated["rows"].sum())
     if not total:
         return
@@ -307,4 +308,4 @@ def linked_rows(
         inodes = repeated.filter(pl.col("inode") % shares == share)["inode"]
         if len(inodes):
             found = rows.reduce(_RowsOf(inodes, wanted, among))
-            yield found.with_columns(ONLY_PATH).sort(order, nulls_last=True)
+            yield found.sort(order, nulls_last=True)

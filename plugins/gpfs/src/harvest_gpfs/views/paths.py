@@ -18,7 +18,7 @@ from harvest_toolkit.frames import count_if_known, fraction, possible, sum_or_no
 
 from ..aggregation.files import COLUMNS
 from ..aggregation.groupings import NO_DIRECTORY, parse_size, read_names, text_of
-from ..aggregation.listing import BUDGET, FIRST_PATH, IDENTITY, ONLY_PATH, Listing, passes_for
+from ..aggregation.listing import BUDGET, IDENTITY, ONLY_PATH, Listing, passes_for
 from .common import INT, TEXT, collected, declared_types, frame_of, listing, of_scan
 from .listed import CROWDED, DUPLICATES, LARGEST, ODD_NAMES, OLDEST
 
@@ -70,7 +70,8 @@ def _objects(
     while True:
         taken = _head(rows, column, wanted, descending=descending)
         taken = taken.sort(order, descending=down, nulls_last=True)
-        objects = taken.filter(pl.struct(*IDENTITY, "only_path").is_first_distinct())
+        paths = taken.filter(pl.struct(*IDENTITY, "path").is_first_distinct())
+        objects = paths.filter(pl.struct(*IDENTITY, "only_path").is_first_distinct())
         if objects.height >= n or taken.height < wanted:
             by, down = [column, "path"], [descending, False]
             return objects.head(n).sort(by, descending=down, maintain_order=True)
@@ -289,15 +290,18 @@ def _links(found: Listing, several: int | None) -> list[tuple[str, str, int | No
     rows, paths, links = pl.col("rows"), pl.col("paths"), pl.col("has links")
     sums: Counter[str] = Counter()
     for portion in found.linked(_COMPARED, everything=True):
-        counted = portion.with_columns(
-            FIRST_PATH.cum_sum().alias("object"), _SEVERAL.alias("has links")
-        )
-        objects = counted.group_by("object").agg(
-            pl.len().cast(pl.Int64).alias("rows"),
-            pl.col("path").n_unique().cast(pl.Int64).alias("paths"),
-            pl.col("nlink").max(),
-            pl.col("has links").sum().cast(pl.Int64),
-            pl.any_horizontal(pl.col(name).n_unique() > 1 for name in _COMPARED).alias("differ"),
+        objects = (
+            portion.with_columns(_SEVERAL.alias("has links"))
+            .group_by(IDENTITY)
+            .agg(
+                pl.len().cast(pl.Int64).alias("rows"),
+                pl.col("path").n_unique().cast(pl.Int64).alias("paths"),
+                pl.col("nlink").max(),
+                pl.col("has links").sum().cast(pl.Int64),
+                pl.any_horizontal(pl.col(name).n_unique() > 1 for name in _COMPARED).alias(
+                    "differ"
+                ),
+            )
         )
         counts = objects.select(
             linked=(paths > 1).sum(),
