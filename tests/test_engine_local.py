@@ -45,6 +45,7 @@ def test_workers_are_processes_with_the_environment_and_the_directory_of_now(mon
 
         assert {(each["variable"], each["directory"]) for each in found} == {(value, str(place))}
         assert os.getpid() not in {each["pid"] for each in found}
+        assert not any(each["libraries"] for each in found)
 
 
 def test_workers_import_from_where_this_process_does_alone(monkeypatch, tmp_path):

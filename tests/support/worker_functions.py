@@ -44,8 +44,9 @@ def _import_what_is_not_there() -> None:
 
 
 def told_of_itself(name: str, report: Any) -> dict[str, Any]:
-    """What a worker finds: an environment variable, its process, its directory."""
-    return {"variable": os.environ.get(name), "pid": os.getpid(), "directory": str(Path.cwd())}
+    """What a worker finds: an environment variable, its process, its directory, its libraries."""
+    found = {"variable": os.environ.get(name), "pid": os.getpid(), "directory": str(Path.cwd())}
+    return found | {"libraries": {"numpy", "polars", "pyarrow"} & set(sys.modules)}
 
 
 def reporting(count: int, report: Any) -> int:

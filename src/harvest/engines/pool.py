@@ -39,7 +39,7 @@ _LAST_LINES: Final = 5
 
 
 class WorkerProcess:
-    """A new interpreter that applies a function to tasks; ``worker`` documents the protocol.
+    """A new interpreter that applies a function to tasks; see ``harvest.worker`` for the protocol.
 
     It runs in its own session, so Ctrl-C does not reach it: this process decides when it ends. It
     ends by itself when this process ends, for whatever reason.
@@ -59,7 +59,7 @@ class WorkerProcess:
         self._text = b""
         try:
             self._process = subprocess.Popen(
-                [*interpreter("harvest.engines.worker"), str(theirs.fileno())],
+                [*interpreter("harvest.worker"), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=printed,

@@ -8,7 +8,8 @@ It is a new interpreter with one connection to the process that started it. Thes
   ``("report", report)``, then ``("done", result)`` or ``("failed", (exception, traceback))``.
 
 If the connection closes, the other process has ended, and the worker ends too, whatever it is
-doing. The program that uses harvest (its ``__main__``) is never imported here.
+doing. The program that uses harvest (its ``__main__``) is never imported here. This module lies
+outside of ``harvest.engines``, whose imports no worker needs.
 """
 
 import os
