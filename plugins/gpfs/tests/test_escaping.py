@@ -11,16 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from policy_lists import (
-    ESCAPES,
-    STYLES,
-    escaped,
-    files,
-    harvest,
-    layout_of,
-    listing,
-    row,
-)
+from policy_lists import ESCAPES, STYLES, escaped, files, harvest, layout_of, listing, row
 from test_parse_rows import rows
 
 from harvest_gpfs.parse.layout import Escaping

@@ -26,7 +26,7 @@ from harvest.toolkit.files import replacing, write_atomically
 from harvest_toolkit.lines import blocks
 from harvest_toolkit.streams import SUFFIXES, compression, open_stream
 
-from .parse.counting import count, is_remark, trailer_rows
+from .parse.counting import Before, after, is_remark, trailer_rows
 
 COMPRESSIONS: Final = {"none": "", "gzip": ".gz", "zstd": ".zst"}
 """Compressions of parts, and the suffix of file names for each."""
@@ -206,8 +206,7 @@ class _Lines:
                     yield b"# end rows=%d\n" % (due - earlier if due >= earlier else due)
                     earlier, here, ended = 0, 0, True
                     continue
-                lines, remarks = count(piece)
-                here += lines - remarks
+                here += after(Before(), piece).listed
                 ended = ended and here == 0
                 yield piece
         self._listed = earlier + here

@@ -221,7 +221,9 @@ class _Lines:
         end, found = self.bytes.text(start, after)
         texts = spans(self.data, start, end)
         read = found & flags(pc.match_substring_regex(texts, _DECIMAL[self.layout.escaping.show]))
-        plain = pc.replace_substring_regex(texts.filter(pa.array(read)), r"\+|%2[Bb]", b"")
+        plain = texts.filter(pa.array(read))
+        for plus in ("+", "%2B", "%2b"):
+            plain = pc.replace_substring(plain, plus, "")
         value = np.zeros(len(self.place))
         value[some] = np.nan
         value[some[read]] = plain.cast(pa.string()).cast(pa.float64()).to_numpy()

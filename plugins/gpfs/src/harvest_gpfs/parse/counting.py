@@ -24,7 +24,8 @@ _SKIPPED: Final = b"'skipped' files and/or errors."
 _SKIPPED_LINE: Final = re.compile(rb"^[ \t]+\d+ %b[ \t\r]*$" % _SKIPPED, re.MULTILINE)
 """Second line of the summary at the end of the policy engine's output."""
 
-_NEWLINE: Final = 10
+_FIRST: Final = np.frombuffer(b"\n \t#[", np.uint8)
+"""First bytes of lines that may list no file: empty, the summary, header or trailer, message."""
 
 
 @attrs.frozen
@@ -65,26 +66,19 @@ def count_range(path: Path, start: int, stop: int, before: Before) -> Before:
 
 def after(before: Before, chunk: bytes) -> Before:
     """Add the lines of the next chunk to the counts; an unterminated last line is not counted."""
-    lines, remarks = count(chunk)
+    data = np.frombuffer(chunk, np.uint8)
+    ends = np.flatnonzero(data == ord("\n"))
+    first = np.append(data[: len(ends[:1])], data[ends[:-1] + 1])
+    empty, blank, tab, hash_, bracket = np.bincount(first, minlength=128)[_FIRST].tolist()
+    remarks = empty + hash_ + bracket
+    if blank + tab and _SKIPPED in chunk:
+        remarks += len(_SKIPPED_LINE.findall(chunk, 0, int(ends[-1])))
     at_trailer = before.at_trailer
-    if b"# end rows=" in chunk:
+    if hash_ and b"# end rows=" in chunk:
         listed = before.listed
         for line in io.BytesIO(chunk):
             text = line.removesuffix(b"\n")
             if text != line and trailer_rows(text) is not None:
                 at_trailer = listed
             listed += not is_remark(text)
-    return Before(before.lines + lines, before.remarks + remarks, at_trailer)
-
-
-def count(chunk: bytes) -> tuple[int, int]:
-    """Count the line ends in a chunk of whole lines, and the lines that list no file."""
-    data = np.frombuffer(chunk, np.uint8)
-    ends = np.flatnonzero(data == _NEWLINE)
-    if not len(ends):
-        return 0, 0
-    first = np.append(data[:1], data[ends[:-1] + 1])
-    remarks = np.count_nonzero((first == 35) | (first == 91) | (first == _NEWLINE))
-    if _SKIPPED in chunk:
-        remarks += len(_SKIPPED_LINE.findall(chunk, 0, int(ends[-1])))
-    return len(ends), int(remarks)
+    return Before(before.lines + len(ends), before.remarks + remarks, at_trailer)
