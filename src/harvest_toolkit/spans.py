@@ -113,17 +113,21 @@ def places(data: Bytes, signs: bytes) -> Ints:
 
 
 def strings(texts: Spans, there: Flags | None = None) -> pa.Array:
-    """Make an Arrow string column of texts, which must be UTF-8 and in the order of the buffer.
+    """Make an Arrow string column of texts, which must be UTF-8.
 
     there: where it is false, the string is null.
     """
     count = len(texts.start)
+    place = np.arange(0, 2 * count, 2)
+    if (texts.start[1:] < texts.start[:-1]).any():
+        order = np.lexsort((texts.end, texts.start))
+        texts, place[order] = Spans(texts.data, texts.start[order], texts.end[order]), place.copy()
     # strings 0, 2, 4, ... are the texts; 1, 3, ... the bytes between them
     offsets = np.empty(2 * count + 1, np.int32)
     offsets[0:-1:2], offsets[1::2], offsets[-1] = texts.start, texts.end, texts.end[-1:].sum()
     pieces = pa.StringArray.from_buffers(2 * count, pa.py_buffer(offsets), pa.py_buffer(texts.data))
     absent = None if there is None else ~there
-    return pieces.take(pa.array(np.arange(0, 2 * count, 2), mask=absent))
+    return pieces.take(pa.array(place, mask=absent))
 
 
 def word_at(data: Bytes, place: Ints) -> Words:

@@ -13,9 +13,8 @@ from typing import Any, cast
 import attrs
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
-from harvest_toolkit.spans import Spans, spans, strings
+from harvest_toolkit.spans import PAD, Spans, padded, spans, strings
 
 
 def series(column: Any) -> pl.Series:
@@ -91,11 +90,13 @@ class RawRows:
         """Insert rows, each given by its position and its fields."""
         position = np.append(self.position, [place for place, _ in records])
         order = np.argsort(position, kind="stable")
-        fields = zip(*(fields for _, fields in records), strict=True)
-        columns = [
-            Column(
-                pa.concat_arrays([column.text, pa.array(texts, pa.string())]).take(pa.array(order))
-            )
-            for column, texts in zip(self.columns, fields, strict=True)
-        ]
+        added = [text.encode() for _, fields in records for text in fields]
+        here = self.columns[0].spans.data  # all columns share it
+        data = np.concatenate([here, padded(b"".join(added))])
+        length = np.array([len(text) for text in added]).reshape(len(records), -1)
+        end = length.cumsum().reshape(length.shape) + len(here) + PAD
+        columns = []
+        for column, first, last in zip(self.columns, (end - length).T, end.T, strict=True):
+            start, stop = np.append(column.spans.start, first), np.append(column.spans.end, last)
+            columns.append(Column(spans=Spans(data, start[order], stop[order])))
         return RawRows(self.names, columns, position[order])

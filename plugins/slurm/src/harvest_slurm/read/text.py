@@ -5,7 +5,7 @@ delimiters and a job id in its place is a row. All other lines go to ``rejoin``.
 """
 
 from collections.abc import Iterator
-from typing import IO, Any, Final
+from typing import IO, Any
 
 import attrs
 import numpy as np
@@ -18,13 +18,11 @@ from harvest_toolkit.spans import PAD, Spans
 from ..values.ids import is_id
 from .blocks import BlockReader, after_last
 from .columns import Column, RawRows
-from .csvtext import CsvReader
+from .csvtext import BLOCK_BYTES, CsvReader
 from .fixed_width import FixedReader
 from .form import LONGEST, Layout, too_long
 from .rejoin import LINES, Joiner
 from .said import Said, kind_of
-
-BLOCK_BYTES: Final = 8 * 1024 * 1024
 
 
 def read_text(
