@@ -35,15 +35,19 @@ for words in sys.argv[1:]:
 
 
 @pytest.mark.slow
-def test_help_and_lists_import_nothing_heavy():
+def test_help_and_lists_import_nothing_heavy_and_a_run_no_polars(tmp_path):
+    scan = tmp_path / "scan.list"
+    scan.write_text("1 2 0 -- /data/a\n")
+    run = f"run -s gpfs:{scan} -k parquet:{tmp_path / 'out'}"
     helps = ["--help", "run --help", "report --help", "verify --help", "plugins check --help"]
     lists = ["view", "report"]  # of what can be asked
 
-    imported = python_alone(CALLED, *helps, *lists).stdout.splitlines()
+    *imported, by_run = python_alone(CALLED, *helps, *lists, run).stdout.splitlines()
 
     assert "harvest" in imported[0].split()
     assert not HEAVY & set(imported[len(helps) - 1].split())
     assert not {"polars", "pyarrow", "numpy"} & set(imported[-1].split())
+    assert {"polars", "pyarrow"} & set(by_run.split()) == {"pyarrow"}
 
 
 @pytest.mark.pandas

@@ -4,12 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.toolkit.amounts import (
-    bytes_in_words,
-    count_in_words,
-    seconds_in_words,
-    share_in_words,
-)
+from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
 
 UNITS = {
     "bytes": 1,

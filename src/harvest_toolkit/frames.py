@@ -9,16 +9,14 @@ from typing import Any, Final
 
 import polars as pl
 
+from harvest.toolkit.amounts import LONGEST_S
 from harvest.toolkit.frames import TEXT_MAP
 
 __all__ = [
-    "LONGEST_S", "complete_sum", "count_if_known", "directory_of", "each_once", "extra_of",
-    "first_text", "fitted", "fraction", "known_sum", "mapped", "nearest_above", "possible",
-    "safe_sum", "sum_or_none", "whole_nanoseconds",
+    "complete_sum", "count_if_known", "directory_of", "each_once", "extra_of", "first_text",
+    "fitted", "fraction", "known_sum", "mapped", "nearest_above", "possible", "safe_sum",
+    "sum_or_none", "whole_nanoseconds",
 ]  # fmt: skip
-
-LONGEST_S: Final = 9e9
-"""285 years in seconds: longer times do not fit 64-bit nanoseconds, and were never measured."""
 
 _TEXT: Final = pl.String()
 

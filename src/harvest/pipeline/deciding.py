@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import starmap
 from typing import Any
 
 import attrs
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -53,18 +52,19 @@ class Earlier:
         live = self._parts.table(STATE).column("live").take(outside)
         self._unlisted = outside.filter(pc.invert(live))
 
-    def held(self, listed: pa.Array, facts: pl.Series, plugin: str, config: str) -> pl.DataFrame:
+    def held(self, listed: pa.Array, facts: pa.Array, plugin: str, config: str) -> pa.Table:
         """Compare listed partitions (row numbers) with settled parts of this plugin and settings.
 
-        same: whether such a part has these facts; print: its fingerprint if it has others.
+        same: whether such a part has these facts; fits: whether there is such a part, and
+        fingerprint, fingerprint_text: its fingerprint.
         """
-        held = pl.DataFrame(self._state.take(self._rows.take(listed)))
-        fits = ~pl.any_horizontal("failed", "changed")
+        held = self._state.take(self._rows.take(listed))
+        fits = pc.invert(pc.or_(held["failed"], held["changed"]))
         for name, value in (("plugin", plugin), ("config", config)):
-            fits &= pl.col(name).cast(pl.String) == value
-        same = (fits & (pl.col("facts") == facts)).fill_null(False)
-        text = pl.coalesce(pl.col("fingerprint").bin.encode("hex"), "fingerprint_text")
-        return held.select(same.alias("same"), pl.when(fits & ~same).then(text).alias("print"))
+            fits = pc.and_(fits, pc.equal(held[name].cast(pa.string()), value))
+        same = pc.fill_null(pc.and_(fits, pc.equal(held["facts"], facts)), False)
+        prints = held.select(("fingerprint", "fingerprint_text"))
+        return prints.add_column(0, "fits", fits).add_column(0, "same", same)
 
     def staged(self, stem: str) -> Staged | None:
         """Return a staged part that equals what reading would give, if its files are intact."""
@@ -181,14 +181,14 @@ class Deciding:
         """Decide for partitions of one source, given by their numbers; config: its settings."""
         some = [self.listed[row][1] for row in rows]
         known = map_waiting(_facts, some)
-        at, now = pa.array(rows, pa.int64()), pl.Series(known, dtype=pl.Binary)
+        at, now = pa.array(rows, pa.int64()), pa.array(known, pa.binary())
         held = [each.held(at, now, use.version, config) for each in self.earlier]
-        same = pl.select(pl.all_horizontal(each["same"] for each in held)).to_series()
-        self.unchanged.extend(at.filter(same.to_arrow()).to_pylist())
-        left = (~same).arg_true()
-        keys = self.keys.take(at.take(left.to_arrow())).to_pylist()
-        states = zip(*(each[left].rows() for each in held), strict=True)
-        for place, key, state in zip(left.to_list(), keys, states, strict=True):
+        same = reduce(pc.and_, (each["same"] for each in held)).combine_chunks()
+        self.unchanged.extend(at.filter(same).to_pylist())
+        left = pc.indices_nonzero(pc.invert(same))
+        keys = self.keys.take(at.take(left)).to_pylist()
+        states = zip(*(map(_state, each.take(left).to_pylist()) for each in held), strict=True)
+        for place, key, state in zip(left.to_pylist(), keys, states, strict=True):
             planned = self._planned(use, some[place], key.hex(), known[place], config, state)
             if len(planned.held_by) == len(self.earlier):
                 self.unchanged.append(rows[place])
@@ -204,7 +204,7 @@ class Deciding:
         config: str,
         held: Sequence[tuple[bool, str | None]],
     ) -> Planned:
-        """Decide about one partition; known: its facts; held: its rows of ``Earlier.held``."""
+        """Decide about one partition; known: its facts; held: its ``_state`` in each dataset."""
         now: str | None = None
         staged = [number for number, each in enumerate(self.earlier) if key in each.staged_keys]
         if known is None or staged or any(before is not None for _, before in held):
@@ -227,6 +227,12 @@ class Deciding:
             use=use, partition=partition, key=key, fingerprint=now, facts=known, config=config,
             run=self.run, read_for=tuple(others), staged_for=staged_for, held_by=held_by,
         )  # fmt: skip
+
+
+def _state(row: Mapping[str, Any]) -> tuple[bool, str | None]:
+    """Return whether a row of ``Earlier.held`` has the facts, or else a fingerprint to compare."""
+    before = row["fingerprint_text"] if row["fingerprint"] is None else row["fingerprint"].hex()
+    return row["same"], before if row["fits"] and not row["same"] else None
 
 
 def _facts(partition: Partition) -> bytes | None:

@@ -8,7 +8,8 @@ import contextlib
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from functools import cache, partial
+from typing import Any, Final
 
 import attrs
 
@@ -24,8 +25,8 @@ from harvest.toolkit.texts import printable_line
 
 from .result import RunResult
 
-DATASET: Final = "harvest.dataset:Dataset"
-"""Class that exporters and listeners receive; imported only if there are any."""
+_DATASET: Final = "harvest.dataset:Dataset"
+"""Class that exporters and listeners receive; imported only for those that use it."""
 
 _PASSWORD: Final = re.compile(r"(:/{1,2}[^/@:\s]*:)[^/@\s]*(?=@)|([?&]\w*password=)[^&\s]*")
 
@@ -61,7 +62,7 @@ def _export(text: str, recipe: Recipe, sink: Sink, plugins: PluginManager) -> st
     for _ in range(10):
         try:
             with contained():
-                dataset = resolve(DATASET)(sink, manifest_of(sink), plugins)
+                dataset = _opened(sink, plugins)
                 dataset.export(name, target, **recipe.settings.get(name, {}))
         except DatasetChanged:
             continue
@@ -75,6 +76,10 @@ def _export(text: str, recipe: Recipe, sink: Sink, plugins: PluginManager) -> st
     return "other runs kept writing to the dataset"
 
 
+def _opened(sink: Sink, plugins: PluginManager) -> Any:
+    return resolve(_DATASET)(sink, manifest_of(sink), plugins)
+
+
 @contextlib.contextmanager
 def announcing(
     plugins: PluginManager, exports: Callable[[], Mapping[str, str | None]] = dict
@@ -86,11 +91,11 @@ def announcing(
         yield lambda sink, result: commits.append((sink, result))
         made = exports()
     finally:
-        for sink, result in commits if plugins.listeners() else ():
+        for sink, result in commits:
             result = result and attrs.evolve(result, exports=made)
             try:
-                dataset = resolve(DATASET)(sink, manifest_of(sink), plugins)
-                failed = plugins.announce(dataset, result)
+                opened = cache(partial(_opened, sink, plugins))
+                failed = plugins.announce(sink.location, opened, result)
             except HarvestError as error:  # the dataset was damaged meanwhile
                 failed = [f"plugins were not told of the commit: {error}"]
             for text in failed:

@@ -1,7 +1,7 @@
 """Find plugins (installed ones, files and classes) and look up what they declare."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint
 from itertools import chain
 from pathlib import Path
@@ -54,17 +54,22 @@ class PluginManager(Registered):
         hook = getattr(self._pluggy.hook, COMMITTED)
         return sorted(each.plugin_name for each in hook.get_hookimpls())
 
-    def announce(self, dataset: Any, result: Any) -> list[str]:
-        """Call ``harvest_committed`` of each plugin that has it; return a text for each failure."""
+    def announce(self, where: str, open_dataset: Callable[[], Any], result: Any) -> list[str]:
+        """Call ``harvest_committed`` of each plugin that has it; return a text for each failure.
+
+        where: location of the dataset, which is opened only for listeners that take it.
+        """
         failed = []
         for name in self.listeners():
             listener = self._only(COMMITTED, self._pluggy.get_plugin(name))
+            (hook,) = listener.get_hookimpls()
+            dataset = open_dataset() if "dataset" in hook.argnames else None
             try:
                 with contained():
-                    listener(dataset=dataset, result=result)
+                    listener(dataset=dataset, result=result, open_dataset=open_dataset)
             except Exception as error:  # noqa: BLE001 - third-party code, any error
                 failed.append(
-                    f"plugin {name!r} failed to hear of the commit to {dataset.sink.location}, "
+                    f"plugin {name!r} failed to hear of the commit to {where}, "
                     f"which stands: {type(error).__name__}: {error}; {self.blame(error)}"
                 )
         return failed

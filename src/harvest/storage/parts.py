@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -100,7 +99,8 @@ class Parts(Mapping[str, Part]):
         among, first = self.counting if among is None else among, 0
         for batch in self._batches(section):
             column = batch.column(lists)
-            rows = (pl.Series(pc.list_parent_indices(column)) + first).to_arrow()
+            rows = pc.list_parent_indices(column).to_numpy() + first
+            rows = pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows)])
             values = pa.Table.from_struct_array(column.flatten()).append_column("row", rows)
             whole = among.slice(first, batch.num_rows).false_count == 0
             yield values if whole else values.filter(among.take(rows))
@@ -110,8 +110,8 @@ class Parts(Mapping[str, Part]):
         """Sum a number over the items of a list column, for each name."""
         found: Counter[str] = Counter()
         for values in self.spread(section, lists):
-            each = pl.DataFrame(values).group_by(name).agg(pl.col(number).sum())
-            found.update(dict(each.iter_rows()))
+            each = values.group_by(name).aggregate([(number, "sum")])
+            found.update(dict(zip(*each.to_pydict().values(), strict=True)))
         return found
 
     def read(self, rows: Sequence[int], *sections: str) -> Iterator[dict[str, Any]]:

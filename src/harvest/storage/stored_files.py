@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 import attrs
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -102,8 +101,8 @@ class StoredFiles(PartFiles):
         # for each file: the number of rows that parts own, and the row of its first part
         found: dict[str, tuple[int, int]] = {}
         for values in self._parts.spread(FILES, "files"):
-            uses = pl.DataFrame(values).group_by("file").agg(pl.sum("rows"), pl.min("row"))
-            for text, rows, row in uses.iter_rows():
+            uses = values.group_by("file").aggregate([("rows", "sum"), ("row", "min")])
+            for text, rows, row in zip(*uses.to_pydict().values(), strict=True):
                 kind = file_of(text).record_type
                 if kind == "events":
                     return list(self._one_by_one(name))

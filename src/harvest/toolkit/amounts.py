@@ -2,10 +2,15 @@
 
 from typing import Final
 
-__all__ = ["BINARY_UNITS", "bytes_in_words", "count_in_words", "seconds_in_words", "share_in_words"]
+__all__ = [
+    "BINARY_UNITS", "LONGEST_S", "bytes_in_words", "count_in_words", "seconds_in_words",
+    "share_in_words",
+]  # fmt: skip
 
 BINARY_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 """Units of bytes in all output: each is 1024 times the previous one."""
+LONGEST_S: Final = 9e9
+"""285 years in seconds: longer times do not fit 64-bit nanoseconds, and were never measured."""
 _DECIMAL: Final = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 
 

@@ -9,24 +9,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from harvest_dask_runs import __all__ as __all__
+
 if TYPE_CHECKING:
-    from harvest_dask_runs import (
-        EventSource,
-        GraphEvent,
-        SchedulerEvent,
-        Task,
-        TaskEvent,
-        TaskState,
-        TransferEvent,
-        WorkerEvent,
-    )
+    from harvest_dask_runs import *  # noqa: F403
 
-    from .tasks import TaskHandler
-
-__all__ = [
-    "EventSource", "GraphEvent", "SchedulerEvent", "Task", "TaskEvent", "TaskHandler", "TaskState",
-    "TransferEvent", "WorkerEvent",
-]  # fmt: skip
+    from .tasks import TaskHandler as TaskHandler
 
 
 def __getattr__(name: str) -> Any:

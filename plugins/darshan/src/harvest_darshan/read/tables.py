@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from harvest import Record
-from harvest_toolkit.frames import LONGEST_S
+from harvest.toolkit.amounts import LONGEST_S
 
 from .. import records
 from .container import DamagedError, Module

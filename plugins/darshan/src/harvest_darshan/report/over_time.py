@@ -14,11 +14,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from harvest import DatasetReader
-from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
+from harvest.toolkit.amounts import LONGEST_S, bytes_in_words, count_in_words, share_in_words
 from harvest.toolkit.layout import shorten
 from harvest_report import Notes, Plot, bytes_axis, seconds_axis
 from harvest_report.over_time import Window, shades
-from harvest_toolkit.frames import LONGEST_S, known_sum, possible, safe_sum
+from harvest_toolkit.frames import known_sum, possible, safe_sum
 
 from ..views.grouping import program_of
 from ..views.layers import OPS, SEGMENTS, traced_once

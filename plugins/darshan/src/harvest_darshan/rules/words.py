@@ -14,7 +14,7 @@ from harvest.toolkit.layout import shorten
 if TYPE_CHECKING:
     import polars as pl
 
-    from harvest.findings import Severity
+    from harvest import Severity
 
 REPORTS: Final = ("darshan.io",)
 DRISHTI: Final = "Drishti 0.8"

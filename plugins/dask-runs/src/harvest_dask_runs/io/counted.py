@@ -14,7 +14,8 @@ from typing import Final
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.frames import LONGEST_S, complete_sum, possible, whole_nanoseconds
+from harvest.toolkit.amounts import LONGEST_S
+from harvest_toolkit.frames import complete_sum, possible, whole_nanoseconds
 from harvest_toolkit.kept import kept
 
 from ..frames import runs_of

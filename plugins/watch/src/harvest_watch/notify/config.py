@@ -8,9 +8,8 @@ from typing import Any, Final
 
 import attrs
 
-from harvest import ConfigError
+from harvest import SEVERITIES, ConfigError
 from harvest.commands.declared import config_from
-from harvest.findings import SEVERITIES
 from harvest.toolkit.settings import one_of, positive, setting
 
 FILE_VARIABLE: Final = "HARVEST_NOTIFY"

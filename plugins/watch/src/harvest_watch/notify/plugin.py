@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from harvest import hookimpl
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @hookimpl
-def harvest_committed(dataset: Dataset, result: RunResult | None) -> None:
+def harvest_committed(result: RunResult | None, open_dataset: Callable[[], Dataset]) -> None:
     """Send news to the configured receivers that did not receive it."""
     if result is None:  # rolled back to a state that was already reported
         return
@@ -21,4 +22,4 @@ def harvest_committed(dataset: Dataset, result: RunResult | None) -> None:
     if config.receivers:
         from .saying import say
 
-        say(dataset, result, config)
+        say(open_dataset(), result, config)
