@@ -113,6 +113,7 @@ def test_rows_of_inputs_that_were_dropped_come_back(small: Small) -> None:
     assert small.jobs() == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_as_many_states_are_kept_as_the_dataset_is_told(small: Small) -> None:
     states = {}
     for number in range(4):

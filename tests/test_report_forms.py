@@ -201,6 +201,7 @@ def test_drawing_leaves_no_state_behind(report):
         assert sys.modules["matplotlib.pyplot"].get_fignums() == []
 
 
+@pytest.mark.slow
 def test_a_users_own_matplotlib_style_changes_nothing(report):
     matplotlib = pytest.importorskip("matplotlib")
     from harvest_report import draw as drawing
@@ -302,6 +303,7 @@ def test_latex_compiles(report, tmp_path):
 # files and directories
 
 
+@pytest.mark.slow
 def test_a_directory_holds_every_form(report, tmp_path):
     pytest.importorskip("matplotlib")
     written = report.write(f"{tmp_path}/all/")
@@ -420,6 +422,7 @@ def test_a_duration_reads_back(seconds):
     assert abs((-read if sign else read) - seconds) <= 0.5
 
 
+@pytest.mark.slow
 def test_a_report_begins_with_its_key_numbers_and_its_picture(tmp_path):
     # given a report whose second plot matters most, and key numbers that a view must be asked for
     asked = []

@@ -35,6 +35,7 @@ def page_of(tasks: int) -> Report:
     return Report("Run", sections=[plot])
 
 
+@pytest.mark.slow
 def test_a_plot_of_too_many_marks_stays_a_picture():
     few, many = page_of(2).html(), page_of(MOST_MARKS + 1).html()
 

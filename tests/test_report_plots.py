@@ -126,6 +126,7 @@ def test_a_legend_lies_beside_the_data_and_within_the_picture(series, length):
     assert flaws(Plot("many", draw, "Many", "Lines.", size=(7.5, height))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [3, 12, 30])
 def test_labels_of_an_axis_never_lie_over_each_other(count):
     """Given more names, numbers or dates than have room."""

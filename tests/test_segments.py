@@ -48,6 +48,7 @@ def manifest_of(parts: list[Part]) -> Manifest:
 # --- the cost follows the change ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_commit_writes_what_changed_and_shares_the_rest(tmp_path: Path) -> None:
     # given a dataset of many parts
     first = manifest_of([part(n) for n in range(5_000)]).write(tmp_path / NAME)

@@ -96,6 +96,7 @@ def test_a_directory_that_cannot_be_listed_is_an_error(tree: Path, monkeypatch) 
         list(walk_files(tree))
 
 
+@pytest.mark.slow
 def test_a_deep_tree_is_walked(tmp_path: Path) -> None:
     folder = tmp_path
     for _ in range(300):

@@ -110,6 +110,7 @@ def test_a_finding_that_costs_no_time_has_no_hours(two_jobs):
     ]
 
 
+@pytest.mark.slow
 def test_findings_on_the_same_time_count_once(opened):
     """Given reads that are small and random, then their time counts once; STDIO's is not added."""
     counts = {"READS": 2000, "SIZE_READ_1K_10K": 2000, "BYTES_READ": 10**7, "MAX_BYTE_READ": 10**7}
@@ -136,6 +137,7 @@ def test_every_rule_says_what_time_it_concerns_or_is_known_to_cost_none():
     assert not CONCERNED.keys() & informs
 
 
+@pytest.mark.slow
 def test_the_page_begins_with_gains_and_its_key_numbers_are_the_sums_of_the_tables(two_jobs):
     """Given 30 MB in 14 s of two jobs of 100 s, and a third job without counters."""
     report = page_of(two_jobs, "darshan.io")

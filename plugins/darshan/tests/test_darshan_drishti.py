@@ -45,11 +45,7 @@ DIES = {
 }
 MEMORY = 8 << 30
 RULE = {rule.name: rule for rule in RULES}
-VIEW = {
-    "io.jobs": jobs,
-    "io.requests": requests,
-    "io.posix_files": posix_files,
-}
+VIEW = {"io.jobs": jobs, "io.requests": requests, "io.posix_files": posix_files}
 CODES = {
     "S01": ("io.stdio", None),
     "P05": ("io.small_requests", "op = 'read'"),

@@ -120,6 +120,7 @@ def test_shares_of_kinds_have_the_same_digits_each_time(run_of):
     assert len(found) == 1
 
 
+@pytest.mark.slow
 def test_indicators_are_made_of_each_other_as_their_meanings_say(dataset):
     (run,) = rows(dataset, "dask.indicators")
     check_share(run["used_share"], run["observed_busy_s"], run["thread_s"])

@@ -113,6 +113,7 @@ def test_its_durations_are_compared_pair_by_pair(slower):
     assert not any("bytes transferred" in text for text in report_of(dataset).intro)
 
 
+@pytest.mark.slow
 def test_phases_and_workers_add_up_to_the_run(slower):
     _, dataset = slower
     rows = numbers(dataset, equal=True)
@@ -166,6 +167,7 @@ def test_their_time_is_a_matter_of_their_count(changed):
     assert (rows["save"]["by_count"], rows["save"]["by_duration"]) == (-0.375, 0.0)
 
 
+@pytest.mark.slow
 def test_failures_and_bytes_are_named(changed):
     rows, report = numbers(changed), report_of(changed)
 

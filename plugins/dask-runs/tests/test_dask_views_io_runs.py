@@ -100,6 +100,7 @@ def test_coverage_counts_every_segment(dataset, segments):
     assert coverage["bytes"].sum() == sum(segment["length"] for segment in segments)
 
 
+@pytest.mark.slow
 def test_what_is_counted_beyond_the_trace_is_that_of_the_counters(dataset):
     """These runs read a trajectory through STDIO, which is never traced."""
     stdio = dataset["darshan.stdio"].collect().to_dicts()

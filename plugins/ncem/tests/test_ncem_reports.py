@@ -138,11 +138,7 @@ def test_the_outlier_rule_is_tukeys(values):
     assert min(kept) <= statistics.median(values) <= max(kept)
 
 
-@given(
-    st.integers(2, 30),
-    st.integers(1, 10**6),
-    st.sampled_from([-1, 0, 1]),
-)
+@given(st.integers(2, 30), st.integers(1, 10**6), st.sampled_from([-1, 0, 1]))
 def test_a_value_on_a_fence_stays_and_one_a_microsecond_beyond_goes(count, width, beyond):
     # given values at both quartiles, and one on each fence or a microsecond off it
     first, third = 10**10, 10**10 + 2 * width

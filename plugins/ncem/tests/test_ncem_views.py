@@ -355,10 +355,7 @@ def test_a_record_type_that_is_not_known_names_its_plugin():
 
 @pytest.mark.parametrize(
     ("view", "setting"),
-    [
-        (clock_check, {"threshold": "soon"}),
-        (file_transfer, {"max_elapsed": "29"}),
-    ],
+    [(clock_check, {"threshold": "soon"}), (file_transfer, {"max_elapsed": "29"})],
 )
 def test_wrong_settings_are_usage_errors(view, setting):
     with pytest.raises(UsageError):
