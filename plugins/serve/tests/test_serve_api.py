@@ -116,9 +116,11 @@ def test_findings_and_reports_are_those_of_the_command_line(jobs):
 
 def test_slurm_alone_is_not_offered_the_comparison_of_a_study(jobs):
     offered = [each["name"] for each in jobs.ask("/api/jobs/reports").json["reports"]]
+    shown = jobs.ask("/api/jobs").json
 
     assert "slurm.usage" in offered
-    assert "ncem.comparison" not in offered
+    assert shown["reports"] == offered
+    assert not [name for name in (*offered, *shown["views"]) if name.startswith("ncem.")]
 
 
 @pytest.mark.parametrize(

@@ -31,13 +31,17 @@ def names_for(
     """Return the views or reports that are possible with the record types a dataset holds.
 
     The order is by the share of required record types that the dataset holds; those that require
-    none come last. Otherwise the share must exceed ``beyond``, with at least ``fewest`` types.
+    none come last. Otherwise the share must exceed ``beyond``, with at least ``fewest`` types, and
+    of types with its own prefix, the dataset must hold one: of ``ncem`` for ``ncem.comparison``,
+    which also reads Slurm's jobs.
     """
     shares: dict[str, float] = {}
     for name, spec in declared.items():
-        held = sum(1 for kind in spec.requires if kind in kinds)
-        share = held / len(spec.requires) if spec.requires else 0.0
-        if (share > beyond and held >= spec.fewest) or not spec.requires:
+        held = [kind for kind in spec.requires if kind in kinds]
+        share = len(held) / len(spec.requires) if spec.requires else 0.0
+        own = {kind for kind in spec.requires if kind.startswith(f"{name.partition('.')[0]}.")}
+        enough = share > beyond and len(held) >= spec.fewest and (not own or own & {*held})
+        if enough or not spec.requires:
             shares[name] = share
     return sorted(shares, key=lambda name: (-shares[name], name))
 

@@ -1,10 +1,9 @@
 """Findings and reports of a dataset, each computed once for a commit and its settings."""
 
 import threading
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from harvest import ReportSpec
 from harvest.commands.declared import names_for
 from harvest.errors import suggestion
 from harvest.findings import Verdict
@@ -35,17 +34,7 @@ def reports(snapshot: Snapshot) -> list[dict[str, Any]]:
             "settings": settings_in_words(declared[name]),
         }
         for name in names_for(declared, snapshot.dataset)
-        if _can_fill(declared[name], snapshot.dataset)
     ]
-
-
-def _can_fill(spec: ReportSpec, held: Container[str]) -> bool:
-    """Return whether record types of its own plugin are held, where it reads any: ``ncem`` ones for
-    ``ncem.comparison``, which also reads Slurm's jobs.
-    """
-    family = spec.name.partition(".")[0]
-    own = [kind for kind in spec.requires if kind.partition(".")[0] == family]
-    return not own or any(kind in held for kind in own)
 
 
 @kept

@@ -115,6 +115,7 @@ FILE_TRANSFER: Final = View(
     "transfer took: elapsed plus mean offload, less the correction for saving.",
     build="harvest_ncem.views.file_transfer:build",
     requires=("distiller.job", "slurm.job"),
+    fewest=2,
     settings=OF_DURATIONS,
     columns=_FILE_TRANSFER,
 )
