@@ -118,7 +118,7 @@ def disk(tmp_path: Path) -> Any:
     if subprocess.run(words, capture_output=True, check=False).returncode:
         pytest.skip("a small file system cannot be mounted here")
     yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    subprocess.run(["umount", "-l", str(folder)], check=True)  # a traceback may hold a file open
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl", "file"])

@@ -419,6 +419,7 @@ def test_a_mail_server_that_fails_harms_nothing(folder: Folder, how: str) -> Non
         ("http://127.0.0.1/sesame-ü", "", "webhook: 127.0.0.1: 'ascii' codec can't encode"),
         ("http://a..b/sesame", "", "webhook: a..b: "),
         ("", "a b@", "'a b@' is not an address: "),
+        ("", "a@b c", "'a@b c' is not an address: "),
         ("", "a@[", "'a@[' is not an address: "),
     ],
 )

@@ -39,6 +39,9 @@ def mail(message: Mapping[str, Any], config: Config) -> None:
     try:
         letter["From"], letter["To"] = sender, ", ".join(config.mail_to)
         letter["Subject"] = subject
+        for defect in (*letter["From"].defects, *letter["To"].defects):
+            if "address-list" in str(defect):  # the rest would be left out
+                raise defect
     except (ValueError, LookupError, AttributeError) as error:  # all are Python's for bad addresses
         given = f"{sender!r} or {', '.join(config.mail_to)!r}"
         raise NotSaid(f"{given} is not an address: {error}") from error
