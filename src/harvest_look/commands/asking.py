@@ -229,7 +229,7 @@ def findings(
         ]
         if not shown:
             raise UsageError(
-                f"no finding {show!r}",
+                f"no finding {show!r} among {len(verdict.found)}",
                 remedy="list them without --show; then give a number, the name of a rule, or gaps",
             )
         for number, found in shown:

@@ -218,7 +218,8 @@ _OFFLOAD: Final = (
           "left out."),
     count("n_unplaced", "Takes of all scans of which it is unknown whether they are due; scan 0 "
           "left out."),
-    seconds("range_mean_s", "Mean offload_s of the takes in range_n; null without any."),
+    seconds("range_mean_s", "Mean offload_s of the takes in range_n, of all sizes where the "
+            "study has no ranges; null without any."),
     *ends_by("file_transfer"),
     UUID,
 )  # fmt: skip

@@ -35,7 +35,7 @@ RAISES = (
 )
 DECLARED = (
     "yield instances of the classes in record_types, or pairs of such a class and Arrow data with "
-    "the columns that it declares"
+    "the columns that it declares; reject what no column of its type holds, such as 2**63"
 )
 
 
