@@ -213,7 +213,7 @@ NAMES_SHOWN = 15
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Suggest what to do about an unknown name: the most similar known names, or the first ones."""
-    names = sorted(known)
+    names = sorted({*known})
     if near := difflib.get_close_matches(name, names, n=3, cutoff=0.6):
         return "did you mean " + " or ".join(map(repr, near)) + "?"
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
