@@ -31,7 +31,7 @@ def readlink(path, **more):
     if str(path).startswith("/proc"):
         raise FileNotFoundError(2, "absent on this system", str(path))
     return real(path, **more)
-os.readlink = readlink
+os.readlink, os.process_cpu_count = readlink, os.cpu_count
 """
 """For a sitecustomize module, which every interpreter imports that is started: workers, too."""
 

@@ -29,7 +29,7 @@ UNPICKLES = {
 SHELLS = {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput"}
 MARSHAL = {"plugins/yappi/src/harvest_yappi/unmarshal.py"}
 """In a process of its own, with limits; marshal makes values and runs nothing."""
-OWN_PICKLES = ("plugins/testing/src/harvest_testing/", "src/harvest/engines/")
+OWN_PICKLES = ("plugins/testing/src/", "src/harvest/engines/", "src/harvest/worker.py")
 """No input: the conformance kit pickles a plugin's own objects, to see that they can travel; a
 worker process and the process that started it send each other tasks and results."""
 EXPLAINED = {

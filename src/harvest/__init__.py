@@ -35,7 +35,6 @@ _UNLISTED = {
     ".model": "BatchError RecordTypeError",
     ".model.arrow": "conform",
     ".api.located": "NoConfig",
-    ".api.rule": "SEVERITIES Severity",
     ".api.spec": "API_VERSION OLDEST_API_VERSION",
     ".plugins.registry": "plugins_of",
 }

@@ -2,10 +2,8 @@
 
 from .api.directory_sink import DirectorySink as DirectorySink
 from .api.located import NoConfig as NoConfig
-from .api.rule import SEVERITIES as SEVERITIES
 from .api.rule import Finding as Finding
 from .api.rule import Rule as Rule
-from .api.rule import Severity as Severity
 from .api.rule import Threshold as Threshold
 from .api.sink import PartFile as PartFile
 from .api.sink import PartWriter as PartWriter

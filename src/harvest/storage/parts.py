@@ -7,6 +7,7 @@ the first segment, then those of the next, current or not.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -99,12 +100,14 @@ class Parts(Mapping[str, Part]):
         among, first = self.counting if among is None else among, 0
         for batch in self._batches(section):
             column = batch.column(lists)
-            rows = pc.list_parent_indices(column).to_numpy() + first
-            rows = pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows)])
+            count = batch.num_rows
+            numbers = pa.py_buffer(array("q", range(first, first + count)))
+            rows = pa.Array.from_buffers(pa.int64(), count, [None, numbers])
+            rows = rows.take(pc.list_parent_indices(column))
             values = pa.Table.from_struct_array(column.flatten()).append_column("row", rows)
-            whole = among.slice(first, batch.num_rows).false_count == 0
+            whole = among.slice(first, count).false_count == 0
             yield values if whole else values.filter(among.take(rows))
-            first += batch.num_rows
+            first += count
 
     def sums(self, section: str, lists: str, name: str, number: str) -> Counter[str]:
         """Sum a number over the items of a list column, for each name."""

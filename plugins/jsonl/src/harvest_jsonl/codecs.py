@@ -63,9 +63,9 @@ class Output:
 class _Range(io.RawIOBase):
     """Bytes ``start`` to ``start + size`` of a file; a shorter file raises DatasetError."""
 
-    def __init__(self, path: Path, start: int, size: int):
+    def __init__(self, file: IO[bytes], path: Path, start: int, size: int):
         self._path = path
-        self._file = open_linked(path)
+        self._file = file
         self._file.seek(start)
         self._left = size
 
@@ -91,7 +91,7 @@ class _Range(io.RawIOBase):
 
 def open_range(path: Path, start: int, size: int, codec: str) -> IO[bytes]:
     """Open the text of a byte range of a file, which consists of complete members or frames."""
-    raw = io.BufferedReader(_Range(path, start, size), 1 << 20)
+    raw = io.BufferedReader(_Range(open_linked(path), path, start, size), 1 << 20)
     if codec == "gz":
         return gzip.GzipFile(fileobj=raw, mode="rb")  # type: ignore[return-value]
     if codec == "zst":

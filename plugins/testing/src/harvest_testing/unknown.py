@@ -11,8 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from harvest import SEVERITIES, Dataset, DatasetError, UsageError
-from harvest.findings import evaluate
+from harvest import Dataset, DatasetError, UsageError
+from harvest.findings import SEVERITIES, evaluate
 from harvest_toolkit.kept import kept
 
 from .datasets import AlteredDataset, nulled

@@ -20,7 +20,7 @@ from ..views.declared.common import RESOURCES, Resource
 from . import judgements
 
 if TYPE_CHECKING:
-    from harvest import Severity
+    from harvest.findings import Severity
 
 _USE: Final = ("usage", "summary")
 _FAILED: Final = (*_USE, "failures")

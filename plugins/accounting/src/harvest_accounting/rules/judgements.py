@@ -17,7 +17,7 @@ from ..report.words import hours_in_words, known_sum
 if TYPE_CHECKING:
     import polars as pl
 
-    from harvest import Severity
+    from harvest.findings import Severity
 
     from ..views.declared.common import Resource
 

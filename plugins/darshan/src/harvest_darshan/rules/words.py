@@ -14,7 +14,7 @@ from harvest.toolkit.layout import shorten
 if TYPE_CHECKING:
     import polars as pl
 
-    from harvest import Severity
+    from harvest.findings import Severity
 
 REPORTS: Final = ("darshan.io",)
 DRISHTI: Final = "Drishti 0.8"

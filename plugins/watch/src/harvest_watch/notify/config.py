@@ -4,19 +4,16 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import attrs
 
-from harvest import SEVERITIES, ConfigError
+from harvest import ConfigError
 from harvest.commands.declared import config_from
+from harvest.findings import SEVERITIES
 from harvest.toolkit.settings import one_of, positive, setting
 
-FILE_VARIABLE: Final = "HARVEST_NOTIFY"
-"""Environment variable with the path of a TOML file of settings."""
-
-URL_VARIABLE: Final = "HARVEST_NOTIFY_URL"
-"""Environment variable with the address of the webhook."""
+from . import FILE_VARIABLE, URL_VARIABLE
 
 
 @attrs.frozen(kw_only=True)

@@ -12,10 +12,11 @@ import orjson
 import polars as pl
 from polars.exceptions import PolarsError
 
-from harvest import SEVERITIES, Column, Dataset, HarvestError, RunResult
+from harvest import Column, Dataset, HarvestError, RunResult
 from harvest.commands import remark
 from harvest.commands.declared import columns_of
 from harvest.commands.tables import how_many
+from harvest.findings import SEVERITIES
 from harvest.model.json import encode_frame
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from harvest import hookimpl
+
+from . import FILE_VARIABLE, URL_VARIABLE
 
 if TYPE_CHECKING:
     from harvest import Dataset, RunResult
@@ -16,9 +19,12 @@ def harvest_committed(result: RunResult | None, open_dataset: Callable[[], Datas
     """Send news to the configured receivers that did not receive it."""
     if result is None:  # rolled back to a state that was already reported
         return
+    given = result.settings.get("notify", {})
+    if not given and not {FILE_VARIABLE, URL_VARIABLE} & os.environ.keys():
+        return
     from .config import configured  # late: most runs have no receivers
 
-    config = configured(result.settings.get("notify", {}))
+    config = configured(given)
     if config.receivers:
         from .saying import say
 

@@ -23,7 +23,8 @@ import orjson
 from harvest import interrupt
 from harvest.toolkit.texts import excerpt, printable_line
 
-from .config import URL_VARIABLE, Config
+from . import URL_VARIABLE
+from .config import Config
 from .news import in_words
 
 
