@@ -283,7 +283,7 @@ def state():
     return list(map(list, hooks[:2])), hooks[2:], handlers, garbage, patched, dict(os.environ)
 
 before = state()
-import harvest, harvest.cli.app, harvest.cli.main, harvest.pipeline.runner, harvest.engines.local
+import harvest, harvest.cli.app, harvest.cli.main, harvest.pipeline.runner, harvest.engines.pool
 import harvest.model.arrow, harvest.model.json, harvest.dataset, harvest_report
 after = state()
 print(before == after, threading.active_count(), type(harvest).__name__, type(harvest.run).__name__)

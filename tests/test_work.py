@@ -8,7 +8,7 @@ from harvest_paced import PacedSource
 
 import harvest
 from harvest.api.source import Partition
-from harvest.engines.local import LocalEngine
+from harvest.engines.pool import LocalEngine
 from harvest.pipeline.deciding import Planned
 from harvest.pipeline.plan import Plan
 from harvest.pipeline.prepare import PreparedRun

@@ -80,7 +80,7 @@ harvest_engines = declare(
     EngineSpec(
         name="local",
         doc="this process, or worker processes on this machine",
-        factory="harvest.engines.local:LocalEngine",
+        factory="harvest.engines.pool:LocalEngine",
     )
 )
 

@@ -10,8 +10,7 @@ from harvest.reading.awaited import Awaited
 from harvest.reading.task import Progress
 from harvest.reading.terms import Terms
 
-from .local import read_bundles
-from .pool import available_cores, ending, interpreter
+from .pool import available_cores, ending, interpreter, read_bundles
 
 __all__ = [
     "Awaited", "Progress", "Terms", "available_cores", "ending", "interpreter", "read_bundles",

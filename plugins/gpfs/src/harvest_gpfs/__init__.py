@@ -14,17 +14,16 @@ if TYPE_CHECKING:
 __all__ = ["aggregate", "churn", "convert", "split", "write_hive", "write_result"]
 
 _HOMES = {
-    "aggregate": "aggregation",
-    "churn": "comparing",
-    "convert": "converting",
-    "split": "splitting",
-    "write_hive": "converting",
-    "write_result": "aggregation",
+    "aggregation": ("aggregate", "write_result"),
+    "comparing": ("churn",),
+    "converting": ("convert", "write_hive"),
+    "splitting": ("split",),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    home = next((home for home, names in _HOMES.items() if name in names), None)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # import on first use: until then, the plugin's declarations stay cheap to load
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    return getattr(import_module(f".{home}", __name__), name)

@@ -21,9 +21,7 @@ Rows: TypeAlias = "DatasetReader | Mapping[str, pl.LazyFrame]"
 """Rows by record type: a dataset, or some rows of one."""
 
 
-_WHEN_ENDED = (
-    "total_cpu_s", "user_cpu_s", "system_cpu_s", "used_mem", "gpu_util", "gpu_mem",
-)  # fmt: skip
+_WHEN_ENDED = ("total_cpu_s", "user_cpu_s", "system_cpu_s", "used_mem", "gpu_util", "gpu_mem")
 """Values that the accounting records when a step ends."""
 
 

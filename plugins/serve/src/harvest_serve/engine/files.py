@@ -110,9 +110,8 @@ def _in_place(snapshot: Snapshot, name: str) -> Files | None:
     files = snapshot.dataset.files(name)
     taken: dict[str, int] = {}
     for file in files:
-        if not file.path.endswith(".parquet") or file.offset is not None:
-            return None
-        if file.record_type != name:
+        whole = file.offset is None and file.path.endswith(".parquet")
+        if file.record_type != name or not whole:
             return None
         taken[file.path] = taken.get(file.path, 0) + file.rows
     if not files or any(f.file_rows not in (None, taken[f.path]) for f in files):

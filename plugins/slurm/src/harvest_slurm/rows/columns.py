@@ -258,9 +258,7 @@ def _requested_cpus(ready: Mapping[str, Any]) -> Any | None:
     return pc.if_else(ran, asked, pa.scalar(None, asked.type))
 
 
-_SOURCES: Final = {
-    "elapsed_s": _elapsed, "total_cpu_s": _total_cpu, "alloc_cpus": _requested_cpus,
-}  # fmt: skip
+_SOURCES: Final = {"elapsed_s": _elapsed, "total_cpu_s": _total_cpu, "alloc_cpus": _requested_cpus}
 """Columns that follow from others, in this order; each is a function of the existing columns."""
 
 _TIMES: Final = ("submit_time", "eligible_time", "start_time", "end_time")
