@@ -190,8 +190,7 @@ class Hooks(Protocol):
     def harvest_committed(self, dataset: Any, result: Any, open_dataset: Any) -> None:
         """Take note of a commit that changed a dataset; called after it, when nothing is locked.
 
-        dataset: the ``harvest.Dataset``, opened in its new state.  open_dataset: function that
-            returns it, for listeners that rarely need it: opening takes a quarter of a second.
+        dataset: the ``harvest.Dataset`` in its new state; open_dataset: a function that opens it.
         result: the ``harvest.RunResult`` of the run; None after a rollback, which reads nothing.
         Runs, rounds of a watch, replays of rejects, repairs and rollbacks commit. An exception here
         is printed as a remark and has no other effect.

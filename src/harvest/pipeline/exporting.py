@@ -8,8 +8,8 @@ import contextlib
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
-from typing import Any, Final
+from functools import cache
+from typing import Final
 
 import attrs
 
@@ -62,7 +62,7 @@ def _export(text: str, recipe: Recipe, sink: Sink, plugins: PluginManager) -> st
     for _ in range(10):
         try:
             with contained():
-                dataset = _opened(sink, plugins)
+                dataset = resolve(_DATASET)(sink, manifest_of(sink), plugins)
                 dataset.export(name, target, **recipe.settings.get(name, {}))
         except DatasetChanged:
             continue
@@ -74,10 +74,6 @@ def _export(text: str, recipe: Recipe, sink: Sink, plugins: PluginManager) -> st
             return without_password(f"{type(error).__name__}: {error}; {plugins.blame(error)}")
         return None
     return "other runs kept writing to the dataset"
-
-
-def _opened(sink: Sink, plugins: PluginManager) -> Any:
-    return resolve(_DATASET)(sink, manifest_of(sink), plugins)
 
 
 @contextlib.contextmanager
@@ -94,7 +90,7 @@ def announcing(
         for sink, result in commits:
             result = result and attrs.evolve(result, exports=made)
             try:
-                opened = cache(partial(_opened, sink, plugins))
+                opened = cache(lambda s=sink: resolve(_DATASET)(s, manifest_of(s), plugins))
                 failed = plugins.announce(sink.location, opened, result)
             except HarvestError as error:  # the dataset was damaged meanwhile
                 failed = [f"plugins were not told of the commit: {error}"]

@@ -55,10 +55,7 @@ class PluginManager(Registered):
         return sorted(each.plugin_name for each in hook.get_hookimpls())
 
     def announce(self, where: str, open_dataset: Callable[[], Any], result: Any) -> list[str]:
-        """Call ``harvest_committed`` of each plugin that has it; return a text for each failure.
-
-        where: location of the dataset, which is opened only for listeners that take it.
-        """
+        """Call ``harvest_committed`` of each plugin that has it; return a text for each failure."""
         failed = []
         for name in self.listeners():
             listener = self._only(COMMITTED, self._pluggy.get_plugin(name))

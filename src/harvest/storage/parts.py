@@ -100,21 +100,19 @@ class Parts(Mapping[str, Part]):
         among, first = self.counting if among is None else among, 0
         for batch in self._batches(section):
             column = batch.column(lists)
-            count = batch.num_rows
-            numbers = pa.py_buffer(array("q", range(first, first + count)))
-            rows = pa.Array.from_buffers(pa.int64(), count, [None, numbers])
-            rows = rows.take(pc.list_parent_indices(column))
+            every = _numbers(range(first, first + batch.num_rows))
+            rows = every.take(pc.list_parent_indices(column))
             values = pa.Table.from_struct_array(column.flatten()).append_column("row", rows)
-            whole = among.slice(first, count).false_count == 0
+            whole = among.slice(first, batch.num_rows).false_count == 0
             yield values if whole else values.filter(among.take(rows))
-            first += count
+            first += batch.num_rows
 
     def sums(self, section: str, lists: str, name: str, number: str) -> Counter[str]:
         """Sum a number over the items of a list column, for each name."""
         found: Counter[str] = Counter()
         for values in self.spread(section, lists):
-            each = values.group_by(name).aggregate([(number, "sum")])
-            found.update(dict(zip(*each.to_pydict().values(), strict=True)))
+            for text, total, _ in by_name(values, name, number):
+                found[text] += total
         return found
 
     def read(self, rows: Sequence[int], *sections: str) -> Iterator[dict[str, Any]]:
@@ -241,6 +239,29 @@ def rows_where(holds: pa.BooleanArray) -> pa.Array:
     chunks are empty.
     """
     return pc.indices_nonzero(holds)
+
+
+def by_name(values: pa.Table, name: str, number: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each name of a dictionary-encoded column, the sum of its numbers, and its first row.
+
+    ``Table.group_by`` would import pandas, where it is installed, like ``pa.array``.
+    """
+    for batch in values.combine_chunks().to_batches():
+        codes, rows = batch.column(name).indices, batch.column("row")
+        order = pc.array_sort_indices(codes)  # stable
+        runs = pc.run_end_encode(codes.take(order))
+        ends = runs.run_ends.to_pylist()
+        sums = pc.cumulative_sum(batch.column(number).take(order))
+        totals = sums.take(_numbers(end - 1 for end in ends)).to_pylist()
+        first = rows.take(order.take(_numbers((0, *ends)[: len(ends)]))).to_pylist()
+        names = batch.column(name).dictionary.take(runs.values).to_pylist()
+        for text, total, before, row in zip(names, totals, [0, *totals[:-1]], first, strict=True):
+            yield text, total - before, row
+
+
+def _numbers(values: Iterable[int]) -> pa.Array:
+    data = array("q", values)
+    return pa.Array.from_buffers(pa.int64(), len(data), [None, pa.py_buffer(data)])
 
 
 def _sort(names: pa.Table) -> pa.Array:

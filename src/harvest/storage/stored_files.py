@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from harvest.api.sink import PartFile, PartFiles
 
 from .columns import FILES, KEYS, file_of, reject_of
-from .parts import Parts
+from .parts import Parts, by_name
 
 
 class StoredFiles(PartFiles):
@@ -101,8 +101,7 @@ class StoredFiles(PartFiles):
         # for each file: the number of rows that parts own, and the row of its first part
         found: dict[str, tuple[int, int]] = {}
         for values in self._parts.spread(FILES, "files"):
-            uses = values.group_by("file").aggregate([("rows", "sum"), ("row", "min")])
-            for text, rows, row in zip(*uses.to_pydict().values(), strict=True):
+            for text, rows, row in by_name(values, "file", "rows"):
                 kind = file_of(text).record_type
                 if kind == "events":
                     return list(self._one_by_one(name))

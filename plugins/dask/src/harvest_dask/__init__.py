@@ -17,16 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["CaptureError", "capture", "darshan_environment", "dask_setup"]
 
-_HOMES = {
-    "CaptureError": ".settings",
-    "capture": ".client",
-    "darshan_environment": ".settings",
-    "dask_setup": ".preload",
-}
+_HOMES = {"capture": ".client", "dask_setup": ".preload"}
 
 
 def __getattr__(name: str) -> Any:
     """Import a name's module when it is first used."""
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name], __name__), name)
+    return getattr(importlib.import_module(_HOMES.get(name, ".settings"), __name__), name)

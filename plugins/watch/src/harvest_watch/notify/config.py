@@ -4,7 +4,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -13,7 +13,11 @@ from harvest.commands.declared import config_from
 from harvest.findings import SEVERITIES
 from harvest.toolkit.settings import one_of, positive, setting
 
-from . import FILE_VARIABLE, URL_VARIABLE
+FILE_VARIABLE: Final = "HARVEST_NOTIFY"
+"""Environment variable with the path of a TOML file of settings."""
+
+URL_VARIABLE: Final = "HARVEST_NOTIFY_URL"
+"""Environment variable with the address of the webhook."""
 
 
 @attrs.frozen(kw_only=True)

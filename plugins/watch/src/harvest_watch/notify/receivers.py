@@ -23,8 +23,7 @@ import orjson
 from harvest import interrupt
 from harvest.toolkit.texts import excerpt, printable_line
 
-from . import URL_VARIABLE
-from .config import Config
+from .config import URL_VARIABLE, Config
 from .news import in_words
 
 
