@@ -22,12 +22,12 @@ def harvest_committed(dataset, result):
     heard.append((dataset.sink.location, result and result.run, held))
 """
 FAILING = """
-import sys
-from harvest import hookimpl
+from harvest import HarvestError, hookimpl
 
 @hookimpl
-def harvest_committed(dataset):
-    sys.exit("no such server")
+def harvest_committed(open_dataset):
+    assert open_dataset() is open_dataset()
+    raise SystemExit("no such server")
 """
 
 
@@ -85,8 +85,9 @@ def test_what_changes_no_dataset_is_not_heard(plugins, inputs, tmp_path):
     assert len(heard()) == 1
 
 
-def test_a_listener_that_fails_is_a_remark_and_the_others_hear(plugins, inputs, tmp_path, capsys):
-    found = plugins(bad=FAILING, good=LISTENER)
+@pytest.mark.parametrize("kind", ["SystemExit", "HarvestError"])
+def test_a_failing_listener_is_a_remark_and_others_hear(plugins, inputs, tmp_path, capsys, kind):
+    found = plugins(bad=FAILING.replace("SystemExit", kind), good=LISTENER)
 
     result = harvest.run(Lines(str(inputs)), f"parquet:{tmp_path / 'a'}", plugins=found)
 
@@ -94,6 +95,7 @@ def test_a_listener_that_fails_is_a_remark_and_the_others_hear(plugins, inputs, 
     remark = capsys.readouterr().err
     assert remark.startswith(f"harvest: plugin 'bad' failed to hear of the commit to {tmp_path}")
     assert "no such server" in remark
+    assert ("report this to its author" in remark) == (kind == "SystemExit")
     assert harvest.open(tmp_path / "a", plugins=found).verify() == []
 
 

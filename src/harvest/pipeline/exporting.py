@@ -89,10 +89,6 @@ def announcing(
     finally:
         for sink, result in commits:
             result = result and attrs.evolve(result, exports=made)
-            try:
-                opened = cache(lambda s=sink: resolve(_DATASET)(s, manifest_of(s), plugins))
-                failed = plugins.announce(sink.location, opened, result)
-            except HarvestError as error:  # the dataset was damaged meanwhile
-                failed = [f"plugins were not told of the commit: {error}"]
-            for text in failed:
+            opened = cache(lambda s=sink: resolve(_DATASET)(s, manifest_of(s), plugins))
+            for text in plugins.announce(sink.location, opened, result):
                 print(f"harvest: {printable_line(text)}", file=sys.stderr, flush=True)

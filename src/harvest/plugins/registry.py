@@ -13,7 +13,7 @@ from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.api.spec import GROUP, EngineSpec, ExporterSpec, ReportSpec, SinkSpec, SourceSpec
 from harvest.api.view import View
-from harvest.errors import PluginError, UsageError
+from harvest.errors import HarvestError, PluginError, UsageError
 from harvest.model import RecordType, record_type
 from harvest.plugin_code import contained
 
@@ -60,15 +60,16 @@ class PluginManager(Registered):
         for name in self.listeners():
             listener = self._only(COMMITTED, self._pluggy.get_plugin(name))
             (hook,) = listener.get_hookimpls()
-            dataset = open_dataset() if "dataset" in hook.argnames else None
             try:
+                dataset = open_dataset() if "dataset" in hook.argnames else None
                 with contained():
                     listener(dataset=dataset, result=result, open_dataset=open_dataset)
             except Exception as error:  # noqa: BLE001 - third-party code, any error
-                failed.append(
-                    f"plugin {name!r} failed to hear of the commit to {where}, "
-                    f"which stands: {type(error).__name__}: {error}; {self.blame(error)}"
-                )
+                said = str(error)  # for example, that the dataset was damaged meanwhile
+                if not isinstance(error, HarvestError):
+                    said = f"{type(error).__name__}: {error}; {self.blame(error)}"
+                what = f"plugin {name!r} failed to hear of the commit to {where}, which stands"
+                failed.append(f"{what}: {said}")
         return failed
 
     def add_file(self, path: Path) -> Plugin:

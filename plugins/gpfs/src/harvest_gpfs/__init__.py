@@ -14,16 +14,17 @@ if TYPE_CHECKING:
 __all__ = ["aggregate", "churn", "convert", "split", "write_hive", "write_result"]
 
 _HOMES = {
-    "aggregation": ("aggregate", "write_result"),
-    "comparing": ("churn",),
-    "converting": ("convert", "write_hive"),
-    "splitting": ("split",),
+    "aggregate": "aggregation",
+    "churn": "comparing",
+    "convert": "converting",
+    "split": "splitting",
+    "write_hive": "converting",
+    "write_result": "aggregation",
 }
 
 
 def __getattr__(name: str) -> Any:
-    home = next((home for home, names in _HOMES.items() if name in names), None)
-    if home is None:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # import on first use: until then, the plugin's declarations stay cheap to load
-    return getattr(import_module(f".{home}", __name__), name)
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -47,10 +47,10 @@ def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = N
     known = snapshot.dataset.plugins.reports
     if name not in known:
         raise NotFound(f"no report is named {name!r}", remedy=suggestion(name, known))
-    if name not in names_for(known, snapshot.dataset):
+    if (kinds := known[name].requires) and not any(kind in snapshot.dataset for kind in kinds):
         raise NotFound(
             f"report {name!r} reads what is not in this dataset",
-            remedy=f"it reads {', '.join(known[name].requires)}",
+            remedy=f"it reads {', '.join(kinds)}",
         )
     with _drawing:
         return snapshot.report(name, settings or {})
