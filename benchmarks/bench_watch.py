@@ -28,7 +28,7 @@ import harvest
 from harvest.pipeline.session import Session
 from harvest.recipes.recipe import Endpoint, Recipe
 from harvest_watch.inputs import Inputs, Ours
-from harvest_watch.rounds import make_round
+from harvest_watch.loop import make_round
 
 
 def main() -> None:

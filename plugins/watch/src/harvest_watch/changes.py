@@ -3,6 +3,7 @@
 Network file systems cannot notify: this machine's kernel does not see writes of other machines.
 """
 
+import contextlib
 import os
 import re
 import stat
@@ -30,19 +31,12 @@ _STEP_MS = 250
 _SIGN_OF_LIFE_MS = 1_000
 
 
-def _queue_length() -> int:
-    try:
-        return int(_QUEUE.read_text(encoding="ascii"))
-    except (OSError, ValueError):  # not Linux
-        return _QUEUED
-
-
 def notifying() -> bool:
     """Return whether the library for notifications is installed."""
     return find_spec("watchfiles") is not None
 
 
-@attrs.define(eq=False, kw_only=True)
+@attrs.define(eq=False)
 class Listening:
     """Notifications of the roots of a watch, used while all roots can notify.
 
@@ -67,7 +61,11 @@ class Listening:
     _lock: threading.Lock = attrs.field(factory=threading.Lock)
     _heard: set[str] | None = None
     _failure: str | None = None
-    _too_many: int = attrs.field(factory=lambda: _queue_length() // 2)
+    _too_many: int = _QUEUED // 2
+
+    def __attrs_post_init__(self) -> None:
+        with contextlib.suppress(OSError, ValueError):  # not Linux
+            self._too_many = int(_QUEUE.read_text(encoding="ascii")) // 2
 
     @property
     def interval_s(self) -> float:

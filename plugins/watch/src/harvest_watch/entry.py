@@ -16,13 +16,7 @@ from .times import Times
 
 
 def print_entry(
-    options: RunOptions,
-    *,
-    every: str,
-    form: str,
-    name: str,
-    report: str | None = None,
-    output: str | None = None,
+    options: RunOptions, *, every: str, form: str, name: str, report: str | None, output: str | None
 ) -> int:
     """Print the entry with which cron, systemd or Slurm runs a harvest at set times."""
     if form not in FORMS:
@@ -31,10 +25,12 @@ def print_entry(
         raise UsageError("--report and -o belong together", remedy="write --report NAME -o FILE")
     session = _checked(options)
     after = _report(session, report, output) if report and output else ()
+    python = os.path.abspath(sys.executable)  # noqa: PTH100 - an environment is a link
+    command = Path(python).with_name("harvest")
     entry = Entry(
         name=name,
         times=Times.parse(every),
-        program=_program(),
+        program=[str(command)] if command.is_file() else [python, "-m", "harvest"],
         arguments=tuple(_arguments(options)),
         directory=str(Path.cwd()),
         after=after,
@@ -106,10 +102,3 @@ def _arguments(options: RunOptions) -> Iterator[str]:
                 yield f"--{key.replace('_', '-')}={value}"
     if options.wait_s:
         yield f"--wait={options.wait_s:g}"
-
-
-def _program() -> tuple[str, ...]:
-    """Return the words that start this installation's harvest."""
-    python = os.path.abspath(sys.executable)  # noqa: PTH100 - an environment is a link
-    command = Path(python).with_name("harvest")
-    return (str(command),) if command.is_file() else (python, "-m", "harvest")

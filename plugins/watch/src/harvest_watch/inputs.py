@@ -82,7 +82,9 @@ class Inputs:
     def look(self) -> bool:
         """Check all files; return whether any changed since the previous check."""
         self._wanted = self.enters()
-        found = dict(self._survey())
+        visited: set[tuple[int, int]] = set()
+        trees = (self._tree(root, visited) for root in self.roots)
+        found = dict(chain(*trees, *map(self._one, self._others)))
         changed = self._see(found)
         return self._see(self._missing_in(found)) or changed
 
@@ -241,13 +243,6 @@ class Inputs:
                 return all(map(self._enters, above[1:]))
         return False
 
-    def _survey(self) -> Iterator[tuple[str, Stamp]]:
-        visited: set[tuple[int, int]] = set()
-        for root in self.roots:
-            yield from self._tree(root, visited)
-        for path in self._others:
-            yield from self._one(path)
-
     def _tree(self, root: str, visited: set[tuple[int, int]]) -> Iterator[tuple[str, Stamp]]:
         """Yield every file and directory below a root, with links followed, directories once."""
         todo = [root]
@@ -259,11 +254,10 @@ class Inputs:
             if status is None or not stat.S_ISDIR(status.st_mode):
                 yield path, stamp
                 continue
-            if (status.st_dev, status.st_ino) in visited:
+            identity = (status.st_dev, status.st_ino)
+            if identity in visited or not self._enters(path):
                 continue
-            if not self._enters(path):
-                continue
-            visited.add((status.st_dev, status.st_ino))
+            visited.add(identity)
             stamp, entries = _listed(path)
             yield path, stamp
             todo += entries

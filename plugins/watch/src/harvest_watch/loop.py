@@ -1,9 +1,15 @@
-"""The loop of a watch: check, wait, and make a round when it is due, until a reason to stop."""
+"""The loop of a watch: check, wait, and make a round when it is due, until a reason to stop.
 
+A round is an ordinary run of the inputs that may be read now. Sources that cannot list their input
+are left out, so that the others continue. Partitions that are left out are still listed, and so
+neither replaced nor dropped.
+"""
+
+import os
 import sys
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,12 +21,11 @@ from harvest.commands import print_json_line, remark
 from harvest.commands.outcome import exports_failed
 from harvest.errors import ExitCode
 from harvest.toolkit.amounts import count_in_words
-from harvest.toolkit.texts import printable
+from harvest.toolkit.texts import printable, printable_line
 
 from .changes import Listening
 from .entry import refuse_streams
 from .inputs import Inputs, Ours
-from .rounds import error_text, is_own, make_round
 
 PATIENCE_ROUNDS = 10
 """A file that keeps changing is read anyway after the time of this many rounds."""
@@ -119,7 +124,7 @@ def watch(recipe: Recipe, options: WatchOptions, reporter: Lines | None = None) 
             )
     ours = Ours(session.sinks, roots)
     inputs = Inputs(roots, ours, settle_s=options.settle_s, enters=session.enters)
-    watching = _Watch(recipe, options, inputs, reporter)
+    watching = _Watch(recipe, options, inputs, reporter or Lines())
     for choice in session.choices:
         watching.note(choice)
     with interrupt.orderly():
@@ -130,47 +135,45 @@ def watch(recipe: Recipe, options: WatchOptions, reporter: Lines | None = None) 
                 watching.listening.close()
 
 
+@attrs.define(eq=False)
 class _Watch:
-    """The state of a watch between its rounds."""
+    """The state of a watch between its rounds.
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        options: WatchOptions,
-        inputs: Inputs,
-        reporter: Lines | None,
-    ):
-        self.recipe = recipe
-        self.options = options
-        self.inputs = inputs
-        self.reporter = reporter or Lines()
-        self.patience_s = PATIENCE_ROUNDS * max(options.every_s, options.settle_s)
-        self.listening = Listening(
-            inputs=inputs,
-            note=self.note,
-            every_s=options.every_s,
-            look_every_s=options.look_every_s,
-            instead="as asked" if options.poll else None,
-        )
-        self.rounds = 0
-        self.rejects = False
-        self.failed: ExitCode | None = None
-        # kind and place of the error that ended the last round
-        self.trouble: tuple[type, str | None] | None = None
-        self.failures: dict[str, str] = {}
-        self.unexported: set[str] = set()
-        # a round is due though no file has changed
-        self.again = True
-        # a location without a name may get files of another source
-        self.named = all(e.name or e.plugin or e.made for e in recipe.sources)
-        # the next round lists all; later ones what is pending
-        self.whole = True
-        # of each dataset, after the last round
-        self.runs: Sequence[tuple[str, ...]] = ()
-        self.looked = -float("inf")
-        self.last_round = self.last_change = -float("inf")
-        # the latest ones, so that memory stays the same
-        self.noted: OrderedDict[str, None] = OrderedDict()
+    trouble: kind and place of the error that ended the last round.
+    again: whether a round is due though no file has changed.
+    whole: whether the next round lists all; later ones list what is pending.
+    runs: of each dataset, after the last round.
+    noted: the latest remarks, so that memory stays the same.
+    """
+
+    recipe: Recipe
+    options: WatchOptions
+    inputs: Inputs
+    reporter: Lines
+    listening: Listening = attrs.field(init=False)
+    rounds: int = 0
+    rejects: bool = False
+    failed: ExitCode | None = None
+    trouble: tuple[type, str | None] | None = None
+    failures: dict[str, str] = attrs.field(factory=dict)
+    unexported: set[str] = attrs.field(factory=set)
+    again: bool = True
+    whole: bool = True
+    runs: Sequence[tuple[str, ...]] = ()
+    looked: float = -float("inf")
+    last_round: float = -float("inf")
+    last_change: float = -float("inf")
+    noted: OrderedDict[str, None] = attrs.field(factory=OrderedDict)
+
+    def __attrs_post_init__(self) -> None:
+        every_s, look_every_s = self.options.every_s, self.options.look_every_s
+        instead = "as asked" if self.options.poll else None
+        self.listening = Listening(self.inputs, self.note, every_s, look_every_s, instead)
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds of changes after which a file is read anyway."""
+        return PATIENCE_ROUNDS * max(self.options.every_s, self.options.settle_s)
 
     def go_on(self) -> ExitCode:
         """Make rounds until the watch ends; return the exit code."""
@@ -203,7 +206,8 @@ class _Watch:
                 self.last_change = now
             if interrupt.requested():
                 return True
-            due = self._due()
+            ready = -float("inf") if self.again else self.inputs.due_at(self.patience_s)
+            due = None if ready is None else max(ready, self.last_round + self.options.every_s)
             if due is not None and due <= now:
                 return False
             if self._is_idle(now):
@@ -230,24 +234,17 @@ class _Watch:
         self.looked = now
         return self.inputs.look()
 
-    def _due(self) -> float | None:
-        """Return when the next round is due; None while nothing changes."""
-        ready = self.inputs.due_at(self.patience_s)
-        if self.again:
-            ready = -float("inf")
-        return None if ready is None else max(ready, self.last_round + self.options.every_s)
-
     def _round(self, *, patience_s: float) -> None:
         self.last_round = time.monotonic()
         try:
             session = self._session()
-            runs = session.runs()
+            before = session.runs()
+            # a location without a name may get files of another source
+            named = all(e.name or e.plugin or e.made for e in self.recipe.sources)
+            whole = self.whole or not named or before != self.runs
+            wait_s = self.options.wait_s
             listing, result = make_round(
-                session,
-                self.inputs,
-                whole=self.whole or not self.named or runs != self.runs,
-                patience_s=patience_s,
-                wait_s=self.options.wait_s,
+                session, self.inputs, whole=whole, patience_s=patience_s, wait_s=wait_s
             )
         except UsageError:
             raise
@@ -263,18 +260,10 @@ class _Watch:
             return
         self.trouble = None
         self._after(listing, result)
-        self._expect(session, runs, result)
-
-    def _expect(
-        self, session: Session, runs: Sequence[tuple[str, ...]], result: RunResult | None
-    ) -> None:
-        """Record the current state of the datasets, unless other runs also wrote to them.
-
-        In that case their content may differ from what earlier rounds read: the next lists all.
-        """
+        # if other runs also wrote, the content may differ from what rounds read: the next lists all
         own = () if result is None or result.run is None else (result.run,)
         now = session.runs()
-        alone = all(b in (a, a + own) for a, b in zip(runs, now, strict=True))
+        alone = all(b in (a, a + own) for a, b in zip(before, now, strict=True))
         self.runs = now if alone else ()
 
     def _session(self) -> Session:
@@ -293,7 +282,9 @@ class _Watch:
         self.again = bool(listing.failures) or any(not p.inputs for p in listing.partitions)
         for text in listing.remarks:
             self.note(text)
-        for origin in sorted({p.origin for p in listing.partitions if is_own(p, self.inputs)}):
+        for origin in sorted(
+            {p.origin for p in listing.partitions if is_own(p.inputs, self.inputs)}
+        ):
             self.note(f"{origin}: written by this watch, and not read")
         if result is None:
             return
@@ -344,3 +335,58 @@ class _Watch:
         if len(self.noted) > _NOTED:
             self.noted.popitem(last=False)
         self.reporter.note(text)
+
+
+def make_round(
+    session: Session, inputs: Inputs, *, whole: bool, patience_s: float, wait_s: float
+) -> tuple[Any, RunResult | None]:
+    """Plan, read and commit files at rest; on HarvestError (as of a run), none counts as read.
+
+    whole: list all inputs; else only pending ones, if files can identify them.
+    patience_s: maximum seconds that a changing file may delay its partition.
+    Returns what the session listed, and the result of the run; None if there was nothing to run.
+    """
+    # None to list all inputs, for example to find the removed ones, which are dropped
+    gone = session.recipe.deleted == "drop" and inputs.are_gone()
+    pending = None if whole or gone else inputs.to_read()
+    listing = session.list(pending, go_on=True)
+    partitions = listing.partitions
+    named = (path for partition in partitions for path in partition.inputs)
+    left = inputs.leave(named, patience_s, whole=pending is None)
+    unready = {*left, *_directories(left)}
+    result = None
+    if partitions:
+        result = session.commit(
+            listing,
+            ready=lambda p: unready.isdisjoint(p.inputs) and not is_own(p.inputs, inputs),
+            wait_s=wait_s,
+        )
+    inputs.take(left)
+    if result is not None:
+        inputs.read_again(result.inputs(changed=True))
+        inputs.read_too(result.inputs(failed=True), instead_of=result.inputs(planned=True))
+    return listing, result
+
+
+def error_text(error: Exception) -> str:
+    """Return an error's text for people, also for a system error."""
+    if isinstance(error, OSError):
+        text = error.strerror or str(error)
+        return printable_line(f"{error.filename}: {text}" if error.filename else text)
+    return str(error)
+
+
+def _directories(paths: Iterable[str]) -> set[str]:
+    """Return all directories that contain one of these files, at any level."""
+    found: set[str] = set()
+    for path in paths:
+        above = os.path.dirname(path)  # noqa: PTH120
+        while above not in found:
+            found.add(above)
+            above = os.path.dirname(above)  # noqa: PTH120
+    return found
+
+
+def is_own(files: Collection[str], inputs: Inputs) -> bool:
+    """Return whether a partition's files are output of this watch, which a source lists."""
+    return bool(files) and all(path in inputs.ours for path in files)
