@@ -1,11 +1,15 @@
-"""Rows of a dataset in batches, so that memory does not grow with them."""
+"""Rows of a dataset in batches, so that memory does not grow; what of them an export wrote."""
 
 import contextlib
 from collections.abc import Iterator
 from typing import Final
 
+import attrs
 import polars as pl
 import pyarrow as pa
+
+from harvest import Dataset, DatasetChanged
+from harvest.toolkit.amounts import count_in_words
 
 BATCH_ROWS: Final = 65_536
 """Rows in memory at a time.  The batches of polars itself are read far ahead of their use."""
@@ -41,3 +45,23 @@ def streamed(schema: pa.Schema, made: Iterator[pa.RecordBatch]) -> Iterator[pa.R
         if failed:
             raise failed[0] from None
         raise
+
+
+def check_current(dataset: Dataset) -> None:
+    """Raise DatasetChanged if the dataset has a later commit than the opened one."""
+    if not dataset.is_current():
+        raise DatasetChanged("the dataset has changed since it was opened", remedy="open it again")
+
+
+@attrs.define
+class Written:
+    """Counts of an export: rows written, rows removed, and tables changed."""
+
+    rows: int = 0
+    removed: int = 0
+    tables: int = 0
+
+    def __str__(self) -> str:
+        rows, removed = count_in_words(self.rows, "row"), count_in_words(self.removed, "row")
+        tables = count_in_words(self.tables, "table")
+        return f"{rows} written and {removed} removed in {tables}"

@@ -38,6 +38,7 @@ FORMATS: Final = {
     ".gz": "application/gzip",
     ".zst": "application/zstd",
 }
+_COUNTS: Final = ("read", "written", "filtered", "folded", "rejected")
 _ORCID: Final = re.compile(
     r"\s*(?P<name>[^,]+?)\s*,\s*(?:https://orcid\.org/)?(?P<id>[\d-]{18}[\dX])"
 )
@@ -194,7 +195,10 @@ def _add_runs(crate: Any, dataset: Dataset, results: list[Any], people: list[Any
             properties={
                 "@type": "CreateAction",
                 "name": f"harvest run {record['run']}",
-                "description": _account(record["account"]),
+                "description": "; ".join(
+                    f"{line['source']}: " + ", ".join(f"{line[word]:,} {word}" for word in _COUNTS)
+                    for line in record["account"]
+                ),
                 "startTime": _moment(record["started"]),
                 "endTime": _moment(record["ended"]),
                 "actionStatus": "http://schema.org/CompletedActionStatus",
@@ -243,15 +247,6 @@ def _add_source(crate: Any, source: Mapping[str, str], record: Mapping[str, Any]
 def _one_or_all(values: list[Any]) -> Any:
     """Shape a list for RO-Crate: a single value stands alone, an empty list is left out."""
     return values if len(values) > 1 else next(iter(values), None)
-
-
-def _account(account: Iterable[Mapping[str, Any]]) -> str:
-    """Summarize the account of each source: units read, written, filtered, merged, rejected."""
-    words = ("read", "written", "filtered", "folded", "rejected")
-    return "; ".join(
-        f"{line['source']}: " + ", ".join(f"{line[word]:,} {word}" for word in words)
-        for line in account
-    )
 
 
 def _moment(text: str) -> str:

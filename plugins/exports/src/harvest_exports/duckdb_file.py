@@ -161,7 +161,14 @@ class _File:
                     docs = column_comments(dataset, view.name, view.settings)
                     rows = self._table(view.label, found[0], docs)
                     held.append((view.label, "view", rows))
-        self._account(dataset, made_of, held)
+        self._execute(
+            f"CREATE TABLE export.{EXPORT} AS SELECT $1 AS location, $2 AS token, "
+            "current_timestamp AS exported_at, $3 AS made_of",
+            *(str(dataset.sink.location), dataset.manifest.token, made_of),
+        )
+        self._execute("CREATE TABLE export.harvest_tables (name TEXT, kind TEXT, rows BIGINT)")
+        for each in held:
+            self._execute("INSERT INTO export.harvest_tables VALUES ($1, $2, $3)", *each)
         self._execute("DETACH export")  # which writes what is left, so that the file is whole
 
     def _table(self, label: str, rows: pl.LazyFrame, docs: tuple[str, Mapping[str, str]]) -> int:
@@ -175,7 +182,13 @@ class _File:
         self._execute(f"CREATE SCHEMA IF NOT EXISTS {quoted('export', schema)}")
         frame = _sendable(rows)
         names = _apart(frame.collect_schema().names())
-        with _stream(frame, list(names.values())) as reader:
+
+        def arrow(rows: pl.DataFrame) -> pa.Table:
+            table = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
+            return table.rename_columns(list(names.values()))
+
+        schema = arrow(pl.DataFrame(schema=frame.collect_schema())).schema
+        with streamed(schema, (b for r in batches(frame) for b in arrow(r).to_batches())) as reader:
             self._connection.register("rows of it", reader)
             made = self._execute(f'CREATE TABLE {where} AS FROM "rows of it"').fetchone()
         doc, columns = docs
@@ -184,20 +197,6 @@ class _File:
             if text := columns.get(name):
                 self._execute(f"COMMENT ON COLUMN {where}.{quoted(shown)} IS {literal(text)}")
         return int(made[0])
-
-    def _account(
-        self, dataset: Dataset, made_of: str, held: Iterable[tuple[str, str, int]]
-    ) -> None:
-        self._execute(
-            f"CREATE TABLE export.{EXPORT} AS SELECT $1 AS location, $2 AS token, "
-            "current_timestamp AS exported_at, $3 AS made_of",
-            str(dataset.sink.location),
-            dataset.manifest.token,
-            made_of,
-        )
-        self._execute("CREATE TABLE export.harvest_tables (name TEXT, kind TEXT, rows BIGINT)")
-        for each in held:
-            self._execute("INSERT INTO export.harvest_tables VALUES ($1, $2, $3)", *each)
 
 
 def _sendable(frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -225,15 +224,3 @@ def _apart(names: Iterable[str]) -> dict[str, str]:
         found[name] = shown
         used.add(shown.casefold())
     return found
-
-
-def _stream(
-    frame: pl.LazyFrame, names: list[str]
-) -> contextlib.AbstractContextManager[pa.RecordBatchReader]:
-    """Stream the rows in batches, with these column names."""
-
-    def arrow(rows: pl.DataFrame) -> pa.Table:
-        return rows.to_arrow(compat_level=pl.CompatLevel.oldest()).rename_columns(names)
-
-    empty = arrow(pl.DataFrame(schema=frame.collect_schema()))
-    return streamed(empty.schema, (b for rows in batches(frame) for b in arrow(rows).to_batches()))

@@ -21,15 +21,11 @@ def identifiers(names: Iterable[str], taken: Collection[str] = ()) -> dict[str, 
     used = set(taken)
     for name in names:
         fits = name and "\0" not in name and len(name.encode()) <= LONGEST and name not in used
-        found[name] = name if fits else _shortened(name)
+        digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+        begin = name.replace("\0", "_").encode()[: LONGEST - len(digest) - 1]
+        found[name] = name if fits else f"{begin.decode(errors='ignore')}_{digest}"
         used.add(found[name])
     return found
-
-
-def _shortened(name: str) -> str:
-    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
-    begin = name.replace("\0", "_").encode()[: LONGEST - len(digest) - 1].decode(errors="ignore")
-    return f"{begin}_{digest}"
 
 
 def quoted(*names: str) -> str:

@@ -52,20 +52,16 @@ def files_by_name(files: Iterable[PartFile]) -> dict[str, PartFile]:
         _, stretches = found.setdefault(_content(file), (file, []))
         stretches.append((file.first_row, file.rows))
     return {
-        hashlib.sha256(f"{content} {sorted(stretches)}".encode()).hexdigest()[:32]: _whole(file)
+        hashlib.sha256(f"{content} {sorted(stretches)}".encode()).hexdigest()[:32]: (
+            # with its rows of any record type
+            file if file.file_rows is None else attrs.evolve(file, rows=file.file_rows, first_row=0)
+        )
         for content, (file, stretches) in found.items()
     }
 
 
 def _content(file: PartFile) -> str:
     return f"{file.path} {file.sha256}"
-
-
-def _whole(file: PartFile) -> PartFile:
-    """The file with all of its rows, of any record type."""
-    if file.file_rows is None:
-        return file
-    return attrs.evolve(file, rows=file.file_rows, first_row=0)
 
 
 def pieces_in(dataset: Dataset, name: str, files: Mapping[str, PartFile]) -> list[Piece]:

@@ -34,10 +34,9 @@ from harvest.commands import remark
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
 
-from ..batches import batches, streamed
+from ..batches import Written, batches, check_current, streamed
 from ..chosen import ViewChoice, column_comments, stored_view
 from ..pieces import PIECE, Piece, files_by_name, pieces_in, rows_of, rows_with
-from ..written import Written, check_current
 from .columns import arranged, in_arrow, stored, table_schema
 
 _TRIES: Final = 20

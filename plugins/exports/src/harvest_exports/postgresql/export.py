@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, TypeAlias
 
+import attrs
 import polars as pl
 import pyarrow as pa
 
@@ -17,15 +18,13 @@ from harvest import Dataset, PartFile, UsageError
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
 
-from ..batches import batches
+from ..batches import Written, batches, check_current
 from ..chosen import ViewChoice, column_comments, stored_view, views_named
 from ..names import identifiers, quoted
 from ..pieces import PIECE, ROW, Piece, files_by_name, pieces_in, rows_of, rows_with
-from ..written import Written, check_current
 from .columns import CHANGED, encoded
 from .database import Database, connected
 from .state import OWN_TABLES, Held, State, numbered
-from .tables import fit
 
 SENT_ROWS: Final = 16_384
 """Rows encoded and sent at a time."""
@@ -54,29 +53,22 @@ def write(
             f"{schema!r} cannot be the name of a schema", remedy="give one of 1 to 63 bytes"
         )
     with connected(target) as database:
-        _wait_for_turn(database, schema, dataset)
+        # lock the schema against other exports until the transaction ends
+        key, name = "hashtextextended($1, 0)", f"harvest:{schema}"
+        if not database.value(f"SELECT pg_try_advisory_xact_lock({key})", name):
+            step("waiting for another export to end")
+            database.rows(f"SELECT pg_advisory_xact_lock({key})", name)
+            check_current(dataset)  # the other export may have written a later commit
         return _Export(dataset, database, State.read(database, schema, dataset)).run(chosen)
 
 
-def _wait_for_turn(database: Database, schema: str, dataset: Dataset) -> None:
-    """Lock the schema against other exports until the transaction ends."""
-    key = "hashtextextended($1, 0)"
-    name = f"harvest:{schema}"
-    if database.value(f"SELECT pg_try_advisory_xact_lock({key})", name):
-        return
-    step("waiting for another export to end")
-    database.rows(f"SELECT pg_advisory_xact_lock({key})", name)
-    check_current(dataset)  # the other export may have written a later commit
-
-
+@attrs.define
 class _Export:
-    def __init__(self, dataset: Dataset, database: Database, state: State):
-        self._dataset = dataset
-        self._database = database
-        self._state = state
-        self._schema = state.schema
-        self._written = Written()
-        self._changed = 0
+    _dataset: Dataset
+    _database: Database
+    _state: State
+    _written: Written = attrs.field(factory=Written)
+    _changed: int = 0
 
     def run(self, views: Sequence[ViewChoice] | None) -> str:
         """Update all tables to the dataset's state; gives a summary."""
@@ -92,12 +84,16 @@ class _Export:
         for name in self._dataset.record_types:
             self._export_type(name, tables[name])
         for each in list(held.values()):
-            if each.kind == "record type" and each.name not in self._dataset.record_types:
-                self._clear(each)
+            left = each.kind == "record type" and each.name not in self._dataset.record_types
+            if left and each.files:  # the dataset has no such rows any more
+                gone = self._state.pieces(each, each.files)
+                self._delete(each, gone)
+                self._state.keep_pieces(each, gone, ())
+                self._keep(each)
         for view in views:
             self._export_view(view, tables[view.label])
         self._state.commit_of(self._dataset)
-        text = f"{self._written} of the schema {self._schema!r}"
+        text = f"{self._written} of the schema {self._state.schema!r}"
         if self._changed:
             values = count_in_words(self._changed, "value")
             text += f"; {values} that PostgreSQL cannot hold changed, see {CHANGED}"
@@ -132,7 +128,7 @@ class _Export:
         held = held or Held(table, name, "record type")
         kinds = dataset.rows_of(name, listed[:1]).collect_schema()
         docs = partial(column_comments, dataset, name)
-        added, reshaped = fit(self._database, self._schema, held, kinds, is_new=is_new, docs=docs)
+        added, reshaped = self._state.fit(held, kinds, is_new=is_new, docs=docs)
         files = files_by_name(listed)
         same = [files[each] for each in files.keys() & held.files]
         # columns that came may have values in rows that are there
@@ -143,7 +139,7 @@ class _Export:
         if come or gone:
             self._change(held, kinds.names(), gone, come, anew=bool(added) or reshaped)
         if is_new:
-            where, key = quoted(self._schema, held.table), f"{quoted(PIECE)}, {quoted(ROW)}"
+            where, key = quoted(self._state.schema, held.table), f"{quoted(PIECE)}, {quoted(ROW)}"
             self._database.execute(f"ALTER TABLE {where} ADD PRIMARY KEY ({key})")
         if come or gone or added:
             self._keep(held)
@@ -162,11 +158,8 @@ class _Export:
         Rows that only moved to another file stay unchanged, unless ``anew``.
         """
         before = self._state.pieces(held, gone)
-        pieces, stay = numbered(
-            pieces_in(self._dataset, held.name, come),
-            () if anew else before,
-            held.unused,
-        )
+        found = pieces_in(self._dataset, held.name, come)
+        pieces, stay = numbered(found, () if anew else before, held.unused)
         self._delete(held, [piece for piece in before if piece.number not in stay])
         rows = rows_of(self._dataset, held.name, come, pieces, stay)
         # the table's own column is of 32 bits
@@ -183,7 +176,7 @@ class _Export:
     def _delete(self, held: Held, gone: Sequence[Piece]) -> None:
         """Delete rows by the table's key, in time proportional to their number."""
         rows = sum(piece.rows for piece in gone)
-        where = quoted(self._schema, held.table)
+        where = quoted(self._state.schema, held.table)
         if rows and rows == held.rows:
             self._database.execute(f"DELETE FROM {where}")
         elif rows:
@@ -191,14 +184,6 @@ class _Export:
             self._database.execute(f"DELETE FROM {where} WHERE {PIECE} = ANY ($1)", numbers)
         held.rows -= rows
         self._written.removed += rows
-
-    def _clear(self, held: Held) -> None:
-        """Empty the table of a record type that the dataset no longer has."""
-        if held.files:
-            gone = self._state.pieces(held, held.files)
-            self._delete(held, gone)
-            self._state.keep_pieces(held, gone, ())
-            self._keep(held)
 
     def _load(self, held: Held, names: Iterable[str], rows: Iterable[_Rows]) -> None:
         """Send rows with columns of these names in batches."""
@@ -219,7 +204,7 @@ class _Export:
         following = tables()
         for first in following:
             together = itertools.chain((first,), following)
-            self._database.load(self._schema, held.table, first.schema, together)
+            self._database.load(self._state.schema, held.table, first.schema, together)
         held.rows += sent
         self._written.rows += sent
 
@@ -241,9 +226,9 @@ class _Export:
             held = held or Held(table, view.label, "view")
             kinds = frame.collect_schema()
             docs = partial(column_comments, dataset, view.name, view.settings)
-            fit(self._database, self._schema, held, kinds, is_new=is_new, docs=docs)
+            self._state.fit(held, kinds, is_new=is_new, docs=docs)
             if not is_new:
-                self._database.execute(f"DELETE FROM {quoted(self._schema, held.table)}")
+                self._database.execute(f"DELETE FROM {quoted(self._state.schema, held.table)}")
                 self._written.removed += held.rows
             held.rows = held.changed_values = 0
             self._load(held, kinds, ((batch, pl.DataFrame()) for batch in batches(frame)))

@@ -1,12 +1,12 @@
-"""The state of a schema: which pieces and views of a dataset its tables have.
+"""The tables of a schema, and which pieces and views of a dataset they have.
 
-It is stored in the same schema and changes in the same transaction as the rows.
+This state is stored in the same schema and changes in the same transaction as the rows.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -15,9 +15,9 @@ import attrs
 from harvest import Dataset, UsageError
 from harvest.toolkit.texts import printable
 
-from ..names import literal, quoted
+from ..names import RESERVED, identifiers, literal, quoted
 from ..pieces import Piece
-from .columns import Column
+from .columns import CHANGED, JSON, PLACES, Column, sql_type, wider
 from .database import Database
 
 EXPORT: Final = "harvest_export"
@@ -81,13 +81,13 @@ class Held:
     unused: int = 0
 
 
+@attrs.frozen
 class State:
-    """The tables of a schema, by record type or view."""
+    """The tables of a schema; held: their state by record type or view."""
 
-    def __init__(self, database: Database, schema: str, held: Mapping[str, Held]):
-        self._database = database
-        self.schema = schema
-        self.held = dict(held)
+    _database: Database
+    schema: str
+    held: dict[str, Held]
 
     @classmethod
     def read(cls, database: Database, schema: str, dataset: Dataset) -> State:
@@ -109,6 +109,75 @@ class State:
                     remedy="export into one of its own with --schema NAME",
                 )
         return cls(database, schema, _held(database, schema))
+
+    def fit(
+        self,
+        held: Held,
+        kinds: Mapping[str, Any],
+        *,
+        is_new: bool,
+        docs: Callable[[], tuple[str, Mapping[str, str]]],
+    ) -> tuple[tuple[str, ...], bool]:
+        """Create or alter a table for rows of these polars types; ``held`` gets their columns.
+
+        Gives the names of new columns, and whether values of a column are written in another shape,
+        so that rows that are there no longer fit.
+        Raises UsageError for a column whose type cannot keep all values.
+        """
+        wanted = _wanted(held, kinds)
+        added: list[Column] = []
+        reshaped = False
+        for column in wanted:
+            present = held.columns.get(column.name)
+            if present is None:
+                added.append(column)
+                held.columns[column.name] = column
+            else:
+                held.columns[column.name] = self._altered(held, present, column)
+                reshaped = reshaped or present.shape != column.shape
+        name = quoted(self.schema, held.table)
+        if is_new:
+            places = _places(held)
+            declared = [f"{quoted(each.sql_name)} {each.sql_type}" for each in wanted]
+            declared += [f"{quoted(each)} {kind}" for each, (kind, _) in places.items()]
+            self._database.execute(f"CREATE TABLE {name} ({', '.join(declared)})")
+            self._database.execute(f"REVOKE ALL ON {name} FROM PUBLIC")
+        elif added:
+            new = [f"ADD COLUMN {quoted(each.sql_name)} {each.sql_type}" for each in added]
+            self._database.execute(f"ALTER TABLE {name} {', '.join(new)}")
+        if is_new or added:
+            self._explain(held, *docs())
+        return tuple(each.name for each in added), reshaped
+
+    def _altered(self, held: Held, present: Column, wanted: Column) -> Column:
+        """Alter a column where values need a wider type; gives it as it is then."""
+        sent, table = wider(present.sql_type, wanted.sql_type), quoted(self.schema, held.table)
+        if sent is None:
+            raise UsageError(
+                f"column {wanted.name!r} is {wanted.sql_type} now, and the table {held.table!r} "
+                f"has it as {present.sql_type}, which does not keep every value",
+                where=held.name,
+                remedy=f"drop the table {table}, which the next export makes again, or export into "
+                "another schema with --schema NAME",
+            )
+        if sent != present.sql_type:
+            name = quoted(present.sql_name)
+            self._database.execute(f"ALTER TABLE {table} ALTER COLUMN {name} TYPE {sent}")
+        return Column(wanted.name, present.sql_name, sent, wanted.shape)
+
+    def _explain(self, held: Held, meaning: str, columns: Mapping[str, str]) -> None:
+        """Write comments on the table and its columns."""
+        name, text = quoted(self.schema, held.table), literal(f"{held.name}: {meaning}")
+        self._database.execute(f"COMMENT ON TABLE {name} IS {text}")
+        said = {column.sql_name: columns.get(column.name, "") for column in held.columns.values()}
+        for column in held.columns.values():
+            if column.sql_name != column.name:  # which a name that was shortened does not say
+                said[column.sql_name] = f"{column.name}: {said[column.sql_name]}"
+        said |= {each: place for each, (_, place) in _places(held).items()}
+        for sql_name, text in said.items():
+            if text:
+                where = quoted(self.schema, held.table, sql_name)
+                self._database.execute(f"COMMENT ON COLUMN {where} IS {literal(text)}")
 
     def commit_of(self, dataset: Dataset) -> None:
         """Record that the rows are those of the dataset's commit."""
@@ -165,6 +234,28 @@ class State:
         for each in (TABLES, PIECES):
             where = quoted(self.schema, each)
             self._database.execute(f'DELETE FROM {where} WHERE "table" = $1', held.table)
+
+
+def _wanted(held: Held, kinds: Mapping[str, Any]) -> list[Column]:
+    """The columns of the rows, each with its name in the table."""
+    known = {name: column.sql_name for name, column in held.columns.items()}
+    taken = {*RESERVED, *PLACES, *known.values()}
+    names = known | identifiers([name for name in kinds if name not in known], taken)
+    wanted = []
+    for name, kind in kinds.items():
+        try:
+            sent = sql_type(kind)
+        except UsageError as error:
+            raise UsageError(
+                error.message, where=f"{held.name}, column {name}", remedy="leave this view out"
+            ) from error
+        wanted.append(Column(name, names[name], sent, str(kind) if sent == JSON else ""))
+    return wanted
+
+
+def _places(held: Held) -> dict[str, tuple[str, str]]:
+    """The columns that end a table, as ``PLACES``; rows of a view have no pieces."""
+    return PLACES if held.kind == "record type" else {CHANGED: PLACES[CHANGED]}
 
 
 def numbered(
