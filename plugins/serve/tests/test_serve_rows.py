@@ -16,7 +16,7 @@ from harvest import UsageError
 from harvest.model.json import encode_frame
 from harvest.toolkit.frames import TEXT_MAP
 from harvest_report.csv import CSV_TIME, csv_columns
-from harvest_serve import facets, tables
+from harvest_serve import tables
 from harvest_serve.downloads import FORMS, frame_of, stream
 from harvest_serve.problems import Refused
 from harvest_serve.questions import OPERATORS, Filter, Question, kind_of, question
@@ -179,30 +179,30 @@ def test_facets_count_the_values_of_columns_with_few(snapshot, everything):
     chosen = everything.filter(pl.col("small") > 0)
 
     asked = Question(where=(Filter("small", "gt", "0"),))
-    found = {f["column"]: f for f in facets.facets(snapshot, "served.thing", asked)}
+    found = {f["column"]: f for f in tables.facets(snapshot, "served.thing", asked)}
 
     assert set(found) == {"word", "small", "flag", "origin"}  # of two files
     for name, facet in found.items():
         counts = {each["value"]: each["rows"] for each in facet["values"]}
         assert counts == dict(chosen[name].value_counts().iter_rows())
         assert facet["others"] == 0
-    (few,) = facets.facets(snapshot, "served.thing", Question(columns=("name",)), most=3)
+    (few,) = tables.facets(snapshot, "served.thing", Question(columns=("name",)), most=3)
     counts = [each["rows"] for each in few["values"]]
     assert counts == sorted(everything["name"].value_counts()["count"], reverse=True)[:3]
     assert few["others"] == everything.height - sum(counts)
 
 
 def test_a_column_with_too_many_values_is_not_counted(snapshot, everything, monkeypatch):
-    monkeypatch.setattr(facets, "MOST_COUNTED", 40)
+    monkeypatch.setattr(tables, "MOST_COUNTED", 40)
     names = everything["name"].n_unique()
     assert names > 2 * 40  # the count that decides is within some percent
 
     with pytest.raises(Refused) as error:
-        facets.facets(snapshot, "served.thing", Question(columns=("name",)))
+        tables.facets(snapshot, "served.thing", Question(columns=("name",)))
 
     said = re.fullmatch(r"'name' has about (\d+) values .*, too many to count", error.value.message)
     assert abs(int(said[1]) - names) < 0.2 * names
-    (few,) = facets.facets(snapshot, "served.thing", Question(columns=("word",)))
+    (few,) = tables.facets(snapshot, "served.thing", Question(columns=("word",)))
     assert len(few["values"]) == everything["word"].n_unique()
 
 

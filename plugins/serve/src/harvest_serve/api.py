@@ -16,7 +16,7 @@ from starlette.routing import Route
 from harvest import UsageError
 from harvest.model.json import encode_frame
 
-from . import downloads, facets, reports, sql, tables
+from . import downloads, reports, sql, tables
 from .downloads import FORMS, Form, form_of, frame_of
 from .problems import NotFound, Problem, Refused
 from .questions import Question, number, question
@@ -88,13 +88,8 @@ async def rows(request: Request) -> Response:
     name, asked = _question(request, "form")
     form, written = _form(request), asked.condition is not None
     if form is not None:
-        return await download(
-            request,
-            lambda snapshot: downloads.stream(snapshot, name, form, asked),
-            form,
-            name,
-            written=written,
-        )
+        open_ = partial(downloads.stream, table=name, form=form, asked=asked)
+        return await download(request, open_, form, name, written=written)
     limited = asked if asked.limit is not None else attrs.evolve(asked, limit=ROWS)
 
     def ask(snapshot: Snapshot, _: Request) -> Mapping[str, Any]:
@@ -109,7 +104,7 @@ def _facets(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     """Count the values of columns that have few of them."""
     name, asked = _question(request, "most")
     most = number(request.query_params.get("most"), "most")
-    found = facets.facets(snapshot, name, asked, facets.FEW if most is None else most)
+    found = tables.facets(snapshot, name, asked, tables.FEW if most is None else most)
     return {"table": name, "facets": found}
 
 
@@ -125,13 +120,8 @@ async def query(request: Request) -> Response:
         )
     form = _form(request)
     if form is not None:
-        return await download(
-            request,
-            lambda snapshot: downloads.stream_sql(snapshot, text, form, settings),
-            form,
-            "query",
-            written=True,
-        )
+        open_ = partial(downloads.stream_sql, text=text, form=form, settings=settings)
+        return await download(request, open_, form, "query", written=True)
 
     def ask(snapshot: Snapshot, _: Request) -> Mapping[str, Any]:
         found, cut = sql.ask(snapshot, text, limit=limit, settings=settings)

@@ -16,12 +16,10 @@ from harvest.model.frames import without_maps
 from harvest.model.json import encode_frame
 from harvest_report.csv import CSV_TIME, csv_columns
 
-from .engine.files import files_of
-from .engine.guarded import open_engine
 from .questions import Question
 from .sql import query as sql_query
 from .state import Snapshot
-from .tables import describe, query
+from .tables import describe, opened, query
 
 TIME_S: Final = 900.0
 """Seconds that a download may take."""
@@ -102,17 +100,10 @@ def stream(snapshot: Snapshot, table: str, form: Form, asked: Question) -> Itera
     Rows are read as the bytes are consumed. Raises as ``tables.rows``, before the first bytes.
     """
     types = describe(snapshot, table, asked.settings).types
-    with files_of(snapshot, table, asked.settings) as files:
+    with opened(snapshot, table, asked, whole=bool(asked.sort)) as (files, engine):
         sql, values = query(types, files, asked)
         cut = "" if asked.limit is None else f" LIMIT {asked.limit}"
-        with open_engine(
-            files.paths,
-            spill=snapshot.scratch.spill,
-            written=asked.condition is not None,
-            whole=bool(asked.sort),
-        ) as engine:
-            batches = engine.batches(sql + cut, values, time_s=TIME_S)
-            yield from form.write(batches)
+        yield from form.write(engine.batches(sql + cut, values, time_s=TIME_S))
 
 
 def stream_sql(

@@ -90,7 +90,8 @@ class Access:
 
     def calls_us(self, host: str) -> bool:
         """Return whether a Host header names this server."""
-        name = _name_of(host)
+        found = _HOST.fullmatch(host.strip().lower())
+        name = (found[1] or found[2]) if found else ""
         return name in self.names or (self.any_address and _is_address(name))
 
 
@@ -102,12 +103,8 @@ def access(token: str | None, host: str, port: int, names: Iterable[str] = ()) -
         known |= {"localhost", "127.0.0.1", "::1"}
     if not is_loopback(host):
         known |= {socket.gethostname().lower(), socket.getfqdn().lower()}
-    return Access(
-        token=token,
-        names=frozenset(known),
-        any_address=everywhere,
-        cookie=f"harvest-serve-{port}",
-    )
+    cookie = f"harvest-serve-{port}"
+    return Access(token=token, names=frozenset(known), any_address=everywhere, cookie=cookie)
 
 
 def is_loopback(host: str) -> bool:
@@ -125,12 +122,6 @@ def _is_address(name: str) -> bool:
 
 _HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s:/?#@\[\]\\]+))(?::[0-9]{1,5})?", re.ASCII)
 """A Host header in lower case: a name, or an IPv6 address in brackets, with an optional port."""
-
-
-def _name_of(host: str) -> str:
-    """Return the host of a Host header without port and brackets; empty where it is malformed."""
-    found = _HOST.fullmatch(host.strip().lower())
-    return (found[1] or found[2]) if found else ""
 
 
 class Guard:
@@ -179,9 +170,7 @@ class Guard:
         return None
 
     def _let_in(self, asked: _Asked, token: str) -> Response | None:
-        """Return None for a request with the token; else a refusal, or a redirect without the
-        token.
-        """
+        """Return None for a request with the token; else a refusal, or a redirect without it."""
         word, _, bearer = asked.header("authorization").partition(" ")
         if word.lower() == "bearer" and _same(bearer.strip(), token):
             return None
@@ -198,7 +187,10 @@ class Guard:
         if given is None or asked.method not in ("GET", "HEAD") or asked.is_program:
             return None
         # otherwise the token would stay in the browser's history
-        answer = RedirectResponse(asked.address_without_token(), status_code=303)
+        rest = [pair for pair in asked.query_params.multi_items() if pair[0] != "token"]
+        # two slashes would start the address of another server
+        address = quote("/" + asked.path.lstrip("/")) + (f"?{urlencode(rest)}" if rest else "")
+        answer = RedirectResponse(address, status_code=303)
         if not has_cookie:
             answer.set_cookie(
                 self._access.cookie, self._access.ticket, httponly=True, samesite="strict"
@@ -231,12 +223,6 @@ class _Asked(Request):
     def is_program(self) -> bool:
         """Whether a program asks, which gets JSON."""
         return self.path.split("/")[1:2] in (["api"], ["mcp"])
-
-    def address_without_token(self) -> str:
-        """Return the address without its token."""
-        rest = [pair for pair in self.query_params.multi_items() if pair[0] != "token"]
-        # two slashes would start the address of another server
-        return quote("/" + self.path.lstrip("/")) + (f"?{urlencode(rest)}" if rest else "")
 
 
 def _refusal(asked: _Asked, status: int, message: str, remedy: str) -> Response:

@@ -125,15 +125,25 @@ class Given:
         """
         specs: list[View | ReportSpec] = [*plugins.views.values(), *plugins.reports.values()]
         for name, key, value in self._split():
+            here = f"{where}{name}.{key}"
             meant = [spec for spec in specs if _means(name, spec.name)]
             if not meant:
                 known = {spec.name for spec in specs} | {s.name.partition(".")[0] for s in specs}
                 raise UsageError(
                     f"no view or report is named {name!r}, or begins with it",
-                    where=f"{where}{name}.{key}",
+                    where=here,
                     remedy=suggestion(name, known),
                 )
-            _check(key, value, meant, name, f"{where}{name}.{key}")
+            takers = [spec for spec in meant if key in spec.settings]
+            if not takers:
+                raise UsageError(
+                    f"no view or report of {name} has a setting {key!r}",
+                    where=here,
+                    remedy=suggestion(key, {each for spec in meant for each in spec.settings}),
+                )
+            may_be_file = any(key not in offered_settings(spec) for spec in takers)
+            if may_be_file and isinstance(value, str) and not Path(value).expanduser().exists():
+                raise UsageError(f"no such file: {value!r}", where=here, remedy="check the path")
 
 
 def _by_dots(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -152,19 +162,6 @@ def _shown(value: Any) -> str:
 
 def _means(name: str, spec: str) -> bool:
     return f"{spec}.".startswith(f"{name}.")
-
-
-def _check(key: str, value: Any, meant: Iterable[View | ReportSpec], name: str, where: str) -> None:
-    takers = [spec for spec in meant if key in spec.settings]
-    if not takers:
-        raise UsageError(
-            f"no view or report of {name} has a setting {key!r}",
-            where=where,
-            remedy=suggestion(key, {each for spec in meant for each in spec.settings}),
-        )
-    is_file = any(key not in offered_settings(spec) for spec in takers)
-    if is_file and isinstance(value, str) and not Path(value).expanduser().exists():
-        raise UsageError(f"no such file: {value!r}", where=where, remedy="check the path")
 
 
 def asked_for(datasets: Iterable[Path], settings: Iterable[str] | None) -> list[tuple[Path, Given]]:

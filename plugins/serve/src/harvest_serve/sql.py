@@ -97,13 +97,9 @@ def query(
                 setup.append(f"CREATE SCHEMA IF NOT EXISTS {quote_name(schema)}")
                 setup.append(f"CREATE VIEW {quote_name(schema)}.{quote_name(rest)} AS {body}")
             setup.append(f"CREATE VIEW {quote_name(name)} AS {body}")
+        spill = snapshot.scratch.spill
         engine = stack.enter_context(
-            open_engine(
-                dict.fromkeys(paths),
-                setup=setup,
-                spill=snapshot.scratch.spill,
-                written=True,
-            )
+            open_engine(dict.fromkeys(paths), setup=setup, spill=spill, written=True)
         )
         yield map(_plain_rows, engine.batches(text, time_s=time_s))
 

@@ -1,12 +1,14 @@
-"""The tables of a dataset, record types and views: their descriptions and rows."""
+"""The tables of a dataset, record types and views: descriptions, rows and counts of values."""
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 import attrs
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from harvest import Column, UsageError
 from harvest.commands.declared import columns_of, columns_of_record
@@ -17,13 +19,27 @@ from .engine.apart import Apart
 from .engine.files import FILE, ROW, Files, files_of
 from .engine.guarded import Guarded, open_engine, quote_name
 from .engine.statements import check_condition
-from .problems import NotFound
+from .problems import NotFound, Refused
 from .questions import OPERATORS, Question, kind_of, where_sql
 from .settings import settings_in_words, settings_key
 from .state import Snapshot, kept
 
 MOST_ROWS: Final = 10_000
 """Largest number of rows of one answer; ``downloads`` gives all."""
+
+FEW: Final = 30
+"""Most values of a column that is counted without being named."""
+
+MOST_LISTED: Final = 1_000
+"""Most values of a column that are listed."""
+
+MOST_COUNTED: Final = 1_000_000
+"""Most values of a column whose rows are counted; more need too much memory."""
+
+_SAMPLE: Final = 20_000
+"""First rows that are read to see whether a column has too many values."""
+
+_COUNTABLE: Final = ("text", "boolean", "integer")
 
 
 @attrs.frozen(kw_only=True)
@@ -187,18 +203,36 @@ def rows(snapshot: Snapshot, table: str, asked: Question) -> tuple[pa.Table, int
             f"rows {offset} to {offset + limit} are too many for one answer",
             remedy=f"ask for at most {MOST_ROWS} rows, from 0",
         )
-    types = describe(snapshot, table, asked.settings).types
-    with files_of(snapshot, table, asked.settings) as files:
+    types, held = describe(snapshot, table, asked.settings).types, snapshot.dataset.record_types
+    with opened(snapshot, table, asked) as (files, engine):
         sql, values = query(types, files, asked, [FILE, ROW] if asked.sort else None)
-        with open_engine(
-            files.paths, spill=snapshot.scratch.spill, written=asked.condition is not None
-        ) as engine:
-            if asked.sort:
-                found = _sort(engine, files, sql, values, f"LIMIT {limit} OFFSET {offset}")
-                found = found.select(list(asked.columns or files.types))
-            else:
-                found = engine.table(f"{sql} LIMIT {limit} OFFSET {offset}", values)
-            return found, _count(snapshot, table, types, files, asked, engine)
+        if asked.sort:
+            found = _sort(engine, files, sql, values, f"LIMIT {limit} OFFSET {offset}")
+            found = found.select(list(asked.columns or files.types))
+        else:
+            found = engine.table(f"{sql} LIMIT {limit} OFFSET {offset}", values)
+        if not asked.where and not asked.condition and table in held:
+            return found, held[table]
+        clause, values = where_sql(asked.where, types, asked.condition)
+        sql = f"SELECT count(*) AS n FROM ({files.select}){clause}"
+        key = ("count", table, settings_key(asked.settings), asked.where, asked.condition)
+        return found, snapshot.keep(key, lambda: int(engine.table(sql, values)["n"][0].as_py()))
+
+
+@contextlib.contextmanager
+def opened(
+    snapshot: Snapshot, table: str, asked: Question, *, whole: bool = False
+) -> Iterator[tuple[Files, Guarded | Apart]]:
+    """Give the files of the rows that a question is about, and an engine that reads only these.
+
+    whole: as in ``open_engine``.
+    """
+    spill, written = snapshot.scratch.spill, asked.condition is not None
+    with (
+        files_of(snapshot, table, asked.settings) as files,
+        open_engine(files.paths, spill=spill, written=written, whole=whole) as engine,
+    ):
+        yield files, engine
 
 
 def _sort(
@@ -235,17 +269,66 @@ def query(
     return f"SELECT {wanted} FROM ({files.select}){clause}{ordered}", values
 
 
-def _count(
-    snapshot: Snapshot,
-    table: str,
-    types: Mapping[str, str],
-    files: Files,
-    asked: Question,
-    engine: Guarded | Apart,
-) -> int:
-    if not asked.where and not asked.condition and table in snapshot.dataset.record_types:
-        return snapshot.dataset.record_types[table]
-    clause, values = where_sql(asked.where, types, asked.condition)
-    sql = f"SELECT count(*) AS n FROM ({files.select}){clause}"
-    key = ("count", table, settings_key(asked.settings), asked.where, asked.condition)
-    return snapshot.keep(key, lambda: int(engine.table(sql, values)["n"][0].as_py()))
+@kept
+def facet_columns(
+    snapshot: Snapshot, table: str, settings: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Return the text, boolean and integer columns with 2 to FEW values in the first rows."""
+    described = describe(snapshot, table, settings).columns
+    names = [each.name for each in described if each.type in _COUNTABLE and each.unit is None]
+    if not names:
+        return []
+    with files_of(snapshot, table, settings) as files, open_engine(files.paths) as engine:
+        wanted = ", ".join(map(quote_name, names))
+        sample = engine.table(f"SELECT {wanted} FROM ({files.select}) LIMIT {_SAMPLE}")
+    return [name for name in names if 2 <= pc.count_distinct(sample[name], "all").as_py() <= FEW]
+
+
+@kept
+def facets(
+    snapshot: Snapshot, table: str, asked: Question, most: int = FEW
+) -> list[dict[str, Any]]:
+    """Count the values of columns among the matching rows; of ``facet_columns`` by default.
+
+    Returns for each ``column`` its ``values``, the most frequent first, each with its ``value``,
+    None for unknown, and ``rows``; and the number of ``others``, rows with another value.
+    most: values to list for each column, up to MOST_LISTED.
+    Raises as ``tables.rows``, and Refused for a column with more than MOST_COUNTED values.
+    """
+    types = describe(snapshot, table, asked.settings).types
+    few = facet_columns(snapshot, table, asked.settings)
+    names = few if asked.columns is None else asked.columns
+    for name in names:
+        if types.get(name) not in _COUNTABLE:
+            raise UsageError(
+                f"{name!r} is not a column of text, truth or whole numbers",
+                remedy="use one of "
+                + ", ".join(n for n, kind in types.items() if kind in _COUNTABLE),
+            )
+    clause, values = where_sql(asked.where, types, check_condition(asked.condition))
+    found = []
+    with opened(snapshot, table, asked) as (files, engine):
+        for name in names:
+            chosen = f"SELECT {quote_name(name)} AS v FROM ({files.select}){clause}"
+            if name not in few:
+                counted = f"SELECT approx_count_distinct(v) AS n FROM ({chosen})"
+                count = int(engine.table(counted, values)["n"][0].as_py())
+                if count > MOST_COUNTED:
+                    raise Refused(
+                        f"{name!r} has about {count:,} values among these rows, too many to count",
+                        where=name,
+                        remedy="choose fewer rows, by a condition, or a column with at most "
+                        f"{MOST_COUNTED:,} values",
+                    )
+            grouped = f"SELECT v AS value, count(*) AS rows FROM ({chosen}) GROUP BY v"
+            listed = engine.table(
+                f"SELECT value, rows, sum(rows) OVER () AS total FROM ({grouped}) "
+                f"ORDER BY rows DESC, value NULLS LAST LIMIT {min(most, MOST_LISTED)}",
+                values,
+            ).to_pylist()
+            others = int(listed[0]["total"]) if listed else 0
+            for each in listed:
+                del each["total"]
+                others -= each["rows"]
+            found.append({"column": name, "values": listed, "others": others})
+    return found

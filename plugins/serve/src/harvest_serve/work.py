@@ -152,30 +152,29 @@ async def run_in_turn(
     computed cannot be stopped, and its work counts for the limit.
     """
     await turns.take(written=written)
+    ticket, context = Ticket(), copy_context()
+    context.run(_ticket.set, ticket)
     try:
-        waited, ticket = _start(function)
+        waited = asyncio.wrap_future(in_thread(lambda: context.run(function)))
     except BaseException:
         turns.give_back(written=written)
         raise
     waited.add_done_callback(lambda _: turns.give_back(written=written))
+    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # errors are seen
     try:
         async with asyncio.timeout(time_s):
-            return await _wait(waited, ticket, has_left)
-    except TimeoutError:
-        raise Refused(
-            f"this took longer than {time_s:g} s",
-            remedy="ask for less: fewer rows, a condition, a coarser grouping",
-        ) from None
-
-
-def _start(function: Callable[[], Answer]) -> tuple[asyncio.Future[Answer], Ticket]:
-    """Start a function in a thread; return its future and the ticket that stops it."""
-    ticket = Ticket()
-    context = copy_context()
-    context.run(_ticket.set, ticket)
-    waited = asyncio.wrap_future(in_thread(lambda: context.run(function)))
-    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # errors are seen
-    return waited, ticket
+            while not (await asyncio.wait([waited], timeout=_POLL_S))[0]:
+                if has_left is not None and await has_left():
+                    raise Left
+            return waited.result()
+    except BaseException as error:
+        ticket.stop()
+        if isinstance(error, TimeoutError):
+            raise Refused(
+                f"this took longer than {time_s:g} s",
+                remedy="ask for less: fewer rows, a condition, a coarser grouping",
+            ) from None
+        raise
 
 
 def in_thread(function: Callable[[], Answer]) -> Future[Answer]:
@@ -190,18 +189,3 @@ def in_thread(function: Callable[[], Answer]) -> Future[Answer]:
 
     threading.Thread(target=run, daemon=True, name="answer").start()
     return future
-
-
-async def _wait(
-    waited: asyncio.Future[Answer], ticket: Ticket, has_left: Callable[[], Awaitable[bool]] | None
-) -> Answer:
-    try:
-        while True:
-            done, _ = await asyncio.wait([waited], timeout=_POLL_S)
-            if done:
-                return waited.result()
-            if has_left is not None and await has_left():
-                raise Left
-    except BaseException:
-        ticket.stop()
-        raise

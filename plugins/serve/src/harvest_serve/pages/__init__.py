@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ..problems import NotFound
-from . import finding, history, meaning, query, report, start, table
+from . import history, meaning, query, report, start, table
 from .render import problem_page as problem
 
 __all__ = ["problem", "routes"]
@@ -27,7 +27,7 @@ _OF = {
     "/reports": report.report_list,
     "/report/{report}": report.report,
     "/report/{report}/page": report.report_page,
-    "/finding/{rule}/{number}": finding.finding,
+    "/finding/{rule}/{number}": start.finding,
     "/sql": query.query,
     "/sql/file": query.query_file,
     "/runs": history.runs,

@@ -1,26 +1,33 @@
-"""The first pages: the list of datasets, and the contents of one."""
+"""The first pages: the list of datasets, the contents of one, and a finding with its evidence."""
 
 from collections import Counter
 from datetime import datetime
 from typing import Any, Final
 
+import attrs
 from starlette.requests import Request
 from starlette.responses import Response
 
 from harvest import HarvestError
-from harvest.findings import Verdict
+from harvest.commands.tables import how_many
+from harvest.findings import Found, Verdict
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
-from .. import reports
-from ..problems import Refused
+from .. import reports, tables
+from ..downloads import frame_of
+from ..problems import NotFound, Refused
+from ..questions import Question
 from ..state import Place, Served, Snapshot, find_served
-from ..tables import tables
 from ..work import answer
-from .render import last_run, respond, state_values
+from .asked import as_parameters, downloads
+from .render import last_run, page, respond, state_values
 from .report import LONG_S
+from .shown import page_table, without_empty
 
 FIRST: Final = 5
 """Findings that are always shown; all of high severity are, too."""
+
+EVIDENCE_ROWS: Final = 50
 
 
 async def datasets(request: Request) -> Response:
@@ -106,9 +113,9 @@ def finding_items(here: Place, verdict: Verdict) -> list[dict[str, Any]]:
 
 def _values(snapshot: Snapshot) -> dict[str, Any]:
     found = snapshot.summary()
-    spans = {t.name: (t.first, t.last) for t in tables(snapshot) if t.first and t.last}
+    spans = {t.name: (t.first, t.last) for t in tables.tables(snapshot) if t.first and t.last}
     moments = [each for span in spans.values() for each in span]
-    views = sum(1 for each in tables(snapshot) if each.kind == "view")
+    views = sum(1 for each in tables.tables(snapshot) if each.kind == "view")
     rejects, run = found["rejects"], last_run(snapshot)
     return {
         **state_values(snapshot),
@@ -156,3 +163,55 @@ def _done(record: dict[str, Any]) -> str:
     sources = ", ".join(dict.fromkeys(each["name"] for each in record["sources"]))
     read = count_in_words(record["partitions"], "partition")
     return f"{count_in_words(written, 'row')} of {read} from {sources}"
+
+
+@page("finding.html.j2", section="", time_s=LONG_S)
+def finding(snapshot: Snapshot, request: Request) -> dict[str, Any]:
+    """Show what a rule found, how certain it is, what to do next, and the evidence."""
+    rule, number = request.path_params["rule"], request.path_params["number"]
+    verdict = reports.findings(snapshot)
+    items = finding_items(snapshot, verdict)
+    address = snapshot.to("finding", rule, number)
+    at = next((i for i, item in enumerate(items) if item["address"] == address), None)
+    if at is None:
+        raise NotFound(
+            f"the rule {rule!r} has no finding {number} in this state of the dataset",
+            where=f"commit {snapshot.commit}",
+            remedy="see the findings at the start",
+        )
+    found = verdict.found[at]
+    evidence = found.evidence
+    given = {key: str(value) for key, value in evidence.settings.items()}
+    names = tuple(evidence.first.columns)
+    wanted = Question(settings=given, condition=evidence.where, columns=names, limit=EVIDENCE_ROWS)
+    rows, total = tables.rows(snapshot, evidence.view, wanted)
+    shown, empty = without_empty(frame_of(rows))
+    pairs = [*as_parameters(given).items(), ("condition", evidence.where)]
+    some = [*pairs, ("columns", ",".join(names))]
+    return {
+        "title": f"Finding of {rule}",
+        "found": found,
+        "reports": [
+            name for name in found.rule.reports if name in snapshot.dataset.plugins.reports
+        ],
+        "counted": f"{how_many(rows.num_rows, 'row', total)} of {evidence.view}",
+        "whole": snapshot.rows(evidence.view, pairs),
+        "files": downloads(snapshot, evidence.view, some),
+        "shown": page_table(shown, tables.declared_columns(snapshot, evidence.view)),
+        "empty": empty,
+        "caption": f"Rows of {evidence.view} for which the rule's condition holds",
+        "command": _command(snapshot, found),
+        "others": [
+            (label, items[i]["address"])
+            for label, i in (("Finding before", at - 1), ("Next finding", at + 1))
+            if 0 <= i < len(items)
+        ],
+    }
+
+
+def _command(snapshot: Snapshot, found: Found) -> str:
+    """Return the command that prints the evidence, with the server's settings."""
+    evidence = found.evidence
+    given = snapshot.dataset.given.of(snapshot.dataset.plugins.views[evidence.view])
+    whole = attrs.evolve(evidence, settings={**given, **evidence.settings})
+    return whole.command(str(snapshot.location))

@@ -13,7 +13,7 @@ from harvest.commands.declared import settings_of
 from harvest.commands.tables import how_many
 from harvest_report.values import form_of, texts_of
 
-from .. import facets, tables
+from .. import tables
 from ..downloads import frame_of
 from ..problems import NotFound, Refused, problem_of
 from ..questions import WORDS, Question
@@ -164,7 +164,7 @@ def _facets(
     subject: the column that identifies what a row is about, mostly different in each row.
     """
     name = described.name
-    few = facets.facet_columns(snapshot, name, asked.settings)
+    few = tables.facet_columns(snapshot, name, asked.settings)
     texts = [
         each.name
         for each in described.columns
@@ -177,8 +177,8 @@ def _facets(
         first = [each for each in names if each in few and each in texts and each not in filtered]
         chosen = tuple(first[:FACETS])
     wanted = asked.of_rows(columns=chosen, sort=())  # the same on each page
-    most = facets.FEW if asked.facets else VALUES
-    found = facets.facets(snapshot, name, wanted, most) if chosen else []
+    most = tables.FEW if asked.facets else VALUES
+    found = tables.facets(snapshot, name, wanted, most) if chosen else []
     formats = {each.name: each.format for each in described.columns}
     return {
         "countable": dict.fromkeys([*few, *texts[:COLUMNS], *asked.facets]),
