@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-_SUMMARY: Final = ("gpfs.summary",)
 _BOTH: Final = ("gpfs.summary", "gpfs.change")
-_of_owners = partial(Rule, view="gpfs.owners")
+_rule = partial(Rule, reports=("gpfs.summary",))
+_of_owners = partial(_rule, view="gpfs.owners")
 
 
 def _owner(row: dict[str, Any]) -> str:
@@ -213,10 +213,7 @@ _GREW: Final = (
 
 
 def _growth(name: str, by: str, what: str, where: str, words: tuple[str, str], **more: Any) -> Rule:
-    """Build a rule on groups that grew sharply.
-
-    what: the groups, in the rule's description; words: singular and plural, for messages.
-    """
+    """Build a rule on groups that grew sharply; what: the groups; words: singular and plural."""
     return Rule(
         name=name,
         view="gpfs.change",
@@ -288,7 +285,6 @@ RULES: Final = (
             "share": Threshold(0.5, "share of all files that may be small"),
             "files": Threshold(100_000, "number of small files that is always allowed"),
         },
-        reports=_SUMMARY,
     ),
     _of_owners(
         name="gpfs.one_owner",
@@ -303,7 +299,6 @@ RULES: Final = (
         judged="owners that the list names, with data of known size",
         unable=_OWNERS,
         thresholds={"share": Threshold(0.5, "share of all bytes that one owner may have")},
-        reports=_SUMMARY,
     ),
     _of_owners(
         name="gpfs.unknown_owners",
@@ -339,9 +334,8 @@ RULES: Final = (
         denominator="objects with known times",
         judged="owners with data of known kind and times; without directories",
         unable=_TIMES,
-        reports=_SUMMARY,
     ),
-    Rule(
+    _rule(
         name="gpfs.duplicates",
         doc="Files of one name and size in several directories may be copies of the same data.",
         view="gpfs.duplicates",
@@ -361,9 +355,8 @@ RULES: Final = (
             "extra": Threshold(1e10, "bytes of further copies from which the rule reports them"),
             "share": Threshold(0.1, "share of all bytes from which the severity is medium"),
         },
-        reports=_SUMMARY,
     ),
-    Rule(
+    _rule(
         name="gpfs.crowded_directories",
         doc="Listing a directory of millions of entries reads all of them, and takes long.",
         view="gpfs.crowded",
@@ -377,7 +370,6 @@ RULES: Final = (
         judged="directories with at least as many entries as the view lists",
         unable="every list has paths, so this is always possible",
         thresholds={"entries": Threshold(1_000_000, "entries of a directory, at least 10,000")},
-        reports=_SUMMARY,
     ),
     _growth(
         "gpfs.owners_grew",
@@ -400,7 +392,7 @@ RULES: Final = (
         advice="See whose data are new there: harvest view gpfs.change DATASET --set by=user,top.",
         unable=f"{_SIZES} in both scans",
     ),
-    Rule(
+    _rule(
         name="gpfs.errors_reported",
         doc="The policy engine reported an error, so the list may lack files.",
         view="notes",
@@ -413,6 +405,5 @@ RULES: Final = (
         numerator="errors that the policy engine printed",
         judged="notes about lists, written when they were read",
         unable="every run records these notes, so this is always possible",
-        reports=_SUMMARY,
     ),
 )

@@ -19,7 +19,7 @@ from harvest_toolkit.frames import fitted
 from ..measures import AGES, DEFAULT, SIZES
 from . import groupings
 from .definition import METRICS, int64_of
-from .files import find
+from .files import find, pieces
 from .files import scan as read_rows
 from .groupings import GROUPINGS, Setting, names_among, read_names
 from .listing import BUDGET, IDENTITY, Listing
@@ -132,10 +132,10 @@ def aggregate(
     choice = choose_backend(size, backend, memory, address=address)
     with contextlib.ExitStack() as stack:
         if choice.backend == "dask":
-            from .on_dask import ClusterRows, connect  # dask is an optional dependency
+            from .on_dask import PIECE_ROWS, ClusterRows, connect  # dask is an optional dependency
 
             client = stack.enter_context(connect(address, workers, memory))
-            rows: Rows = ClusterRows.over(client, files)
+            rows: Rows = ClusterRows(client, pieces(files, PIECE_ROWS))
         else:
             rows = PolarsRows(read_rows(files), choice.backend)
         # use up to an eighth of the memory to find hard links

@@ -106,7 +106,12 @@ class Aggregation(Step):
         if not self.by and partial.is_empty():
             partial = partial.select(_ONE, *(part.combined() for part in self.parts))
         if DIRECTORY in self.by:
-            partial = self.combine([level.lazy() for level in self._levels(partial)]).collect()
+            # the groups at each directory level: depth 0, depth 1 and so on
+            deepest = partial.select(_depth().max().fill_null(0)).item()
+            depths, levels = range(min(self.setting.depth, deepest) + 1), partial.lazy()
+            inside = [levels.filter(_depth() >= d).with_columns(_first_names(d)) for d in depths]
+            outside = levels.filter(pl.col(DIRECTORY).is_null())
+            partial = self.combine([outside, *inside]).collect()
         merging = [g.label(self.setting).alias(g.name) for g in self.groupings if g.merges]
         if merging:
             partial = self.combine([partial.lazy().with_columns(merging)]).collect()
@@ -127,13 +132,6 @@ class Aggregation(Step):
             rows = rows.filter(NO_DIRECTORY)
         keys = [g.key(self.setting).alias(g.name) for g in self.groupings]
         return rows.group_by(keys or [_ONE]).agg(part.aggregate() for part in parts)
-
-    def _levels(self, partial: pl.DataFrame) -> list[pl.DataFrame]:
-        """Return the groups at each directory level: depth 0, depth 1 and so on."""
-        deepest = partial.select(_depth().max().fill_null(0)).item()
-        depths = range(min(self.setting.depth, deepest) + 1)
-        inside = (partial.filter(_depth() >= d).with_columns(_first_names(d)) for d in depths)
-        return [partial.filter(pl.col(DIRECTORY).is_null()), *inside]
 
 
 def int64_of(schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:

@@ -203,8 +203,15 @@ class Listing:
         return linked_rows(rows, repeated, columns, self.budget, among)
 
     def _linked(self, count: int, among: pl.Expr | None) -> tuple[Rows, pl.DataFrame]:
-        """Find repeated inodes among ``count`` candidates; also return the rows to search."""
-        repeated = repeated_inodes(self.rows, count, self.budget, among)
+        """Find inodes with several rows among ``count`` candidates; also return rows to search."""
+        budget = self.budget
+        shares = passes_for(count, least=LEAST_INODES, bytes_each=_BYTES_PER_INODE, budget=budget)
+        tests = [among]
+        if shares > 1:
+            in_share = (pl.col("inode") % shares == share for share in range(shares))
+            tests = [test if among is None else among & test for test in in_share]
+        found = [self.rows.reduce(Counts("inode", test, least=2)) for test in tests]
+        repeated = pl.concat(found).sort("inode")
         if not 0 < repeated["rows"].sum() <= MOST_KEPT:
             return self.rows, repeated
         every = linked_rows(self.rows, repeated, _ALL, self.budget, among)
@@ -273,21 +280,6 @@ class _RowsOf(Step):
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         rows = rows if self.among is None else rows.filter(self.among)
         return rows.filter(pl.col("inode").is_in(self.inodes.implode())).select(self.columns)
-
-
-def repeated_inodes(rows: Rows, count: int, budget: int, among: pl.Expr | None) -> pl.DataFrame:
-    """Find inodes that occur more than once among the candidates, and count their rows.
-
-    count: number of candidates; budget: bytes of memory.
-    among: test of candidates; without it, every row is one, whatever its link count.
-    """
-    shares = passes_for(count, least=LEAST_INODES, bytes_each=_BYTES_PER_INODE, budget=budget)
-    tests = [among]
-    if shares > 1:
-        in_share = (pl.col("inode") % shares == share for share in range(shares))
-        tests = [test if among is None else among & test for test in in_share]
-    found = [rows.reduce(Counts("inode", test, least=2)) for test in tests]
-    return pl.concat(found).sort("inode")
 
 
 def linked_rows(

@@ -14,7 +14,7 @@ from distributed.scheduler import NoValidWorkerError
 
 from harvest import HarvestError
 
-from .files import ParquetFile, Piece, pieces
+from .files import Piece
 from .files import scan as read_rows
 from .scans import Scan, Step
 
@@ -30,21 +30,14 @@ class ClusterRows:
     """Rows of ``gpfs.file`` in Parquet files, whose paths must be valid on every worker."""
 
     client: Any
-    units: tuple[Piece, ...]
+    units: Sequence[Piece]
     scan: Scan | None = None
-
-    @classmethod
-    def over(cls, client: Any, files: Sequence[ParquetFile]) -> ClusterRows:
-        return cls(client, tuple(pieces(files, PIECE_ROWS)))
 
     def of(self, scan: Scan) -> ClusterRows:
         return attrs.evolve(self, scan=scan)
 
     def reduce(self, step: Step) -> pl.DataFrame:
-        """Compute the result of a step over all rows.
-
-        Raises HarvestError if workers are lost, for example when they run out of memory.
-        """
+        """Compute the result of a step over all rows; raises HarvestError if workers are lost."""
         if not self.units:
             return step.finish(step.partial(read_rows([]))).collect()
         submit = self.client.submit

@@ -12,7 +12,7 @@ from harvest import UsageError
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.completion import argument, group, option, words
 from harvest.toolkit.texts import printable_line
-from harvest_cluster.batch import Batch, Job, JobStatus, python
+from harvest_cluster.batch import Batch, Job, python
 
 from .submitting import Submission, batches_of, submittable
 
@@ -221,24 +221,21 @@ def status_command(
         for name, jobs in batches.items():
             _echo(name)
             for job in jobs:
-                _print_job(job)
+                counts = ", ".join(
+                    f"{count} {state}" for state, count in job.counts.items() if count
+                )
+                ids = ", ".join(map(str, job.job_ids))
+                typer.echo(f"  {_line(job.name)} (Slurm job {ids}): {counts}")
+                for failed in job.failed[:10]:
+                    reason, log = _line(failed.reason), _line(job.log)
+                    typer.echo(f"    command {failed.number}: {reason}; see {log}")
     return 1 if any(job.failed for jobs in batches.values() for job in jobs) else 0
-
-
-def _print_job(job: JobStatus) -> None:
-    counts = ", ".join(f"{count} {state}" for state, count in job.counts.items() if count)
-    typer.echo(f"  {_line(job.name)} (Slurm job {', '.join(map(str, job.job_ids))}): {counts}")
-    for command in job.failed[:10]:
-        typer.echo(f"    command {command.number}: {_line(command.reason)}; see {_line(job.log)}")
 
 
 def _send_alone(
     name: str, output: Path, given: dict[str, Any], rest: Iterable[str], jobs: Submission
 ) -> int:
-    """Submit the same command as a job.
-
-    given: options by name; rest: the remaining arguments.
-    """
+    """Submit the same command as a job; given: options by name; rest: the remaining arguments."""
     target = output.expanduser().absolute()
     for key in ("passwd", "group", "scratch"):
         if given.get(key) is not None:

@@ -76,15 +76,11 @@ class Layout:
     @property
     def escape(self) -> bytes:
         """The byte that starts an escape in SHOW if no length has a minus sign; empty for none."""
-        return b"%" if self.escaping.show else self._unless_record
+        return b"%" if self.escaping.show else b"" if self.record else b"\\"
 
     @property
     def path_escape(self) -> bytes:
-        return b"%" if self.escaping.path else self._unless_record
-
-    @property
-    def _unless_record(self) -> bytes:
-        return b"" if self.record else b"\\"
+        return b"%" if self.escaping.path else b"" if self.record else b"\\"
 
     def after(self, index: int) -> bytes:
         following = self.steps[index + 1 :]
@@ -136,9 +132,8 @@ def record_layout(show: Show | None, end: bytes, keys: dict[str, Attribute]) -> 
     ]
     if show is not None:
         steps.append(Step(b";", "SHOW's length", Type.SHOW_LENGTH))
-        taken = {"inode", "generation", "pool"}
         names = [name.lower() for _, name in show]
-        for step in _show_steps(show, keys, taken, b""):
+        for step in _show_steps(show, keys, {"inode", "generation", "pool"}, b""):
             if step.name.lower() in ("path", "path_name") and names.count(step.name.lower()) == 1:
                 step = attrs.evolve(step, type=Type.FULL_PATH, column="path")
             elif find(step.name).column == "pool" and step.column is None:
@@ -154,9 +149,11 @@ def record_layout(show: Show | None, end: bytes, keys: dict[str, Attribute]) -> 
 
 
 def _show_steps(show: Show, keys: dict[str, Attribute], taken: set[str], gap: bytes) -> list[Step]:
-    """Build the steps of SHOW; values without a column of their own go to ``extra``."""
+    """Build the steps of SHOW; values without a column of their own go to ``extra``.
+
+    taken: columns that have a value; those of SHOW are added.
+    """
     steps = []
-    taken = set(taken)
     seen: set[str] = set()
     for number, (before, name) in enumerate(show):
         attribute = keys.get(name) or find(name)
@@ -197,10 +194,7 @@ class Type(enum.IntEnum):
 
 @attrs.frozen
 class Attribute:
-    """Meaning of a value.
-
-    column: column of ``gpfs.file``; None if the value goes to ``extra``.
-    """
+    """Meaning of a value: its column of ``gpfs.file``, None for ``extra``, and its text format."""
 
     column: str | None
     type: Type

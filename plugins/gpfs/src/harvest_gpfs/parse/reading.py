@@ -88,11 +88,11 @@ class Reading:
             self._ctx.advance(stream.consumed)
             stream.consumed = 0
         self._ctx.read(0)
-        self._end_of_messages()
+        listed = self._lines - self._remarks
+        self._end_of_messages(listed)
         if stream.trouble and self._complete:
             self._incomplete(b"", stream.trouble)
         # if lists of this kind have a trailer, it must be at the end
-        listed = self._lines - self._remarks
         ended = listed == self._at_trailer and (listed or self._trailers)
         if self._to_end and self._complete and self._layout.ends_with_trailer and not ended:
             self._incomplete(b"", "the list does not end with its trailer '# end rows=N'")
@@ -133,7 +133,7 @@ class Reading:
             return None
 
     def _remark(self, raw: bytes, number: int) -> None:
-        """Count a line that lists no file; ``number`` is its line number."""
+        """Count a line that lists no file, and note errors and warnings; number: of the line."""
         due = trailer_rows(raw)
         listed = number - 1 - self._remarks
         self._remarks += 1
@@ -150,26 +150,22 @@ class Reading:
             self._ctx.folded(1, "header" if raw else "blank line")
         else:
             self._ctx.folded(1, "message of the policy engine")
-            self._message(raw, number)
+            kind, total, skipped = (form.search(raw) for form in (_TROUBLE, _TOTAL, _SKIPPED))
+            if total:
+                self._processed = (self._processed or 0) + int(total[1])
+            if kind:
+                self._messages[kind[1]] += 1
+            is_noted = kind and self._messages[kind[1]] <= _NOTED_MESSAGES
+            if is_noted or (skipped and int(skipped[1])):
+                text = raw[:300].decode("utf-8", "backslashreplace").strip()
+                self._ctx.note(f"line {number}: the policy engine said: {text}")
 
-    def _message(self, raw: bytes, number: int) -> None:
-        """Note errors and warnings, and store the count in the engine's summary."""
-        kind, total, skipped = (form.search(raw) for form in (_TROUBLE, _TOTAL, _SKIPPED))
-        if total:
-            self._processed = (self._processed or 0) + int(total[1])
-        if kind:
-            self._messages[kind[1]] += 1
-        if (kind and self._messages[kind[1]] <= _NOTED_MESSAGES) or (skipped and int(skipped[1])):
-            text = raw[:300].decode("utf-8", "backslashreplace").strip()
-            self._ctx.note(f"line {number}: the policy engine said: {text}")
-
-    def _end_of_messages(self) -> None:
+    def _end_of_messages(self, listed: int) -> None:
         """Note how many messages were omitted, and a summary whose count is wrong."""
         for kind, count in self._messages.items():
             if count > _NOTED_MESSAGES:
                 more = count - _NOTED_MESSAGES
                 self._ctx.note(f"the policy engine said [{kind.decode()}] {more} more times")
-        listed = self._lines - self._remarks
         if self._to_end and self._processed not in (None, listed):
             self._ctx.note(
                 f"the policy engine says that it processed {self._processed} files, and the list "

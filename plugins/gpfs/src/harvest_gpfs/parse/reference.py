@@ -60,14 +60,10 @@ _KIND_OF_MODE: Final = {"-": "file", "d": "directory", "l": "symlink"}
 
 
 def parse(layout: Layout, line: bytes) -> Row:
-    """Parse a line, given without its line end.
-
-    Raises Damaged if the line is not valid.
-    """
+    """Parse a line, given without its line end; raises Damaged if it is not valid."""
     if len(line) > LONGEST_LINE:
-        raise Damaged(
-            f"a line of {len(line)} bytes, longer than any path makes it ({LONGEST_LINE})"
-        )
+        size = f"a line of {len(line)} bytes"
+        raise Damaged(f"{size}, longer than any path makes it ({LONGEST_LINE})")
     return _Line(layout, line).row()
 
 
@@ -121,8 +117,11 @@ class _Line:
     def _value(self, index: int, step: Step) -> Any:
         kind = step.type
         after = self.layout.after(index)
-        if kind in (Type.TEXT, Type.FLAGS, Type.MODE):
-            return self._text(step, after, index == len(self.layout.steps) - 1)
+        if kind in (Type.TEXT, Type.FLAGS, Type.MODE, Type.SAME_TEXT):
+            text = self._text(step, after, index == len(self.layout.steps) - 1)
+            if kind is Type.SAME_TEXT and text != self.values[step.column or ""]:
+                raise Damaged(f"{step.name}: {text!r} in SHOW is another than in the record")
+            return text
         if kind is Type.TIME:
             return self._time(step, after)
         if kind is Type.REAL:
@@ -131,11 +130,6 @@ class _Line:
             return self._counted(step)
         if kind is Type.FULL_PATH:
             return self._full_path(after)
-        if kind is Type.SAME_TEXT:
-            text = self._text(step, after, index == len(self.layout.steps) - 1)
-            if text != self.values[step.column or ""]:
-                raise Damaged(f"{step.name}: {text!r} in SHOW is another than in the record")
-            return text
         if kind in (Type.HEX_UNSIGNED, Type.HEX_WHOLE):
             found = self._match(_HEX_NUMBER, step, after, "hexadecimal number")
             return _fitting(int(found[0], 16), step, unsigned=kind is Type.HEX_UNSIGNED)
@@ -159,11 +153,8 @@ class _Line:
             if end < 0:
                 raise Damaged(f"{_quoted(after)} is missing after {step.name}")
             text = self.line[self.place : end]
-            raise Damaged(
-                f"{step.name}: {_quoted(text)} is not a {what}"
-                if text
-                else f"{step.name} is missing"
-            )
+            said = f"{step.name}: {_quoted(text)} is not a {what}"
+            raise Damaged(said if text else f"{step.name} is missing")
         self.place = found.end()
         return found
 

@@ -16,10 +16,7 @@ from .layout import Show
 
 @attrs.frozen
 class Template:
-    """The unescaped output of SHOW: pairs of a literal text and the name of the value after it.
-
-    end: the text after the last value.
-    """
+    """The unescaped output of SHOW: pairs of a text and the name of the value after it; the end."""
 
     parts: tuple[tuple[str, str], ...]
     end: str
@@ -110,27 +107,20 @@ _Piece: TypeAlias = "tuple[str, str]"
 _ARITHMETIC: Final = frozenset("+-*/(),")
 
 
-def _tokens(text: str) -> Iterator[_Piece]:
+def _operands(text: str) -> Iterator[list[_Piece]]:
     import duckdb  # imported late: it takes a tenth of a second
 
-    raw = text.encode()
-    found = duckdb.tokenize(text)
+    raw, found = text.encode(), duckdb.tokenize(text)
     ends = [*(place for place, _ in found[1:]), len(raw)]
-    for (start, kind), end in zip(found, ends, strict=True):
-        name = str(kind).rpartition(".")[2]
-        if name != "comment":
-            yield name, raw[start:end].decode().strip()
-
-
-def _operands(text: str) -> Iterator[list[_Piece]]:
     depth, operand = 0, list[_Piece]()
-    for token in _tokens(text):
-        depth += (token[1] == "(") - (token[1] == ")")
-        if token[1] == "||" and depth == 0:
+    for (start, kind), end in zip(found, ends, strict=True):
+        name, word = str(kind).rpartition(".")[2], raw[start:end].decode().strip()
+        depth += (word == "(") - (word == ")")
+        if word == "||" and depth == 0:
             yield operand
             operand = []
-        else:
-            operand.append(token)
+        elif name != "comment":
+            operand.append((name, word))
     yield operand
 
 

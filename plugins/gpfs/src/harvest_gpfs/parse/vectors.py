@@ -184,7 +184,17 @@ def unescaped(data: Any, start: Ints, stop: Ints, escape: bytes) -> tuple[pa.Arr
     if escape == b"%":
         return _percent(data, start, stop)
     names = spans(data, start, stop)
-    return _backslash(names) if escape else (names, flags(pc.match_substring(names, b"\0")))
+    damaged = flags(pc.match_substring(names, b"\0"))
+    if not escape:
+        return names, damaged
+    some = np.flatnonzero(flags(pc.match_substring(names, b"\\")) & ~damaged)
+    if not len(some):
+        return names, damaged
+    # replace pairs of backslashes first, so that the next byte is not read as an escape
+    part = pc.replace_substring(names.take(pa.array(some)), b"\\\\", b"\0")
+    part = pc.replace_substring(part, b"\\n", b"\n")
+    damaged[some] = flags(pc.match_substring(part, b"\\"))
+    return replaced(names, some, pc.replace_substring(part, b"\0", b"\\")), damaged
 
 
 _SLASH = np.frombuffer(b"%2F", np.uint8)
@@ -237,18 +247,6 @@ def _with(places: Ints, offsets: Ints) -> Flags:
     found = np.zeros(len(offsets) - 1, bool)
     found[np.searchsorted(offsets, places, "right") - 1] = True
     return found
-
-
-def _backslash(names: pa.Array) -> tuple[pa.Array, Flags]:
-    damaged, escaped = (flags(pc.match_substring(names, text)) for text in (b"\0", b"\\"))
-    some = np.flatnonzero(escaped & ~damaged)
-    if not len(some):
-        return names, damaged
-    # replace pairs of backslashes first, so that the next byte is not read as an escape
-    part = pc.replace_substring(names.take(pa.array(some)), b"\\\\", b"\0")
-    part = pc.replace_substring(part, b"\\n", b"\n")
-    damaged[some] = flags(pc.match_substring(part, b"\\"))
-    return replaced(names, some, pc.replace_substring(part, b"\0", b"\\")), damaged
 
 
 def readable(names: pa.Array) -> tuple[pa.Array, pa.Array]:

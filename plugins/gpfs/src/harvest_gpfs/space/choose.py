@@ -140,7 +140,16 @@ class Choice:
         counts = [name for name in _OWNERS if name.endswith("inodes")]
         said = pl.any_horizontal(pl.col(name) > 0 for name in counts)
         table = table.with_columns(pl.col(name).fill_null(0) for name in counts).filter(said)
-        table = table.with_columns(_known_parts()).with_columns(
+        # sums are 0 of no objects, or null if some objects are undecided
+        sums = [(part, name) for part in _PARTS for name in SUMS[:2]] + [("", SUMS[2])]
+        nothing = pl.when(pl.col("undecided_inodes") == 0).then(pl.lit(0, INT))
+        table = table.with_columns(
+            pl.when(pl.col(f"{part}inodes") > 0)
+            .then(f"{part}{name}")
+            .otherwise(nothing)
+            .alias(f"{part}{name}")
+            for part, name in sums
+        ).with_columns(
             user=pl.coalesce(text_of("uid", self.names), pl.col("uid").cast(TEXT)),
             share=fraction("size_bytes", "owner_size_bytes"),
         )
@@ -191,9 +200,7 @@ class Choice:
         return test
 
     def _place(self) -> pl.Expr:
-        test = pl.lit(value=True)
-        if self.under:
-            test &= inside(self.under)
+        test = inside(self.under) if self.under else pl.lit(value=True)
         return test & fits(self.only) if self.only else test
 
     def _excluded(self) -> pl.Expr:
@@ -210,19 +217,6 @@ def _sums(prefix: str) -> list[pl.Expr]:
     return [
         pl.len().cast(INT).alias(f"{prefix}inodes"),
         known_sum(possible("size_bytes")).alias(f"{prefix}size_bytes"),
-    ]
-
-
-def _known_parts() -> list[pl.Expr]:
-    """Set counts and sums to 0 for no objects, or to null if some objects are undecided."""
-    sums = [(part, name) for part in _PARTS for name in SUMS[:2]] + [("", SUMS[2])]
-    return [
-        pl.when(pl.col(f"{part}inodes") > 0)
-        .then(f"{part}{name}")
-        .when(pl.col("undecided_inodes") == 0)
-        .then(pl.lit(0, INT))
-        .alias(f"{part}{name}")
-        for part, name in sums
     ]
 
 
@@ -283,10 +277,7 @@ def _regex(pattern: str) -> str:
 
 
 def _like(text: str, end: str, *, special: bool = False) -> str:
-    """Build a LIKE test of a path.
-
-    A character that m4 or the policy language would interpret becomes ``_`` (any character).
-    """
+    """Build a LIKE test of a path; what m4 or the policy language interprets becomes ``_``."""
     wild = {"*": "%", "?": "_"} if special else {}
     own = dict.fromkeys("[]'\n", "_")
     escaped = {c: f"!{c}" for c in "%_!"}

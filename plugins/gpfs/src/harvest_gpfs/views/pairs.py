@@ -75,7 +75,11 @@ def summed(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataF
     found: result of ``flows``; by: some of its keys, or empty for one group of all objects.
     A sum that does not fit an int64 is null.
     """
-    found = _labelled(found, by, setting)
+    for name in by:  # two numbers with one label become one group
+        label = GROUPINGS[name].label(setting)
+        for column in (name, f"{name}_new"):
+            named = found.select(pl.col(column).alias(name)).select(label.alias(column))
+            found = found.with_columns(named.to_series())
     elsewhere = (pl.col(name).ne_missing(pl.col(f"{name}_new")) for name in by)
     moved = pl.any_horizontal(pl.lit(value=False), *elsewhere) & pl.col("was") & pl.col("is")
     values = ("was", "is", *_SEEN, *_FLOWS, moved.alias("moved"))
@@ -115,16 +119,6 @@ def _sums() -> list[pl.Expr]:
             pl.when(bytes_known).then(size.filter(test).sum()).alias(f"{name}_bytes"),
         ]
     return sums
-
-
-def _labelled(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataFrame:
-    """Replace keys of groups by their labels; two numbers with one label become one group."""
-    for name in by:
-        label = GROUPINGS[name].label(setting)
-        for column in (name, f"{name}_new"):
-            named = found.select(pl.col(column).alias(name)).select(label.alias(column))
-            found = found.with_columns(named.to_series())
-    return found
 
 
 def _known(rows: PolarsRows) -> frozenset[str]:
@@ -220,10 +214,7 @@ def _renamed(sides: Sequence[pl.DataFrame], identity: Sequence[str]) -> pl.DataF
 
 
 def _differs(name: str, known: frozenset[str]) -> pl.Expr:
-    """Test whether two times differ; null if a list lacks one.
-
-    Compares whole seconds if one of the scans has only these.
-    """
+    """Test whether two times differ, in seconds if a scan has only these; null if unknown."""
     unit = 1 if name in known else 1_000_000
     old, new = (pl.col(column).dt.epoch("us") // unit for column in (name, f"{name}_new"))
     return old != new
