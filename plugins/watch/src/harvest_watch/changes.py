@@ -85,10 +85,7 @@ class Listening:
         return heard
 
     def wait(self, seconds: float, *, quietly: bool = False) -> bool:
-        """Wait until a notification, a stop signal, or the time limit; return whether one came.
-
-        quietly: let no notification end the wait.
-        """
+        """Wait for a stop, the end or, unless quietly, a notification; return whether that came."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0 and not interrupt.requested():
             if self._rings.wait(min(left, interrupt.POLL_S)):

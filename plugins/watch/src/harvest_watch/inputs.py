@@ -211,7 +211,12 @@ class Inputs:
             if stamp == taken:
                 del self._waiting[path]
                 continue
-            since = _first_seen(stamp, now, new=before == _GONE)
+            since = now
+            if len(stamp) < _OF_FILE:  # directories and missing files are always at rest
+                since = -float("inf")
+            elif before == _GONE:
+                _, written, altered, _ = stamp
+                since = now - max(0.0, time.time() - max(written, altered) / 1e9)
             pending = now if waiting is None else waiting.pending
             self._waiting[path] = _Waiting(stamp, since, pending)
         return changed
@@ -292,13 +297,3 @@ def _listed(directory: str) -> tuple[Stamp, list[str]]:
     except OSError as error:
         return (error.errno or 0,), []
     return _DIRECTORY, [os.path.join(directory, name) for name in names]  # noqa: PTH118
-
-
-def _first_seen(stamp: Stamp, now: float, *, new: bool) -> float:
-    """Return since when a file has this state; directories and missing files are always at rest."""
-    if len(stamp) < _OF_FILE:
-        return -float("inf")
-    if not new:
-        return now
-    _, modified, changed, _ = stamp
-    return now - max(0.0, time.time() - max(modified, changed) / 1e9)

@@ -180,18 +180,24 @@ class State:
                 self._database.execute(f"COMMENT ON COLUMN {where} IS {literal(text)}")
 
     def commit_of(self, dataset: Dataset) -> None:
-        """Record that the rows are those of the dataset's commit."""
-        manifest = dataset.manifest
-        self._database.execute(f"DELETE FROM {quoted(self.schema, EXPORT)}")
-        self._database.execute(
-            f"INSERT INTO {quoted(self.schema, EXPORT)} VALUES ($1, $2, $3, $4, $5, now())",
-            FORMAT,
-            _identity(dataset),
-            printable(str(dataset.sink.location)),
-            manifest.token,
-            len(manifest.runs),
+        """Record that the rows are those of the dataset's commit, and its runs."""
+        database, runs, where = self._database, dataset.manifest.runs, quoted(self.schema, EXPORT)
+        database.execute(f"DELETE FROM {where}")
+        database.execute(
+            f"INSERT INTO {where} VALUES ($1, $2, $3, $4, $5, now())",
+            *(FORMAT, _identity(dataset), printable(str(dataset.sink.location))),
+            *(dataset.manifest.token, len(runs)),
         )
-        _keep_runs(self._database, self.schema, dataset)
+        where = quoted(self.schema, RUNS)
+        last = database.rows(f"SELECT number, run FROM {where} ORDER BY number DESC LIMIT 1")
+        known = last[0][0] + 1 if last else 0
+        if known > len(runs) or (known and runs[known - 1] != last[0][1]):
+            database.execute(f"DELETE FROM {where}")  # the dataset went back, and on from there
+            known = 0
+        if known < len(runs):
+            new = enumerate(dataset.runs(skip=known), start=known)
+            rows = [{"number": number, **_run(record)} for number, record in new]
+            database.insert(self.schema, RUNS, rows)
 
     def keep(self, held: Held) -> None:
         """Record the state of a table."""
@@ -326,22 +332,6 @@ def _held(database: Database, schema: str) -> dict[str, Held]:
             tables[table].files.add(file)
             tables[table].unused = max(tables[table].unused, last + 1)
     return found
-
-
-def _keep_runs(database: Database, schema: str, dataset: Dataset) -> None:
-    """Update the table of runs: send those since the last export."""
-    where, runs = quoted(schema, RUNS), dataset.manifest.runs
-    last = database.rows(f"SELECT number, run FROM {where} ORDER BY number DESC LIMIT 1")
-    known = last[0][0] + 1 if last else 0
-    if known > len(runs) or (known and runs[known - 1] != last[0][1]):
-        database.execute(f"DELETE FROM {where}")  # the dataset went back, and on from there
-        known = 0
-    if known < len(runs):
-        rows = [
-            {"number": number, **_run(record)}
-            for number, record in enumerate(dataset.runs(skip=known), start=known)
-        ]
-        database.insert(schema, RUNS, rows)
 
 
 def _run(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -115,35 +115,34 @@ def _findings(dataset: Dataset, severities: Collection[str]) -> dict[str, dict[s
 
 
 def _tables(dataset: Dataset, config: Config) -> dict[str, dict[str, Any]]:
-    """Return the table of the configured view; equal rows are the same table."""
+    """Return the table of the configured view; equal rows are the same table.
+
+    It has the rows as JSON values and as lines of text.
+    """
     if config.view is None:
         return {}
     try:
-        table = _table(dataset, config.view, config)
+        name, settings = with_settings(config.view, "notify.view")
+        frame = dataset.view(name, **settings)
+        if config.sort is not None:
+            by = config.sort.removeprefix("-")
+            how = {"descending": by != config.sort, "nulls_last": True, "maintain_order": True}
+            frame = frame.sort(by, **how)
+        if config.columns:
+            frame = frame.select(config.columns)
+        rows = frame.collect()
+        first = rows.head(config.limit)
+        known = columns_of(dataset.plugins.view(name), dataset.plugins)
+        table = {
+            "view": config.view,
+            "total": rows.height,
+            "rows": [orjson.loads(row) for row in encode_frame(first)],
+            "lines": _lines(first, known),
+        }
     except (HarvestError, PolarsError) as error:
         remark(f"notify: the view {config.view} is not sent: {error}")
         return {}
     return {_key("table", table): table}
-
-
-def _table(dataset: Dataset, view: str, config: Config) -> dict[str, Any]:
-    """Build the table of a view: its rows as JSON values and as lines of text."""
-    name, settings = with_settings(view, "notify.view")
-    frame = dataset.view(name, **settings)
-    if config.sort is not None:
-        by = config.sort.removeprefix("-")
-        frame = frame.sort(by, descending=by != config.sort, nulls_last=True, maintain_order=True)
-    if config.columns:
-        frame = frame.select(config.columns)
-    rows = frame.collect()
-    first = rows.head(config.limit)
-    known = columns_of(dataset.plugins.view(name), dataset.plugins)
-    return {
-        "view": view,
-        "total": rows.height,
-        "rows": [orjson.loads(row) for row in encode_frame(first)],
-        "lines": _lines(first, known),
-    }
 
 
 def _lines(frame: pl.DataFrame, known: Mapping[str, Column]) -> list[str]:
