@@ -37,7 +37,6 @@ HEAD_S: Final = 10.0
 WAITING: Final = 256
 """Connections that may wait for the head of a request; above this, the oldest one is closed."""
 
-
 LEAST_TOKEN: Final = 16
 """Smallest number of characters of a token."""
 
@@ -70,7 +69,10 @@ def serve_datasets(
         served = serve(datasets, directory)
         with listen(host, port) as listening:
             here = listening.getsockname()[1]
-            address = f"http://{_called(host)}:{here}/"
+            name = f"[{host}]" if ":" in host else host
+            # the name by which a browser on this computer reaches it
+            name = "127.0.0.1" if host in ("0.0.0.0", "::") else name  # noqa: S104 - compared
+            address = f"http://{name}:{here}/"
             whole = address if token is None else f"{address}?token={token}"
             print(f"serving {', '.join(each.label for each in served.values())} at {whole}")
             print("Ctrl-C ends it", flush=True)
@@ -79,13 +81,6 @@ def serve_datasets(
             run(application(served, access(token, host, here, names)), listening)
     remark("ended; nothing was written")
     return 0
-
-
-def _called(host: str) -> str:
-    """Return the name by which a browser on this computer reaches an address."""
-    if host in ("0.0.0.0", "::"):  # noqa: S104 - it is compared
-        return "127.0.0.1"
-    return f"[{host}]" if ":" in host else host
 
 
 def _token(file: Path | None) -> str:

@@ -96,10 +96,6 @@ class Given:
                 )
         return cls({word.removeprefix("set."): value for word, value in table.items()})
 
-    def under(self, other: Given) -> Given:
-        """Merge with other settings, which win."""
-        return Given({**self.values, **other.values})
-
     def of(self, spec: View | ReportSpec) -> dict[str, Any]:
         """Return the settings that a view or report takes; those of a longer name win."""
         return {
@@ -184,7 +180,8 @@ def asked_for(datasets: Iterable[Path], settings: Iterable[str] | None) -> list[
             raise UsageError(
                 "this recipe writes no dataset", where=str(path), remedy="name the dataset instead"
             )
-        found += [(each, given.under(on_top)) for each in written]
+        merged = Given({**given.values, **on_top.values})
+        found += [(each, merged) for each in written]
     return found
 
 

@@ -74,7 +74,13 @@ def query(
     time_s: seconds for the query and for the consumer of its rows.
     """
     if _SHOW_TABLES.fullmatch(text):
-        yield iter([_shown(snapshot)])
+        found = tables(snapshot)
+        columns = {
+            "name": [each.name for each in found],
+            "kind": [each.kind for each in found],
+            "rows": pa.array([each.rows for each in found], pa.int64()),
+        }
+        yield iter([pa.RecordBatch.from_pydict(columns)])
         return
     tree = select(text)
     given = settings or {}
@@ -102,16 +108,6 @@ def query(
             open_engine(dict.fromkeys(paths), setup=setup, spill=spill, written=True)
         )
         yield map(_plain_rows, engine.batches(text, time_s=time_s))
-
-
-def _shown(snapshot: Snapshot) -> pa.RecordBatch:
-    found = tables(snapshot)
-    columns = {
-        "name": [each.name for each in found],
-        "kind": [each.kind for each in found],
-        "rows": pa.array([each.rows for each in found], pa.int64()),
-    }
-    return pa.RecordBatch.from_pydict(columns)
 
 
 def tables_of(snapshot: Snapshot, text: str) -> list[str]:

@@ -43,8 +43,7 @@ class Files:
     types: Mapping[str, str]
 
     def pick(self, places: Iterable[tuple[int, int]]) -> str:
-        """Return the SQL of the rows at some places (FILE, ROW), in no order; columns as
-        ``select``.
+        """Return the SQL of the rows at some places (FILE, ROW), in no order, as ``select``.
 
         Each file is read only for its own rows; a plain condition makes DuckDB search every file.
         """
@@ -89,19 +88,16 @@ def files_of(
     def make(path: Path) -> None:
         views = snapshot.dataset.plugins.views
         frame = snapshot.view(table, given) if table in views else snapshot.dataset[table]
-        _plain(frame).sink_parquet(path, compression="zstd", compression_level=1)
+        # Parquet and SQL have seconds for durations, and text for categories and nulls
+        plain = frame.with_columns(
+            seconds(selectors.duration().dt.total_microseconds()),
+            (selectors.categorical() | selectors.enum()).cast(pl.String),
+            selectors.by_dtype(pl.Null).cast(pl.String),
+        )
+        plain.sink_parquet(path, compression="zstd", compression_level=1)
 
     with snapshot.scratch.file(key, make) as path:
         yield _files((path,), None)
-
-
-def _plain(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Convert columns for Parquet and SQL: durations to seconds, categories and nulls to text."""
-    return frame.with_columns(
-        seconds(selectors.duration().dt.total_microseconds()),
-        (selectors.categorical() | selectors.enum()).cast(pl.String),
-        selectors.by_dtype(pl.Null).cast(pl.String),
-    )
 
 
 def _in_place(snapshot: Snapshot, name: str) -> Files | None:

@@ -86,15 +86,10 @@ def select(text: str, what: str = "query") -> dict[str, Any]:
     if tree["error"]:
         raise UsageError(f"the {what} failed: {tree['error_message']}")
     node: dict[str, Any] = tree["statements"][0]["node"]
-    _check_functions(node)
-    return node
-
-
-def _check_functions(tree: Any) -> None:
-    for node in _nodes(tree):
-        if node.get("class") != "FUNCTION":
+    for each in _nodes(node):
+        if each.get("class") != "FUNCTION":
             continue
-        name = lowered(str(node.get("function_name", "")))
+        name = lowered(str(each.get("function_name", "")))
         if name in _IDLE:
             raise UsageError(f"{name}() only waits", remedy="take it away")
         if name in _ABOUT_ITSELF or _INTERNAL.match(name):
@@ -102,6 +97,7 @@ def _check_functions(tree: Any) -> None:
                 f"{name}() shows the database, not this dataset",
                 remedy="ask record types and views alone",
             )
+    return node
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:

@@ -39,7 +39,17 @@ def query(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     }
     if text.strip():
         try:
-            found |= _result(snapshot, text)
+            rows, has_more = sql.ask(snapshot, text, limit=ROWS)
+            shown = page_table(frame_of(rows), {})
+            found |= {
+                "shown": shown,
+                "counted": f"the first {ROWS} rows" if has_more else how_many(rows.num_rows, "row"),
+                "caption": "Times in UTC" if any(c.kind == "time" for c in shown.columns) else "",
+                "files": [
+                    (label, snapshot.to("sql", "file", query=text, form=form))
+                    for label, form in OFFERED
+                ],
+            }
         except (UsageError, Refused) as error:
             found["problem"] = problem_of(error)
     return found
@@ -52,20 +62,6 @@ async def query_file(request: Request) -> Response:
     return await download(
         request, lambda snapshot: stream_sql(snapshot, text, form), form, "query", written=True
     )
-
-
-def _result(snapshot: Snapshot, text: str) -> dict[str, Any]:
-    rows, has_more = sql.ask(snapshot, text, limit=ROWS)
-    table = page_table(frame_of(rows), {})
-    counted = f"the first {ROWS} rows" if has_more else how_many(rows.num_rows, "row")
-    return {
-        "shown": table,
-        "counted": counted,
-        "caption": "Times in UTC" if any(c.kind == "time" for c in table.columns) else "",
-        "files": [
-            (label, snapshot.to("sql", "file", query=text, form=form)) for label, form in OFFERED
-        ],
-    }
 
 
 def _schema(snapshot: Snapshot, about: str) -> dict[str, list[dict[str, Any]]]:
@@ -83,14 +79,9 @@ def _schema(snapshot: Snapshot, about: str) -> dict[str, list[dict[str, Any]]]:
             continue  # no plugin declares its columns, so no query can read it
         except UsageError as error:
             problem = str(error)
-        found["Views" if each.kind == "view" else "Record types"].append(
-            {
-                "name": each.name,
-                "columns": columns,
-                "problem": problem,
-                "open": each.name == about,
-            }
-        )
+        shown = {"name": each.name, "columns": columns, "problem": problem}
+        kind = "Views" if each.kind == "view" else "Record types"
+        found[kind].append({**shown, "open": each.name == about})
     return found
 
 

@@ -28,8 +28,7 @@ _WORDS: Final = re.compile(r"``?([^`\n]+)``?")
 def page(
     template: str, *, section: str, time_s: float = TIME_S
 ) -> Callable[[Asking], Callable[[Request], Awaitable[Response]]]:
-    """Make a page of the current snapshot from a function that returns template values and
-    ``title``.
+    """Make a page of the current snapshot from a function that returns values of its template.
 
     section: the entry at the top that it belongs to; time_s: as in ``answer``.
     """
@@ -92,15 +91,9 @@ def moment(text: str | None) -> str:
 
 def problem_page(request: Request, problem: Problem) -> Response:
     """Render the error page: message, where, what to do, and what verify says."""
-    known: dict[str, Served] = request.app.state.served
-    name = request.path_params.get("dataset", "")
-    return respond(
-        "error.html.j2",
-        title=_sentence(problem.message),
-        section="error",
-        here=known.get(name),
-        problem=problem,
-    )
+    here = request.app.state.served.get(request.path_params.get("dataset", ""))
+    title = _sentence(problem.message)
+    return respond("error.html.j2", title=title, section="error", here=here, problem=problem)
 
 
 def prose(text: str) -> Markup:

@@ -1,6 +1,7 @@
 """Reports: their list, and one with its settings as a form and its own page in a frame."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -58,12 +59,8 @@ def report(snapshot: Snapshot, request: Request) -> dict[str, Any]:
 async def report_page(request: Request) -> Response:
     """Send the page that ``harvest report -o FILE.html`` writes, without code."""
     name, given = request.path_params["report"], settings_of(request)
-    found = await answer(
-        request,
-        find_served(request),
-        lambda snapshot: reports.page(snapshot, name, given),
-        time_s=LONG_S,
-    )
+    page_of = partial(reports.page, name=name, settings=given)
+    found = await answer(request, find_served(request), page_of, time_s=LONG_S)
     return HTMLResponse(found, headers={"content-security-policy": _POLICY})
 
 

@@ -51,10 +51,9 @@ def page_table(
     exactly: bool = False,
     longest: int = LONGEST,
 ) -> Shown:
-    """Build a table of rows.
+    """Build a table of rows; known: declared columns, by name; longest: characters of a cell.
 
-    known: declared columns, by name.
-    exactly: show values with all their digits. longest: characters of a cell.
+    exactly: show values with all their digits.
     """
     columns = [_column(values, known, exactly, longest) for values in rows]
     texts = zip(*(texts for _, texts in columns), strict=True)

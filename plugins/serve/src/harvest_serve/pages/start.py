@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from harvest import HarvestError
 from harvest.commands.tables import how_many
-from harvest.findings import Found, Verdict
+from harvest.findings import Verdict
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
 from .. import reports, tables
@@ -80,6 +80,7 @@ async def start(request: Request) -> Response:
     found = [] if verdict is None else finding_items(here, verdict)
     worst = sum(item["found"].finding.severity == "high" for item in found)
     cut = len(found) if len(found) <= FIRST + 1 else max(FIRST, worst)
+    severities = Counter(item["found"].finding.severity for item in found[cut:])
     return respond(
         "start.html.j2",
         title=here.label,
@@ -88,15 +89,9 @@ async def start(request: Request) -> Response:
         gaps=[] if verdict is None else verdict.gaps(),
         first=found[:cut],
         rest=found[cut:],
-        more=_severities(found[cut:]),
+        more=", ".join(f"{count} {severity}" for severity, count in severities.items()),
         **values,
     )
-
-
-def _severities(items: list[dict[str, Any]]) -> str:
-    """Count findings by severity: ``2 medium, 8 low``."""
-    found = [item["found"].finding.severity for item in items]
-    return ", ".join(f"{found.count(each)} {each}" for each in dict.fromkeys(found))
 
 
 def finding_items(here: Place, verdict: Verdict) -> list[dict[str, Any]]:
@@ -188,6 +183,9 @@ def finding(snapshot: Snapshot, request: Request) -> dict[str, Any]:
     shown, empty = without_empty(frame_of(rows))
     pairs = [*as_parameters(given).items(), ("condition", evidence.where)]
     some = [*pairs, ("columns", ",".join(names))]
+    # the command that prints the evidence has the server's settings
+    settings = snapshot.dataset.given.of(snapshot.dataset.plugins.views[evidence.view])
+    whole = attrs.evolve(evidence, settings={**settings, **evidence.settings})
     return {
         "title": f"Finding of {rule}",
         "found": found,
@@ -200,18 +198,10 @@ def finding(snapshot: Snapshot, request: Request) -> dict[str, Any]:
         "shown": page_table(shown, tables.declared_columns(snapshot, evidence.view)),
         "empty": empty,
         "caption": f"Rows of {evidence.view} for which the rule's condition holds",
-        "command": _command(snapshot, found),
+        "command": whole.command(str(snapshot.location)),
         "others": [
             (label, items[i]["address"])
             for label, i in (("Finding before", at - 1), ("Next finding", at + 1))
             if 0 <= i < len(items)
         ],
     }
-
-
-def _command(snapshot: Snapshot, found: Found) -> str:
-    """Return the command that prints the evidence, with the server's settings."""
-    evidence = found.evidence
-    given = snapshot.dataset.given.of(snapshot.dataset.plugins.views[evidence.view])
-    whole = attrs.evolve(evidence, settings={**given, **evidence.settings})
-    return whole.command(str(snapshot.location))

@@ -126,7 +126,10 @@ def _rows(
     rows, empty = frame_of(found), list[str]()
     if asked.columns is None:
         rows, empty = without_empty(rows)
-        rows = rows.select(_first(rows.columns, kept))
+        # the columns that are always shown, then the first of the others
+        others = [column for column in rows.columns if column not in kept]
+        chosen = kept.union(others[: max(2, COLUMNS - rows.width + len(others))])
+        rows = rows.select(column for column in rows.columns if column in chosen)
     all_ = None
     if asked.where or asked.condition:
         _, all_ = tables.rows(snapshot, name, Question(settings=asked.settings, limit=0))
@@ -142,13 +145,6 @@ def _rows(
         "files": address.downloads(snapshot, name, asked.of_rows().pairs()),
         "last": asked.offset + rows.height,
     }
-
-
-def _first(names: Sequence[str], kept: set[str]) -> list[str]:
-    """Return the default number of columns: the always shown ones, then the first of the others."""
-    others = [name for name in names if name not in kept]
-    shown = kept | set(others[: max(2, COLUMNS - len(names) + len(others))])
-    return [name for name in names if name in shown]
 
 
 def _facets(
