@@ -12,6 +12,8 @@ from ..aggregation.scans import ALL, day
 from ..views.common import rows_of
 from .plots import amount, first_and_others, growth_plot
 
+_CHANGES = ("created", "deleted", "modified", "accessed", "renamed")
+
 
 def paths(data: DatasetReader, scan: str, n: int, passwd: Path | None) -> list[Section]:
     """Tabulate the largest and the oldest objects."""
@@ -40,6 +42,17 @@ def over_time(
     growth = data.view("gpfs.growth").filter(pl.col("scan_time").is_not_null()).collect()
     days = [pl.Series(n, [*map(day, growth[n])], pl.String) for n in ("scan", "since")]
     allocated = [amount("allocated_bytes", "allocated")]
+    churn = data.view("gpfs.churn", top_depth=top_depth, root=root).collect()
+    volumes = [f"{name}_bytes" for name in _CHANGES]
+    between = "".join(
+        f"Between {day(old)} and {day(new)}, without directories."
+        for old, new in churn.select("old_scan", "new_scan").head(1).iter_rows()
+    )
+    ordered = churn.sort("new_bytes", "top", descending=[True, False], nulls_last=True)
+    rows = first_and_others(ordered, "top", [*_CHANGES, *volumes], n)
+    top = Column("top", format="path")
+    title = "Changes between the latest two scans"
+    bytes_of = map(amount, volumes, _CHANGES)
     return [
         growth_plot(growth),
         Table(
@@ -56,26 +69,6 @@ def over_time(
             title="Growth by scan",
             note="Changes compare with the previous scan.",
         ),
-        *_churn(data, root, top_depth, n),
-    ]
-
-
-_CHANGES = ("created", "deleted", "modified", "accessed", "renamed")
-
-
-def _churn(data: DatasetReader, root: str | None, top_depth: int, n: int) -> list[Section]:
-    churn = data.view("gpfs.churn", top_depth=top_depth, root=root).collect()
-    volumes = [f"{name}_bytes" for name in _CHANGES]
-    between = "".join(
-        f"Between {day(old)} and {day(new)}, without directories."
-        for old, new in churn.select("old_scan", "new_scan").head(1).iter_rows()
-    )
-    ordered = churn.sort("new_bytes", "top", descending=[True, False], nulls_last=True)
-    rows = first_and_others(ordered, "top", [*_CHANGES, *volumes], n)
-    top = Column("top", format="path")
-    title = "Changes between the latest two scans"
-    bytes_of = map(amount, volumes, _CHANGES)
-    return [
         Table("churn", rows, (top, *map(Column, _CHANGES)), f"{title}: objects", note=between),
         Table("churn-volumes", rows, (top, *bytes_of), f"{title}: bytes", note=between),
     ]

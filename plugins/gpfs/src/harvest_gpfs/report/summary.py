@@ -37,8 +37,7 @@ class _Request:
     ages_known: bool
     allocated_known: bool
     among: dict[str, Any]
-    passwd: Path | None
-    group: Path | None
+    people: dict[str, Any]
     cold: str
     owned: dict[str, Any]
 
@@ -84,8 +83,7 @@ def summary(
         allocated_known=total["allocated_bytes"] is not None,
         ages_known=counted_from is not None,
         among={"root": root, "top_depth": top_depth},
-        passwd=passwd,
-        group=group,
+        people={"passwd": passwd, "group": group},
         cold=_COLD.format(parse_age(cold), day(label_of(counted_from))) if counted_from else "",
         owned={"cold": cold, "now": now, "passwd": passwd},
     )
@@ -154,36 +152,27 @@ def _owners(request: _Request) -> list[Section]:
     owners = request.view("gpfs.owners", **request.owned).filter(pl.col("inodes") > 0)
     sections: list[Section] = []
     if owners["uid"].count():
-        plot = bars("users-plot", "Largest users", owners, "user")
-        sections += [_users_table(owners, request), plot]
-    people = {"passwd": request.passwd, "group": request.group}
-    groups = request.view("gpfs.usage", by="group", **people)
+        sums = ["cold_size_bytes", "cold_known_bytes", "small_inodes", "small_known_inodes"]
+        rows = first_and_others(owners, "user", [*_FILES, *sums], request.n).with_columns(
+            share=_of_all("size_bytes"),
+            cold_share=fraction("cold_size_bytes", "cold_known_bytes"),
+            small_share=fraction("small_inodes", "small_known_inodes"),
+        )
+        cold = (amount("cold_size_bytes", "cold"), percent("cold_share", "cold share"))
+        columns = (
+            *("user", "files", *request.amounts(), _OF_ALL),
+            *(cold if request.ages_known else ()),
+            percent("small_share", "small files"),
+        )
+        note = f"{request.cold} Small files are below 64 KiB.".strip()
+        sections = [
+            Table("users", rows, columns, title="By user", note=note),
+            bars("users-plot", "Largest users", owners, "user"),
+        ]
+    groups = request.view("gpfs.usage", by="group", **request.people)
     if groups["group"].count():
         sections.append(_usage_table("groups", groups, "group", "By group", request))
     return sections
-
-
-def _users_table(owners: pl.DataFrame, request: _Request) -> Table:
-    shares = ["cold_size_bytes", "cold_known_bytes", "small_inodes", "small_known_inodes"]
-    rows = first_and_others(owners, "user", [*_FILES, *shares], request.n).with_columns(
-        share=_of_all("size_bytes"),
-        cold_share=fraction("cold_size_bytes", "cold_known_bytes"),
-        small_share=fraction("small_inodes", "small_known_inodes"),
-    )
-    cold = (amount("cold_size_bytes", "cold"), percent("cold_share", "cold share"))
-    return Table(
-        "users",
-        rows,
-        (
-            *("user", "files"),
-            *request.amounts(),
-            _OF_ALL,
-            *(cold if request.ages_known else ()),
-            percent("small_share", "small files"),
-        ),
-        title="By user",
-        note=f"{request.cold} Small files are below 64 KiB.".strip(),
-    )
 
 
 def _of_all(column: str) -> pl.Expr:

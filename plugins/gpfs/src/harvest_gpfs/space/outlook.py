@@ -80,17 +80,14 @@ class History:
         sizes = {group: size for group, (scan, size, _) in found if scan == last}
         return sorted(sizes, key=lambda group: (sizes[group] is None, -(sizes[group] or 0)))
 
-    def of_group(self, group: tuple[Any, ...]) -> list[tuple[datetime | None, Any, Any]]:
-        """Return time, bytes and objects of a group in each scan: 0 if the scan lacks the group."""
-        held = {}
-        if (row := self.rows.get(group)) is not None:
-            scans, *sums = self.sums.row(row)
-            held = dict(zip(scans, zip(*sums, strict=True), strict=True))
-        return [(time, *held.get(scan, (0, 0))) for scan, time in self.times.items()]
-
     def trend(self, group: tuple[Any, ...], limit: int | None) -> dict[str, Any]:
         """Compute the columns ``TREND``, ``used_bytes``, ``used_inodes``, ``outlook``."""
-        held = self.of_group(group)
+        known: dict[str, Any] = {}
+        if (row := self.rows.get(group)) is not None:
+            scans, *sums = self.sums.row(row)
+            known = dict(zip(scans, zip(*sums, strict=True), strict=True))
+        # a scan that lacks the group has 0 bytes and objects of it
+        held = [(time, *known.get(scan, (0, 0))) for scan, time in self.times.items()]
         points = [(time, size) for time, size, _ in held if size is not None]
         used, inodes = (held[-1][1], held[-1][2]) if held else (None, None)
         labels = [label_of(time) for time, _ in points if time is not None]

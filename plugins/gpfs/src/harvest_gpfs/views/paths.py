@@ -6,7 +6,7 @@ decides the group.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -43,39 +43,30 @@ def _first(
     dataset: DatasetReader, shown: Mapping[str, pl.DataType], column: str, n: int, scan: str,
     passwd: Path | None, *, descending: bool,
 ) -> pl.LazyFrame:  # fmt: skip
-    names, found = read_names(passwd, "passwd"), listing(dataset, scan)
-
-    def compute() -> pl.DataFrame:
-        table = _objects(frame_of(found), shown, column, n, descending=descending)
-        return table.with_columns(user=text_of("uid", names))
-
-    return of_scan(found, shown, compute)
-
-
-def _objects(
-    rows: pl.LazyFrame, shown: Iterable[str], column: str, n: int, *, descending: bool
-) -> pl.DataFrame:
-    """Return the first ``n`` objects by a column.
+    """Build a view of the first ``n`` objects by a column.
 
     Rows are sorted by the column, then by object and path, so that the paths of an object are
     adjacent. More rows are read until they contain ``n`` objects.
     """
-    columns = [name for name in shown if name in COLUMNS]
-    rows = rows.filter(NO_DIRECTORY, pl.col(column).is_not_null()).select(
-        *dict.fromkeys((*columns, *IDENTITY)), ONLY_PATH
-    )
+    names, found = read_names(passwd, "passwd"), listing(dataset, scan)
+    columns = dict.fromkeys((*(name for name in shown if name in COLUMNS), *IDENTITY))
     order = [column, *IDENTITY, "path", "origin", "position"]
     down = [descending, *[False] * (len(order) - 1)]
-    wanted = n * 2
-    while True:
-        taken = _head(rows, column, wanted, descending=descending)
-        taken = taken.sort(order, descending=down, nulls_last=True)
-        paths = taken.filter(pl.struct(*IDENTITY, "path").is_first_distinct())
-        objects = paths.filter(pl.struct(*IDENTITY, "only_path").is_first_distinct())
-        if objects.height >= n or taken.height < wanted:
-            by, down = [column, "path"], [descending, False]
-            return objects.head(n).sort(by, descending=down, maintain_order=True)
-        wanted *= 4
+
+    def compute() -> pl.DataFrame:
+        rows = frame_of(found).filter(NO_DIRECTORY, pl.col(column).is_not_null())
+        rows, wanted = rows.select(*columns, ONLY_PATH), n * 2
+        while True:
+            taken = _head(rows, column, wanted, descending=descending)
+            taken = taken.sort(order, descending=down, nulls_last=True)
+            paths = taken.filter(pl.struct(*IDENTITY, "path").is_first_distinct())
+            objects = paths.filter(pl.struct(*IDENTITY, "only_path").is_first_distinct())
+            if objects.height >= n or taken.height < wanted:
+                first = objects.head(n).with_columns(user=text_of("uid", names))
+                return first.sort(column, "path", descending=down[:2], maintain_order=True)
+            wanted *= 4
+
+    return of_scan(found, shown, compute)
 
 
 def _head(rows: pl.LazyFrame, column: str, wanted: int, *, descending: bool) -> pl.DataFrame:
@@ -298,9 +289,7 @@ def _links(found: Listing, several: int | None) -> list[tuple[str, str, int | No
                 pl.col("path").n_unique().cast(pl.Int64).alias("paths"),
                 pl.col("nlink").max(),
                 pl.col("has links").sum().cast(pl.Int64),
-                pl.any_horizontal(pl.col(name).n_unique() > 1 for name in _COMPARED).alias(
-                    "differ"
-                ),
+                differ=pl.any_horizontal(pl.col(name).n_unique() > 1 for name in _COMPARED),
             )
         )
         counts = objects.select(
@@ -311,16 +300,12 @@ def _links(found: Listing, several: int | None) -> list[tuple[str, str, int | No
         )
         sums.update(counts.row(0, named=True))
     elsewhere = None if several is None else several - sums["further"]
+    lacking = "some of their paths are not in the list"
     return [
         ("fact", "objects with several paths", sums["linked"], "hard links; bytes count once"),
         ("oddity", "rows that repeat a path", sums["twice"], "overlapping lists; count once"),
         ("oddity", "objects whose rows disagree", sums["disagree"], "changed during the scan"),
-        (
-            "gap",
-            "objects with links elsewhere",
-            elsewhere,
-            "some of their paths are not in the list",
-        ),
+        ("gap", "objects with links elsewhere", elsewhere, lacking),
     ]
 
 
