@@ -6,7 +6,7 @@ import attrs
 
 from harvest.toolkit.settings import allows, at_least, one_of, setting
 
-from .parse.layout import KNOWN, Attribute
+from .parse.layout import KNOWN
 from .parse.show_clause import template
 
 
@@ -47,9 +47,3 @@ class GpfsConfig:
     partition_bytes: int = setting(
         "bytes of a plain list in one unit of parallel work", 128 << 20, at_least(4096)
     )
-
-
-def keys_of(config: GpfsConfig) -> dict[str, Attribute]:
-    """Map each key in the setting ``keys`` to its attribute."""
-    pairs = (pair.partition("=") for pair in config.keys)
-    return {key: KNOWN[name.lower()] for key, _, name in pairs}

@@ -24,10 +24,7 @@ _PART: Final = re.compile(r"(?P<name>.+)\.part-(?P<number>\d+)-of-(?P<count>\d+)
 
 
 class GpfsSource(Source):
-    """Reader of policy lists as ``gpfs.file``.
-
-    The location is a list or a directory of lists, plain or compressed.
-    """
+    """Reader of policy lists: the location is a list or a directory of them, maybe compressed."""
 
     name = "gpfs"
     record_types: ClassVar[tuple[type[Record], ...]] = (GpfsFile,)

@@ -18,7 +18,7 @@ from harvest_toolkit.frames import fitted
 
 from ..measures import AGES, DEFAULT, SIZES
 from . import groupings
-from .definition import METRICS, int64_of
+from .definition import METRICS
 from .files import find, pieces
 from .files import scan as read_rows
 from .groupings import GROUPINGS, Setting, names_among, read_names
@@ -109,7 +109,7 @@ def aggregate(
     Raises UsageError for missing inputs or scans, DatasetError for files of another record type.
     A sum that does not fit an int64 is null, and ``facts`` names its column.
     """
-    by, metrics = (names_among(by, GROUPINGS, "grouping"), names_among(metrics, METRICS, "metric"))
+    by, metrics = names_among(by, GROUPINGS, "grouping"), names_among(metrics, METRICS, "metric")
     for name, number, least in (("top_depth", top_depth, 1), ("depth", depth, 0)):
         if number < least:
             raise UsageError(f"{name} is {number}", remedy=f"give {least} or more")
@@ -142,7 +142,8 @@ def aggregate(
         budget = max(BUDGET, memory // 8)
         listing = Listing.of(rows, scan, given_root=root, given_now=reference, budget=budget)
         frame = listing.aggregate(by, metrics, setting, directories=directories)
-        wide, frame = frame, fitted(frame, int64_of(frame.schema))
+        kinds = {n: pl.Int64() if kind == pl.Int128 else kind for n, kind in frame.schema.items()}
+        wide, frame = frame, fitted(frame, kinds)
         lost = [n for n in frame.columns if frame[n].null_count() > wide[n].null_count()]
         needs = {GROUPINGS[name].needs for name in by}
         place = listing.root if "root" in needs else None

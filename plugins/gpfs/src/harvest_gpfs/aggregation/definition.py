@@ -12,7 +12,7 @@ make this exact, and no process needs to hold all inodes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal
 
 import attrs
@@ -30,10 +30,7 @@ _ONE: Final = pl.lit(0, pl.Int8).alias(_ONE_GROUP)
 
 @attrs.frozen
 class Aggregation(Step):
-    """Groupings and sums by name: a step (see ``scans``) over the rows of one scan.
-
-    directories: whether rows of directories are included.
-    """
+    """Groupings and sums by name: a step over a scan, with or without rows of directories."""
 
     by: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -132,11 +129,6 @@ class Aggregation(Step):
             rows = rows.filter(NO_DIRECTORY)
         keys = [g.key(self.setting).alias(g.name) for g in self.groupings]
         return rows.group_by(keys or [_ONE]).agg(part.aggregate() for part in parts)
-
-
-def int64_of(schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
-    """Return the column types of a result in views and files: int64 instead of int128."""
-    return {n: pl.Int64() if kind == pl.Int128 else kind for n, kind in schema.items()}
 
 
 def _first_names(depth: int) -> pl.Expr:

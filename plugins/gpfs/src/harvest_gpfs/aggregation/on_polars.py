@@ -77,21 +77,16 @@ class PolarsRows:
 
     def reduce(self, step: Step) -> pl.DataFrame:
         query = step.finish(step.partial(self.frame))
-        if self.backend == "gpu" and step.on_device:
-            return _on_gpu(query)
-        return query.collect(engine="in-memory" if self.backend == "memory" else "streaming")
-
-
-def _on_gpu(query: pl.LazyFrame) -> pl.DataFrame:
-    try:
-        # otherwise, unsupported operations would run on the CPU unnoticed
-        return query.collect(engine=pl.GPUEngine(raise_on_fail=True))
-    except NotImplementedError as error:
-        raise UsageError(
-            f"the GPU cannot run this query: {error}", remedy="use backend=streaming"
-        ) from error
-    except (pl.exceptions.ComputeError, MemoryError) as error:
-        raise HarvestError(f"the GPU failed: {error}", remedy="use backend=streaming") from error
+        if self.backend != "gpu" or not step.on_device:
+            return query.collect(engine="in-memory" if self.backend == "memory" else "streaming")
+        remedy = "use backend=streaming"
+        try:
+            # otherwise, unsupported operations would run on the CPU unnoticed
+            return query.collect(engine=pl.GPUEngine(raise_on_fail=True))
+        except NotImplementedError as error:
+            raise UsageError(f"the GPU cannot run this query: {error}", remedy=remedy) from error
+        except (pl.exceptions.ComputeError, MemoryError) as error:
+            raise HarvestError(f"the GPU failed: {error}", remedy=remedy) from error
 
 
 AUTO: Final = "auto"

@@ -268,21 +268,18 @@ class _Lines:
         end = np.where(fine, end, start)
         self.path, self.place = (start, end), end
         self._keep(fine)
-        if self.relative is not None:
-            self._keep(self._ends_alike(start, end, *self.relative))
-
-    def _ends_alike(self, start: Ints, end: Ints, first: Ints, last: Ints) -> Flags:
-        """Flag the spans that end with another span, preceded by a slash."""
+        if self.relative is None:
+            return
+        first, last = self.relative
         size = last - first
         tail = end - size
-        fine: Flags = self.good & (tail >= start)
+        fine = self.good & (tail >= start)
         some = np.flatnonzero(fine)
         fine[some] = self._alike(tail[some], end[some], first[some], last[some])
         slash = self.data[np.maximum(tail - 1, 0)] == ord("/")
         if self.layout.escaping.path:
             slash |= (tail - start >= 3) & self.bytes.stands(b"%2F", np.maximum(tail - 3, 0))
-        fine &= (size == 0) | (tail == start) | slash
-        return fine
+        self._keep(fine & ((size == 0) | (tail == start) | slash))
 
     def _alike(self, start: Ints, end: Ints, first: Ints, last: Ints) -> Flags:
         return flags(pc.equal(spans(self.data, start, end), spans(self.data, first, last)))

@@ -19,9 +19,9 @@ import attrs
 
 from harvest import SourceError
 
-from ..config import GpfsConfig, keys_of
+from ..config import GpfsConfig
 from .counting import is_remark
-from .layout import Escaping, Layout, Show, list_layout, record_layout
+from .layout import KNOWN, Escaping, Layout, Show, list_layout, record_layout
 from .reference import Damaged, parse
 from .show_clause import keyed, template
 
@@ -183,7 +183,8 @@ def _take_apart(line: bytes) -> _Seen | None:
 def _candidates(
     seen: Sequence[_Seen], config: GpfsConfig, header: dict[str, str], escaping: Escaping
 ) -> list[Layout]:
-    keys = keys_of(config)
+    pairs = (pair.partition("=") for pair in config.keys)
+    keys = {key: KNOWN[name.lower()] for key, _, name in pairs}
     made = template(config.show) if config.show is not None else None
     if made is None and "fields" in header:
         with contextlib.suppress(ValueError):

@@ -104,7 +104,11 @@ class _Line:
         if not path.startswith(b"/") and not (layout.record and self.path is None):
             raise Damaged(f"path: {_quoted(path)} does not begin with /")
         self.values["path"], self.values["path_raw"] = shown(path)
-        self.values["kind"] = self._kind()
+        by_flags, by_mode = self.kinds.get(Type.FLAGS), self.kinds.get(Type.MODE)
+        if by_flags and by_mode and by_flags != by_mode:
+            flags, mode = self.values["flags"], self.values["mode"]
+            raise Damaged(f"flags {flags!r} mean a {by_flags}, mode {mode!r} a {by_mode}")
+        self.values["kind"] = by_flags or by_mode
         self.values["extra"] = self.extra or None
         return self.values
 
@@ -237,13 +241,6 @@ class _Line:
                 f"path: {_quoted(path)} in SHOW does not end with the record's {_quoted(relative)}"
             )
         self.path, self.place = path, end
-
-    def _kind(self) -> str | None:
-        by_flags, by_mode = self.kinds.get(Type.FLAGS), self.kinds.get(Type.MODE)
-        if by_flags and by_mode and by_flags != by_mode:
-            flags, mode = self.values["flags"], self.values["mode"]
-            raise Damaged(f"flags {flags!r} mean a {by_flags}, mode {mode!r} a {by_mode}")
-        return by_flags or by_mode
 
 
 def text_value(raw: bytes, step: Step, escape: bytes) -> tuple[str, str | None]:
