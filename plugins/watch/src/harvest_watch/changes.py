@@ -203,20 +203,16 @@ def network_file_system(path: str, mounts: str = MOUNTS) -> str | None:
     place = os.path.realpath(path)
     holding, kind_of_holding = "", ""
     for line in lines:
-        point, kind = _mount(line)
+        # any number of optional fields precedes the dash
+        before, _, after = line.partition(" - ")
+        point = _ESCAPE.sub(lambda found: chr(int(found[1], 8)), before.split(" ")[4])
+        kind = after.split(" ")[0]
         if within(place, point):
             if len(point) >= len(holding):  # at one place, the later mount hides the other
                 holding, kind_of_holding = point, kind
         elif within(point, place) and _is_network(kind):
             return kind
     return kind_of_holding if _is_network(kind_of_holding) else None
-
-
-def _mount(line: str) -> tuple[str, str]:
-    """Parse mount point and type; any number of optional fields precedes the ``-``."""
-    before, _, after = line.partition(" - ")
-    point = _ESCAPE.sub(lambda found: chr(int(found[1], 8)), before.split(" ")[4])
-    return point, after.split(" ")[0]
 
 
 def _is_network(kind: str) -> bool:

@@ -18,12 +18,26 @@ from .times import Times
 def print_entry(
     options: RunOptions, *, every: str, form: str, name: str, report: str | None, output: str | None
 ) -> int:
-    """Print the entry with which cron, systemd or Slurm runs a harvest at set times."""
+    """Print the entry with which cron, systemd or Slurm runs a harvest at set times.
+
+    Raises HarvestError for options with which each run would fail.
+    """
     if form not in FORMS:
         raise UsageError(f"unknown form {form!r}", remedy=f"use {', '.join(FORMS)}")
     if (report is None) != (output is None):
         raise UsageError("--report and -o belong together", remedy="write --report NAME -o FILE")
-    session = _checked(options)
+    recipe = options.recipe()
+    recipe.refuse_pipes("a scheduled run")
+    session = Session(recipe)
+    refuse_streams(session, "a scheduled run")
+    for choice in session.choices:
+        remark(choice)
+    session.check()
+    if options.hold_secrets():
+        raise UsageError(
+            "the options hold a password or another secret, which others could read there",
+            remedy="keep it in a file that only you can read: a recipe or a password file",
+        )
     after = _report(session, report, output) if report and output else ()
     python = os.path.abspath(sys.executable)  # noqa: PTH100 - an environment is a link
     command = Path(python).with_name("harvest")
@@ -37,23 +51,6 @@ def print_entry(
     )
     print(FORMS[form](entry), end="")
     return 0
-
-
-def _checked(options: RunOptions) -> Session:
-    """Create a session to check the options; raises HarvestError for a run that would fail."""
-    recipe = options.recipe()
-    recipe.refuse_pipes("a scheduled run")
-    session = Session(recipe)
-    refuse_streams(session, "a scheduled run")
-    for choice in session.choices:
-        remark(choice)
-    session.check()
-    if options.hold_secrets():
-        raise UsageError(
-            "the options hold a password or another secret, which others could read there",
-            remedy="keep it in a file that only you can read: a recipe or a password file",
-        )
-    return session
 
 
 def _report(session: Session, text: str, output: str) -> tuple[str, ...]:

@@ -188,25 +188,22 @@ class _Export:
     def _load(self, held: Held, names: Iterable[str], rows: Iterable[_Rows]) -> None:
         """Send rows with columns of these names in batches."""
         columns = [held.columns[name] for name in names]
-        sent = 0
 
         def tables() -> Iterator[pa.Table]:
-            nonlocal sent
             for batch, places in rows:
                 for first in range(0, batch.height, SENT_ROWS):
                     part, place = batch.slice(first, SENT_ROWS), places.slice(first, SENT_ROWS)
                     table, changed = encoded(part, columns, place)
                     self._changed += changed
                     held.changed_values += changed
-                    sent += part.height
+                    held.rows += part.height
+                    self._written.rows += part.height
                     yield table
 
         following = tables()
         for first in following:
             together = itertools.chain((first,), following)
             self._database.load(self._state.schema, held.table, first.schema, together)
-        held.rows += sent
-        self._written.rows += sent
 
     # --- views ---
 
