@@ -86,6 +86,18 @@ def test_without_the_time_of_the_scan_nothing_is_cold_or_warm(tmp_path):
     assert (dated["cold_inodes"], dated["future_inodes"]) == (1, 0)
 
 
+def test_an_object_of_two_lists_adds_no_zero_to_what_no_list_records(tmp_path):
+    # two lists of one scan; the file was read between them
+    file = row("/fs/a", 1, 5, allocated_bytes=None)
+    data = dataset(tmp_path, [file | ago(400), file | ago(1, 400) | {"origin": "/lists/b.list"}])
+
+    (owner,) = data.rows("gpfs.owners")
+    policies = data.rows("gpfs.policy")
+
+    assert (owner["inodes"], owner["size_bytes"]) == (1, 5)
+    assert {row["allocated_bytes"] for row in (owner, *policies)} == {None}
+
+
 def test_a_policy_frees_what_is_older_by_access_by_modification_or_both(tmp_path):
     data = dataset(
         tmp_path,

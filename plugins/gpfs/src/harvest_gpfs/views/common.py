@@ -123,8 +123,11 @@ def exclusive(by: Sequence[str], *divided_by: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(by))
 
 
-def part_sum(values: str | pl.Expr, flag: pl.Expr) -> pl.Expr:
-    """Sum the rows of an aggregation that have a flag.
+_EVERY: Final = pl.lit(value=True)
+
+
+def part_sum(values: str | pl.Expr, flag: pl.Expr = _EVERY) -> pl.Expr:
+    """Sum the rows of an aggregation that have objects and a flag.
 
     The sum is null, not 0, if no object is known to have the flag and it is unknown for some.
     """

@@ -9,7 +9,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import fitted, fraction, sum_or_none
+from harvest_toolkit.frames import fitted, fraction
 
 from ..aggregation.groupings import GROUPINGS, AgeBins, Setting, SizeBins, parse_age, parse_size
 from ..aggregation.listing import Listing, common_root, list_scans
@@ -182,7 +182,7 @@ def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
             for name, value in zip(known_names, (inodes, pl.col("size_bytes")), strict=True)
         }
     return table.group_by("uid", maintain_order=True).agg(
-        *(sum_or_none(name).alias(name) for name in (*SUMS, "files")),
+        *(part_sum(name).alias(name) for name in (*SUMS, "files")),
         part_sum("inodes", data).alias("data_inodes"),
         part_sum("size_bytes", data).alias("data_bytes"),
         *(value.alias(name) for name, value in parts.items()),
@@ -197,7 +197,7 @@ def _totals(table: pl.DataFrame, setting: Setting, *, named: bool) -> pl.DataFra
         *(_of_all(pl.col(name)).alias(f"all_{name}") for name in _ALL),
         user=uid,
         unknown=unknown,
-        all_bytes=sum_or_none("size_bytes"),
+        all_bytes=part_sum("size_bytes"),
         cold_days=pl.lit(setting.cold_days, INT),
         small_below=pl.lit(setting.small_below, INT),
     ).with_columns(
@@ -292,10 +292,10 @@ def _flagged(table: pl.DataFrame, flag: str, by: Sequence[str]) -> pl.DataFrame:
     """
     known = pl.col(flag).is_not_null()
     sums = (
-        *(sum_or_none(name).alias(name) for name in SUMS),
-        *(common.part_sum(name, pl.col(flag)).alias(f"{flag}_{name}") for name in SUMS),
+        *(part_sum(name).alias(name) for name in SUMS),
+        *(part_sum(name, pl.col(flag)).alias(f"{flag}_{name}") for name in SUMS),
         *(
-            pl.when(known.any()).then(sum_or_none(pl.col(n).filter(known))).alias(f"known_{n}")
+            pl.when(known.any()).then(part_sum(n, known)).alias(f"known_{n}")
             for n in _KNOWN
         ),
         pl.col("inodes").filter(~known).sum().alias("untimed"),
