@@ -22,7 +22,10 @@ NONE: Final = "none"
 
 @attrs.frozen
 class ViewChoice:
-    """A view with its settings in the given order; of_all: whether only ``all`` selects it."""
+    """A view with its settings, in the order in which they were given.
+
+    of_all: whether only ``all`` selects it.
+    """
 
     name: str
     settings: Mapping[str, str] = attrs.field(factory=dict)

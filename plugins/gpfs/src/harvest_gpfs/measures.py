@@ -1,4 +1,7 @@
-"""Names and descriptions of groupings and metrics of scans; this module imports nothing large."""
+"""Names and descriptions of groupings of scans, and of metrics of groups.
+
+``aggregation`` computes them. This module imports nothing large.
+"""
 
 from typing import Final
 

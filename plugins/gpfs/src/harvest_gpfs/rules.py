@@ -213,7 +213,10 @@ _GREW: Final = (
 
 
 def _growth(name: str, by: str, what: str, where: str, words: tuple[str, str], **more: Any) -> Rule:
-    """Build a rule on groups that grew sharply; what: the groups; words: singular and plural."""
+    """Build a rule on groups that grew sharply.
+
+    what: the groups, in the rule's description; words: singular and plural, for messages.
+    """
     return Rule(
         name=name,
         view="gpfs.change",

@@ -24,7 +24,10 @@ _PART: Final = re.compile(r"(?P<name>.+)\.part-(?P<number>\d+)-of-(?P<count>\d+)
 
 
 class GpfsSource(Source):
-    """Reader of policy lists: the location is a list or a directory of them, maybe compressed."""
+    """Reader of policy lists as ``gpfs.file``.
+
+    The location is a list or a directory of lists, plain or compressed.
+    """
 
     name = "gpfs"
     record_types: ClassVar[tuple[type[Record], ...]] = (GpfsFile,)

@@ -170,7 +170,9 @@ class Guard:
         return None
 
     def _let_in(self, asked: _Asked, token: str) -> Response | None:
-        """Return None for a request with the token; else a refusal, or a redirect without it."""
+        """Return None for a request with the token; else a refusal, or a redirect without the
+        token.
+        """
         word, _, bearer = asked.header("authorization").partition(" ")
         if word.lower() == "bearer" and _same(bearer.strip(), token):
             return None

@@ -25,7 +25,10 @@ class Refused(HarvestError):
 
 
 class Damaged(DatasetError):
-    """A dataset that cannot be read; problems: what ``harvest verify`` says, a sentence each."""
+    """A dataset that cannot be read.
+
+    problems: what ``harvest verify`` says, a sentence each.
+    """
 
     def __init__(self, message: str, *, where: str, problems: Sequence[str], remedy: str) -> None:
         super().__init__(message, where=where, remedy=remedy)

@@ -45,7 +45,10 @@ Arguments = ParamSpec("Arguments")
 
 @attrs.define(eq=False)
 class Place:
-    """A dataset as addresses name it; location: absolute path; label: its name on pages."""
+    """A dataset as addresses name it.
+
+    location: absolute path; label: its name on pages.
+    """
 
     name: str
     location: Path

@@ -85,7 +85,10 @@ class Listening:
         return heard
 
     def wait(self, seconds: float, *, quietly: bool = False) -> bool:
-        """Wait for a stop, the end or, unless quietly, a notification; return whether that came."""
+        """Wait until a notification, a stop signal, or the time limit; return whether one came.
+
+        quietly: let no notification end the wait.
+        """
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0 and not interrupt.requested():
             if self._rings.wait(min(left, interrupt.POLL_S)):

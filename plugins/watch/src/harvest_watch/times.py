@@ -77,7 +77,10 @@ _FIELDS = (
 
 @attrs.frozen
 class Times:
-    """Points in time, as a cron expression of five fields; words: the text that the user wrote."""
+    """Points in time, as a cron expression of five fields.
+
+    words: the text that the user wrote.
+    """
 
     words: str
     cron: str

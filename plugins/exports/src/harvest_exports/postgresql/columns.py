@@ -79,7 +79,10 @@ _WIDTHS: Final = (
 
 
 def sql_type(kind: pl.DataType) -> str:
-    """The PostgreSQL type that keeps every value; raises UsageError for Python objects."""
+    """Choose the PostgreSQL type that keeps every value of a polars type.
+
+    Raises UsageError for Python objects.
+    """
     if isinstance(kind, pl.Datetime):
         return "timestamp" if kind.time_zone is None else "timestamptz"
     if isinstance(kind, pl.Decimal):

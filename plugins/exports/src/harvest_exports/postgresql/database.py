@@ -27,7 +27,10 @@ _SESSION: Final = (
 
 
 def shown_address(target: str) -> str:
-    """The URI without query; raises UsageError if it is not PostgreSQL's, or has a password."""
+    """The URI without query, safe to show.
+
+    Raises UsageError if it is not a URI of PostgreSQL, or has a password.
+    """
     try:
         parts = urlsplit(target)
         secret = parts.password is not None

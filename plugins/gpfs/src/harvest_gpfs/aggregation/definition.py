@@ -30,7 +30,10 @@ _ONE: Final = pl.lit(0, pl.Int8).alias(_ONE_GROUP)
 
 @attrs.frozen
 class Aggregation(Step):
-    """Groupings and sums by name: a step over a scan, with or without rows of directories."""
+    """Groupings and sums by name: a step (see ``scans``) over the rows of one scan.
+
+    directories: whether rows of directories are included.
+    """
 
     by: tuple[str, ...]
     metrics: tuple[str, ...]

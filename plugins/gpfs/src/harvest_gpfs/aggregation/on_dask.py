@@ -37,7 +37,10 @@ class ClusterRows:
         return attrs.evolve(self, scan=scan)
 
     def reduce(self, step: Step) -> pl.DataFrame:
-        """Compute the result of a step over all rows; raises HarvestError if workers are lost."""
+        """Compute the result of a step over all rows.
+
+        Raises HarvestError if workers are lost, for example when they run out of memory.
+        """
         if not self.units:
             return step.finish(step.partial(read_rows([]))).collect()
         submit = self.client.submit

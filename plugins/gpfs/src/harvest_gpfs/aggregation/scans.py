@@ -115,7 +115,10 @@ def _fits(scan: Scan, wish: str) -> bool:
 
 
 class Step(abc.ABC):
-    """A computation on rows; picklable for other processes; on_device: whether a GPU can run it."""
+    """A computation on rows; picklable, since other processes may run it on parts.
+
+    on_device: whether it can run on a GPU.
+    """
 
     on_device: ClassVar[bool] = True
 

@@ -235,7 +235,10 @@ def status_command(
 def _send_alone(
     name: str, output: Path, given: dict[str, Any], rest: Iterable[str], jobs: Submission
 ) -> int:
-    """Submit the same command as a job; given: options by name; rest: the remaining arguments."""
+    """Submit the same command as a job.
+
+    given: options by name; rest: the remaining arguments.
+    """
     target = output.expanduser().absolute()
     for key in ("passwd", "group", "scratch"):
         if given.get(key) is not None:

@@ -25,7 +25,10 @@ _SHELL_LINE: Final = "Shell line run first in each job: 'module load python'. Re
 
 @attrs.frozen(kw_only=True)
 class Submission:
-    """Options of a command that can run as Slurm jobs; ``options`` raises UsageError if invalid."""
+    """Options of a command that can run as Slurm batch jobs.
+
+    ``options`` raises UsageError for an invalid option.
+    """
 
     submit: Annotated[bool, _option("--submit", "Run as Slurm batch jobs.")] = False
     dry_run: Annotated[bool, _option("--dry-run", "With --submit: print the scripts only.")] = False
@@ -129,7 +132,10 @@ def submittable(*left_out: str) -> Callable[[Callable[..., int]], Callable[..., 
 
 
 def batches_of(directory: Path) -> list[Path]:
-    """Return the directories of a directory's batches, oldest first; raises UsageError for none."""
+    """Return the directories of all batches that belong to a directory, oldest first.
+
+    Raises UsageError if there is none.
+    """
     places = [directory / FOLDER, directory / "_harvest" / "batch"]
     found = [entry for place in places if place.is_dir() for entry in place.iterdir()]
     if not found:

@@ -194,7 +194,10 @@ class Type(enum.IntEnum):
 
 @attrs.frozen
 class Attribute:
-    """Meaning of a value: its column of ``gpfs.file``, None for ``extra``, and its text format."""
+    """Meaning of a value.
+
+    column: column of ``gpfs.file``; None if the value goes to ``extra``.
+    """
 
     column: str | None
     type: Type

@@ -60,7 +60,10 @@ _KIND_OF_MODE: Final = {"-": "file", "d": "directory", "l": "symlink"}
 
 
 def parse(layout: Layout, line: bytes) -> Row:
-    """Parse a line, given without its line end; raises Damaged if it is not valid."""
+    """Parse a line, given without its line end.
+
+    Raises Damaged if the line is not valid.
+    """
     if len(line) > LONGEST_LINE:
         size = f"a line of {len(line)} bytes"
         raise Damaged(f"{size}, longer than any path makes it ({LONGEST_LINE})")

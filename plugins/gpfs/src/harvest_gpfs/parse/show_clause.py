@@ -16,7 +16,10 @@ from .layout import Show
 
 @attrs.frozen
 class Template:
-    """The unescaped output of SHOW: pairs of a text and the name of the value after it; the end."""
+    """The unescaped output of SHOW: pairs of a literal text and the name of the value after it.
+
+    end: the text after the last value.
+    """
 
     parts: tuple[tuple[str, str], ...]
     end: str

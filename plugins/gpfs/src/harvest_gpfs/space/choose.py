@@ -277,7 +277,10 @@ def _regex(pattern: str) -> str:
 
 
 def _like(text: str, end: str, *, special: bool = False) -> str:
-    """Build a LIKE test of a path; what m4 or the policy language interprets becomes ``_``."""
+    """Build a LIKE test of a path.
+
+    A character that m4 or the policy language would interpret becomes ``_`` (any character).
+    """
     wild = {"*": "%", "?": "_"} if special else {}
     own = dict.fromkeys("[]'\n", "_")
     escaped = {c: f"!{c}" for c in "%_!"}

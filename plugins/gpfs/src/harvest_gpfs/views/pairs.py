@@ -214,7 +214,10 @@ def _renamed(sides: Sequence[pl.DataFrame], identity: Sequence[str]) -> pl.DataF
 
 
 def _differs(name: str, known: frozenset[str]) -> pl.Expr:
-    """Test whether two times differ, in seconds if a scan has only these; null if unknown."""
+    """Test whether two times differ; null if a list lacks one.
+
+    Compares whole seconds if one of the scans has only these.
+    """
     unit = 1 if name in known else 1_000_000
     old, new = (pl.col(column).dt.epoch("us") // unit for column in (name, f"{name}_new"))
     return old != new

@@ -43,7 +43,8 @@ class Files:
     types: Mapping[str, str]
 
     def pick(self, places: Iterable[tuple[int, int]]) -> str:
-        """Return the SQL of the rows at some places (FILE, ROW), in no order, as ``select``.
+        """Return the SQL of the rows at some places (FILE, ROW), in no order; columns as
+        ``select``.
 
         Each file is read only for its own rows; a plain condition makes DuckDB search every file.
         """

@@ -36,7 +36,10 @@ class Scratch:
 
     @contextlib.contextmanager
     def file(self, key: Hashable, make: Callable[[Path], None]) -> Iterator[Path]:
-        """Give the Parquet file of a key in this context; ``make`` writes it on first use."""
+        """Give the Parquet file of a key, which ``make`` writes on first use.
+
+        The file exists inside this context.
+        """
         with self._lock:
             if key not in self._files:
                 self._files[key] = _File(self.directory / f"{next(self._numbers)}.parquet")

@@ -28,7 +28,8 @@ _WORDS: Final = re.compile(r"``?([^`\n]+)``?")
 def page(
     template: str, *, section: str, time_s: float = TIME_S
 ) -> Callable[[Asking], Callable[[Request], Awaitable[Response]]]:
-    """Make a page of the current snapshot from a function that returns values of its template.
+    """Make a page of the current snapshot from a function that returns template values and
+    ``title``.
 
     section: the entry at the top that it belongs to; time_s: as in ``answer``.
     """

@@ -51,9 +51,10 @@ def page_table(
     exactly: bool = False,
     longest: int = LONGEST,
 ) -> Shown:
-    """Build a table of rows; known: declared columns, by name; longest: characters of a cell.
+    """Build a table of rows.
 
-    exactly: show values with all their digits.
+    known: declared columns, by name.
+    exactly: show values with all their digits. longest: characters of a cell.
     """
     columns = [_column(values, known, exactly, longest) for values in rows]
     texts = zip(*(texts for _, texts in columns), strict=True)

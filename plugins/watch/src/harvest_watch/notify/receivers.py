@@ -64,7 +64,10 @@ def mail(message: Mapping[str, Any], config: Config) -> None:
 
 
 def webhook(message: Mapping[str, Any], config: Config) -> None:
-    """Post JSON with a line of ``text`` for chats; raises NotSaid, without the secret address."""
+    """Post JSON, with a line of ``text`` that chats show; raises NotSaid if that fails.
+
+    The address is a secret; errors name only its host.
+    """
     url = os.environ.get(URL_VARIABLE, "")
     if config.url_file:
         try:
