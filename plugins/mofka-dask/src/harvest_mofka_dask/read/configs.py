@@ -39,22 +39,15 @@ def darshan_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator
         if not line or line.startswith("#"):
             ctx.filtered(1, BLANK)
         elif match is None:
-            ctx.reject(
-                raw.rstrip(b"\r"),
-                "is not a directive of Darshan",
-                position=number,
-                record_type="run.config",
-            )
+            reason = "is not a directive of Darshan"
+            ctx.reject(raw.rstrip(b"\r"), reason, position=number, record_type="run.config")
         else:
             value = " ".join(match[2].split()) if match[2] else None
             yield RunConfig(file=name, key=match[1], value=value, position=number)
 
 
 def settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
-    """Read ``config.json``, or YAML, which may have several documents: one row per setting.
-
-    ``position`` numbers the settings.  A damaged file is one reject.
-    """
+    """Read ``config.json``, or YAML of one or more documents: a row per setting, or one reject."""
     path = partition.path
     parse = _parse_json if partition.options["kind"] == "json_config" else _parse_yaml
     with path.open("rb") as file:
@@ -120,9 +113,7 @@ def _text(value: Any) -> str | None:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, _Pairs):
-        return "{}"
-    return _spelling(value)
+    return "{}" if isinstance(value, _Pairs) else _spelling(value)
 
 
 def _spelling(value: Any) -> str:

@@ -110,11 +110,9 @@ def microseconds_of(text: str) -> int | None:
     return value if 0 <= value < _LAST else None
 
 
+_TIME: Final = "a time (epoch seconds, or ISO 8601 with an offset)"
 _CONVERTERS: Final[dict[pa.DataType, tuple[Any, Any, str]]] = {
-    pa.timestamp("us", "UTC"): (
-        *(_times, microseconds_of),
-        "a time (epoch seconds, or ISO 8601 with an offset)",
-    ),
+    pa.timestamp("us", "UTC"): (_times, microseconds_of, _TIME),
     pa.int64(): (_integers, _integer, "a whole number of 64 bits"),
     pa.float64(): (_floats, _float, "a number"),
 }

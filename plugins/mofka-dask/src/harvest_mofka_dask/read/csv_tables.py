@@ -19,7 +19,7 @@ from harvest.toolkit.texts import excerpt
 from harvest_dask.records.arrays import flags, text_map
 from harvest_toolkit.csv_header import header_line
 from harvest_toolkit.delimited import CUT, Block, blocks, columns
-from harvest_toolkit.headless import Fit, fitting, misfit
+from harvest_toolkit.headless import fitting, misfit
 from harvest_toolkit.live import unpacked
 
 from .layout import CSV_KINDS, CsvKind, parse_header
@@ -49,10 +49,9 @@ class Chunk:
 
     def texts(self, name: str) -> pa.StringArray:
         """Return a column as texts; all null if the file has no such column."""
-        index = self.table.schema.get_field_index(name)
-        if index < 0:
+        if name not in self.table.column_names:
             return pa.nulls(len(self), pa.string())
-        column = self.table.column(index)
+        column = self.table.column(name)
         return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
     def fault(self, row: int, reason: str) -> None:
@@ -119,7 +118,9 @@ def chunks(
     """
     kind = CSV_KINDS[partition.options["kind"]]
     known = kind.known
-    order = _order(partition.path, kind)
+    # the known order of the lines of a file without a header
+    named = set(kind.required) <= set(parse_header(header_line(partition.path)))
+    order = None if named else fitting(partition.path, kind.orders)
     header = order.names if order else None
     if order:
         ctx.note(order.note)
@@ -142,13 +143,6 @@ def chunks(
         ctx.note(f"{partition.path.name} is empty")
     elif not records:
         ctx.note(f"{partition.path.name} has a header and no rows")
-
-
-def _order(path: Path, kind: CsvKind) -> Fit | None:
-    """Find the known order of a file's lines; None if it has a header, or if none fits."""
-    if set(kind.required) <= set(parse_header(header_line(path))):
-        return None
-    return fitting(path, kind.orders)
 
 
 def _check_header(

@@ -41,10 +41,8 @@ _KINDS: Final[Mapping[str, tuple[type[Record], Mapping[str, str]]]] = {
 A worker that ends reports only a time, without its address."""
 
 
-def _action(words: pa.Array) -> pa.Array:
-    """Convert actions to ``add`` or ``remove``; newer couplers write ``add_worker``."""
-    pattern = r"^(add|remove)_(worker|client)$"
-    return pc.replace_substring_regex(pc.utf8_lower(words), pattern, r"\1")
+# newer couplers write ``add_worker``
+_ACTION: Final = r"^(add|remove)_(worker|client)$"
 
 
 _SPELLINGS: Final[Mapping[str, Callable[[pa.Array], pa.Array]]] = {
@@ -52,7 +50,7 @@ _SPELLINGS: Final[Mapping[str, Callable[[pa.Array], pa.Array]]] = {
     "start_state": pc.utf8_lower,
     "finish_state": pc.utf8_lower,
     "stimulus": stimulus_kinds,
-    "action": _action,
+    "action": lambda words: pc.replace_substring_regex(pc.utf8_lower(words), _ACTION, r"\1"),
 }
 
 

@@ -4,6 +4,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any, Final
 
 from harvest import Partition, ReadContext
@@ -11,6 +12,7 @@ from harvest_dask.records.types import RunDirective, RunNode
 from harvest_toolkit.lines import numbered
 
 BLANK: Final = "blank or comment line"
+BEHIND: Final = "directive behind the first command, which the batch system ignores"
 LINE_LIMIT: Final = 16 * 1024 * 1024
 """Maximum bytes of a line in a job's small files."""
 LONGEST: Final = 64 * 1024
@@ -85,9 +87,7 @@ def directives(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunDi
         if match is None or commands:
             ctx.read(1)
             if match is not None:
-                ctx.filtered(
-                    1, "directive behind the first command, which the batch system ignores"
-                )
+                ctx.filtered(1, BEHIND)
             elif not line or line.startswith("#"):
                 ctx.filtered(1, BLANK)
             else:
@@ -106,13 +106,10 @@ def directives(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunDi
             ctx.filtered(1, "directive without an option")
         ctx.read(len(options))
         for key, value in options:
+            extra = {"line": str(number)}
             position += 1
             yield RunDirective(
-                manager=manager,
-                key=key,
-                value=value,
-                position=position,
-                extra={"line": str(number)},
+                manager=manager, key=key, value=value, position=position, extra=extra
             )
 
 
@@ -124,10 +121,7 @@ def _words(text: str | None) -> list[str]:
         words = shlex.split(text or "")
     except ValueError as error:
         raise ValueError(f"the directive cannot be split into words: {error}") from error
-    for index, word in enumerate(words):
-        if word.startswith("#"):
-            return words[:index]
-    return words
+    return list(takewhile(lambda word: not word.startswith("#"), words))
 
 
 def _pbs(words: list[str]) -> list[tuple[str, str | None]]:
@@ -141,21 +135,16 @@ def _pbs(words: list[str]) -> list[tuple[str, str | None]]:
         if letter in _PBS_SWITCHES and value is None:
             options.append((letter, None))
             continue
-        if value is None:
-            value = next(rest, None)
-            if value is None:
-                raise ValueError(f"option -{letter} has no value")
-        options += _resources(value) if letter == "l" else [(letter, value)]
+        if value is None and (value := next(rest, None)) is None:
+            raise ValueError(f"option -{letter} has no value")
+        options += map(_option, _RESOURCE.split(value)) if letter == "l" else [(letter, value)]
     return options
 
 
-def _resources(text: str) -> list[tuple[str, str | None]]:
-    """Split ``walltime=4:00:00,select=4:system=polaris`` by name; a bare word is a switch."""
-    pairs = []
-    for part in _RESOURCE.split(text):
-        name, equals, value = part.partition("=")
-        pairs.append((name, value if equals else None))
-    return pairs
+def _option(text: str) -> tuple[str, str | None]:
+    """Split ``select=4:system=polaris`` into name and value; a bare word is a switch."""
+    name, equals, value = text.partition("=")
+    return name, value if equals else None
 
 
 def _slurm(words: list[str]) -> list[tuple[str, str | None]]:
@@ -163,20 +152,15 @@ def _slurm(words: list[str]) -> list[tuple[str, str | None]]:
     options: list[tuple[str, str | None]] = []
     rest = iter(words)
     for word in rest:
-        value: str | None
         if word.startswith("--") and len(word) > 2:
-            key, equals, text = word[2:].partition("=")
-            value = text if equals else None
+            key, value = _option(word[2:])
             switch = key in _SLURM_LONG_SWITCHES
         elif word.startswith("-") and len(word) > 1:
             key, value = word[1], word[2:].removeprefix("=") or None
             switch = key in _SLURM_SWITCHES
-            equals = ""
         else:
             raise ValueError(f"{word!r} is not an option of Slurm")
-        if value is None and not switch:
-            value = next(rest, None)
-            if value is None:
-                raise ValueError(f"option {word} has no value")
+        if value is None and not switch and (value := next(rest, None)) is None:
+            raise ValueError(f"option {word} has no value")
         options.append((key, value))
     return options

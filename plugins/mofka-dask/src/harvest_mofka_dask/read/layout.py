@@ -149,10 +149,7 @@ EVIDENCE: Final = frozenset({*CSV_KINDS, "scheduler_log", "worker_log", "consume
 
 @attrs.frozen
 class RunFile:
-    """A file to read: its path and kind (a CSV kind, or ``nodes``, ``worker_log``, ...).
-
-    order: the known order of columns in a CSV without a header.
-    """
+    """A file to read, its kind (of CSV, ``nodes``, ...), and the order of one without header."""
 
     path: Path
     kind: str
@@ -161,10 +158,7 @@ class RunFile:
 
 
 def parse_header(line: bytes) -> list[str]:
-    """Return the names of the columns in a CSV's header line; none if it is not text.
-
-    Repeated names get numbers, as in pandas: ``action``, ``action.1``.
-    """
+    """Return the columns in a CSV's header line, repeated ones numbered; none if it is no text."""
     names: list[str] = []
     for word in column_names(line):
         unique, count = word, 1
@@ -178,11 +172,9 @@ def csv_kind_of_header(names: list[str]) -> str | None:
     """Return the kind of CSV with these columns; None if there is none."""
     found = set(names)
     for kind in CSV_KINDS.values():
-        if not found.issuperset(kind.required) or found.isdisjoint(kind.distinctive):
-            continue
-        if kind.alone and not found <= {"", *kind.known}:
-            continue
-        return kind.name
+        fits = found.issuperset(kind.required) and not found.isdisjoint(kind.distinctive)
+        if fits and (not kind.alone or found <= {"", *kind.known}):
+            return kind.name
     return None
 
 

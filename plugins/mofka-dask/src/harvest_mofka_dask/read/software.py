@@ -74,11 +74,9 @@ class _Lists:
             found = self._spack(line)
         elif self.inside == "module":
             found = self._modules(line)
-        elif self.inside == "pip":
-            match = _PIP.fullmatch(line)
-            if match:
-                extra = {"list": "pip"} | ({"location": match[3]} if match[3] else {})
-                found = [RunSoftware(name=match[1], version=match[2], extra=extra)]
+        elif self.inside == "pip" and (match := _PIP.fullmatch(line)):
+            extra = {"list": "pip"} | ({"location": match[3]} if match[3] else {})
+            found = [RunSoftware(name=match[1], version=match[2], extra=extra)]
         if not found and (line or self.inside == "pip"):
             self.inside = ""
         return found
@@ -86,18 +84,15 @@ class _Lists:
     def _heading(self, line: str) -> bool:
         if _SPACK_SECTION.fullmatch(line):
             self.inside, self.arch, self.compiler = "spack", None, None
-            return True
-        group = _SPACK_GROUP.fullmatch(line)
-        if group:
+        elif group := _SPACK_GROUP.fullmatch(line):
             self.inside, self.arch, self.compiler = "spack", group[1], group[2]
-            return True
-        if _MODULES.fullmatch(line):
+        elif _MODULES.fullmatch(line):
             self.inside = "module"
-            return True
-        if _PIP_HEAD.fullmatch(line):
+        elif _PIP_HEAD.fullmatch(line):
             self.inside = "pip"
-            return True
-        return self.inside == "pip" and _PIP_RULE.fullmatch(line) is not None
+        else:
+            return self.inside == "pip" and _PIP_RULE.fullmatch(line) is not None
+        return True
 
     def _spack(self, line: str) -> list[RunSoftware]:
         """Parse a line of ``spack find``: one package, several in columns, or with hashes."""
