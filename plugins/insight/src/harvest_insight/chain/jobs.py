@@ -103,12 +103,11 @@ def _job_ids(dataset: DatasetReader, runs: Runs) -> pl.DataFrame:
     for record_type in ("run.software", "run.directive", "run.config", "dask.log_event"):
         origins = rows(dataset, record_type, "origin").unique()
         number = pl.col("origin").str.extract_groups(JOB_OUTPUT)
+        known = pl.coalesce(number.struct.field(str(n)) for n in (1, 2, 3))
         found.append(
             origins.select(
                 run=directory_of(pl.col("origin")),
-                job_id=pl.coalesce(number.struct.field(str(n)) for n in (1, 2, 3)).cast(
-                    pl.Int64, strict=False
-                ),
+                job_id=known.cast(pl.Int64, strict=False),
                 how=pl.lit("number in the name of the job's output file"),
             )
         )

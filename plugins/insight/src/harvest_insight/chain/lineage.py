@@ -1,5 +1,7 @@
 """The views ``run.chain``, all links across sources, and ``run.lineage``, which follows them."""
 
+from collections.abc import Iterator
+
 import polars as pl
 
 from harvest import DatasetReader
@@ -12,15 +14,16 @@ from .runs import entries_of_files, files_of_logs, processes_and_logs, runs_of
 
 def chain(dataset: DatasetReader) -> pl.LazyFrame:
     """Build one row per link; ``harvest_insight.plugin`` documents the columns."""
+    far = (files_of_logs, entries_of_files, scans_and_jobs)
+    return links_together(*_near(dataset), *(each for of in far for each in of(dataset)))
+
+
+def _near(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
+    """Yield the links between jobs, runs, processes and logs."""
     runs = runs_of(dataset)
-    return links_together(
-        *jobs_of_runs(dataset, runs),
-        *processes_and_logs(dataset, runs),
-        *jobs_of_logs(dataset, runs.logs),
-        *files_of_logs(dataset),
-        *entries_of_files(dataset),
-        *scans_and_jobs(dataset),
-    )
+    yield from jobs_of_runs(dataset, runs)
+    yield from processes_and_logs(dataset, runs)
+    yield from jobs_of_logs(dataset, runs.logs)
 
 
 def lineage(dataset: DatasetReader) -> pl.LazyFrame:
@@ -29,12 +32,7 @@ def lineage(dataset: DatasetReader) -> pl.LazyFrame:
     If several jobs or processes match a log, their columns are null. The links of ``run.chain``
     list the candidates.
     """
-    runs = runs_of(dataset)
-    near = links_together(
-        *jobs_of_runs(dataset, runs),
-        *processes_and_logs(dataset, runs),
-        *jobs_of_logs(dataset, runs.logs),
-    )
+    near = links_together(*_near(dataset))
     links = near.filter(pl.col("candidates") == 1).collect()
     entries = (
         links_together(*entries_of_files(dataset))

@@ -27,7 +27,15 @@ def scans_and_jobs(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
     )
     started = rows(dataset, "distiller.job", "scan_id", "slurm_id")
     jobs = _jobs_of(started, rows(dataset, "slurm.job", *_JOB))
-    yield _scans(files, started)
+    ids = started.select("scan_id", known=pl.lit(value=True)).unique()
+    named = files.select("scan_number", scan_id="distiller_id").unique()
+    yield links(
+        named.join(ids, on="scan_id", how="left").sort("scan_number", "scan_id"),
+        "scan to Distiller",
+        how="both ids in a processed file's name",
+        sure=CERTAIN,
+        found=pl.col("known").fill_null(value=False),
+    )
     yield links(
         jobs,
         "Distiller to job",
@@ -36,18 +44,6 @@ def scans_and_jobs(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
         found=pl.col("start_time").is_not_null(),
     )
     yield _written(files, jobs)
-
-
-def _scans(files: pl.LazyFrame, started: pl.LazyFrame) -> pl.LazyFrame:
-    ids = started.select("scan_id", known=pl.lit(value=True)).unique()
-    named = files.select("scan_number", scan_id="distiller_id").unique()
-    return links(
-        named.join(ids, on="scan_id", how="left").sort("scan_number", "scan_id"),
-        "scan to Distiller",
-        how="both ids in a processed file's name",
-        sure=CERTAIN,
-        found=pl.col("known").fill_null(value=False),
-    )
 
 
 def _jobs_of(started: pl.LazyFrame, jobs: pl.LazyFrame) -> pl.LazyFrame:

@@ -13,10 +13,7 @@ from harvest_toolkit.hosts import same_host, short
 from .links import CERTAIN, LIKELY, POSSIBLE, links, rows, schema, typed
 
 _SUMMARY: Final = ("run", "first_time", "last_time")
-_TIES: Final = (
-    *("run", "worker", "address_host", "host", "pid"),
-    *("log", "tied_by", "candidates"),
-)
+_TIES: Final = ("run", "worker", "address_host", "host", "pid", "log", "tied_by", "candidates")
 _ENTRY: Final = ("path", "inode", "generation", "create_time", "scan_time")
 _PROCESS: Final = ("address", "role", "host", "pid", "start_time", "last_time", "origin")
 
