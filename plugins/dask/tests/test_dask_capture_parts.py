@@ -21,6 +21,7 @@ from harvest_dask.preload import dask_setup
 from harvest_dask.settings import CaptureError, Settings, settings_from_dask
 from harvest_dask.write import queues
 from harvest_dask.write.queues import Stream, as_json
+from harvest_dask.write.recorder import Recorder
 
 
 @given(
@@ -129,9 +130,9 @@ def test_the_offset_is_that_of_the_shortest_round_trip(monkeypatch: pytest.Monke
 
 
 def test_a_log_record_is_taken_once_by_the_processes_first_capture() -> None:
-    streams = [Stream("log", lambda rows: {}, 10) for _ in range(2)]
-    scheduler = LogTap(streams[0], "scheduler", "one", None)
-    worker = LogTap(streams[1], "worker", "one", "tcp://w")
+    recorder = Recorder(list, Settings("."), list)
+    scheduler = LogTap(recorder, "scheduler", "one", None)
+    worker = LogTap(recorder, "worker", "one", "tcp://w")
     scheduler.attach()
     worker.attach()
     logger = logging.getLogger("distributed.worker")
@@ -140,11 +141,10 @@ def test_a_log_record_is_taken_once_by_the_processes_first_capture() -> None:
     logger.warning("second %d", 2)
     worker.detach()
     logger.warning("third")
+    streams = (scheduler._stream, worker._stream)
     found = [[dict(zip(COLUMNS, row, strict=True)) for row in stream.rows] for stream in streams]
-    assert [[(r["message"], r["source"], r["level"]) for r in rows] for rows in found] == [
-        [("first 1", "worker", "warning")],
-        [("second 2", "worker", "warning")],
-    ]
+    told = [[(r["message"], r["source"], r["level"]) for r in rows] for rows in found]
+    assert told == [[("first 1", "worker", "warning")], [("second 2", "worker", "warning")]]
 
 
 def test_a_message_is_json_whatever_it_holds() -> None:

@@ -104,8 +104,7 @@ class capture:  # noqa: N801  a context manager that reads as a verb
         target = partial(target_of, client, settings, file_name("client", process))
         first = partial(first_frames, known, *([script()] if self._is_script else []))
         self._recorder = Recorder(target, settings, first, report)
-        stream = self._recorder.stream("log", logs.COLUMNS)
-        self._logs = logs.LogTap(stream, "client", settings.capture, None)
+        self._logs = logs.LogTap(self._recorder, "client", settings.capture, None)
         self._logs.attach()
         self._recorder.start()
 
@@ -162,9 +161,6 @@ async def _warn_of_missing(client: Any) -> None:
     found = await client.run(is_installed, on_error="return")
     missing = sorted(worker for worker, installed in found.items() if installed is not True)
     if missing:
-        logger.warning(
-            "%d of %d workers record nothing: hpc-harvest-dask is not installed there: %s",
-            len(missing),
-            len(found),
-            ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else ""),
-        )
+        text = "%d of %d workers record nothing: hpc-harvest-dask is not installed there: %s"
+        named = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
+        logger.warning(text, len(missing), len(found), named)

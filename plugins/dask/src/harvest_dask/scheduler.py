@@ -111,10 +111,8 @@ class SchedulerCapture(SchedulerPlugin):
         self._events = recorder.stream("event", ("time", "topic", "message"))
         self._spans = recorder.stream("span", ("id", "name", "tags", "annotations", "start"))
         self._snapshot = recorder.stream("snapshot", SNAPSHOT_COLUMNS)
-        log = recorder.stream("log", logs.COLUMNS)
-        self._logs = logs.LogTap(log, "scheduler", settings.capture, None)
-        sample = recorder.stream("sample", samples.COLUMNS)
-        self._sampler = samples.Sampler(sample, settings.interval, self._state)
+        self._logs = logs.LogTap(recorder, "scheduler", settings.capture, None)
+        self._sampler = samples.Sampler(recorder, settings.interval, self._state)
         return recorder
 
     def _state(self) -> dict[str, Any]:
@@ -326,16 +324,9 @@ def worker_plugin(settings: dict[str, Any], *, clock: bool) -> WorkerPlugin:
                 from harvest_dask.worker import WorkerCapture
             except ImportError as error:
                 reason = f"{error}: install hpc-harvest-dask where the workers run"
-                worker.log_event(
-                    topic,
-                    {
-                        "capture": settings["capture"],
-                        "process": worker.address,
-                        "since": time.time(),
-                        "reason": reason,
-                        "lost": None,
-                    },
-                )
+                spell = {"since": time.time(), "reason": reason, "lost": None}
+                who = {"capture": settings["capture"], "process": worker.address}
+                worker.log_event(topic, spell | who)
                 return
             self.capture = await WorkerCapture.begin(worker, settings, clock=clock)
             if self.capture is not None:

@@ -106,9 +106,4 @@ def darshan_environment(
 
 
 def _is_positive(value: object) -> bool:
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-        and value > 0
-    )
+    return isinstance(value, int | float) and value is not True and 0 < value < math.inf

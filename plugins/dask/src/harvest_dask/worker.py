@@ -79,10 +79,8 @@ class WorkerCapture:
         self._transitions = recorder.stream("worker_transition", TRANSITION_COLUMNS)
         self._executions = recorder.stream("execution", EXECUTION_COLUMNS)
         self._transfers = recorder.stream("transfer", shape=_transfer_columns)
-        log = recorder.stream("log", logs.COLUMNS)
-        self._logs = logs.LogTap(log, "worker", settings.capture, worker.address)
-        sample = recorder.stream("sample", samples.COLUMNS)
-        self._sampler = samples.Sampler(sample, settings.interval, self._state)
+        self._logs = logs.LogTap(recorder, "worker", settings.capture, worker.address)
+        self._sampler = samples.Sampler(recorder, settings.interval, self._state)
         self._clock = PeriodicCallback(self._measure_again, REPEAT_S * 1000)
         self._taps: list[tuple[Any, str, Callable[[Any], None]]] = [
             (worker.state, "stimulus_log", self._take_stimulus),

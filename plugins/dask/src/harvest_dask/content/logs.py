@@ -12,7 +12,7 @@ from typing import Final
 
 import dask.config
 
-from ..write.queues import Stream
+from ..write.recorder import Recorder
 
 COLUMNS: Final = ("time", "level", "source", "logger", "message", "worker")
 _ROLES: Final = ("scheduler", "worker", "client")
@@ -24,9 +24,9 @@ class LogTap(logging.Handler):
     _attached: list[LogTap] = []  # noqa: RUF012  of the process
     _guard = threading.Lock()
 
-    def __init__(self, stream: Stream, role: str, capture: str | None, worker: str | None) -> None:
+    def __init__(self, recorder: Recorder, role: str, capture: str | None, worker: str | None):
         super().__init__()
-        self._stream = stream
+        self._stream = recorder.stream("log", COLUMNS)
         self._role = role
         self._capture = capture
         self._worker = worker

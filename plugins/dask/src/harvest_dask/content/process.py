@@ -71,7 +71,9 @@ def first_frames(*known: Payload) -> Iterable[Payload]:
     yield from known
     yield {"kind": "software", "python": platform.python_version(), "packages": _packages()}
     yield {"kind": "config", "values": mask_values(flat_config(dask.config.config))}
-    yield {"kind": "environment", "values": mask_values(_environment(os.environ))}
+    chosen = sorted(name for name in os.environ if name.startswith(_PREFIXES) or name in _NAMES)
+    environment = {name: os.environ[name] for name in chosen}
+    yield {"kind": "environment", "values": mask_values(environment)}
 
 
 def script() -> Payload:
@@ -93,8 +95,7 @@ def script() -> Payload:
 async def measure(ask: Callable[[], Awaitable[float]]) -> Offset:
     """Measure the offset of this clock to the scheduler's.
 
-    Of several requests, the one with the shortest round trip counts: the scheduler's answer falls
-    within the round trip, so half of it bounds the error.
+    Of several requests, the one with the shortest round trip counts: half of it bounds the error.
     """
     found: list[Offset] = []
     for _ in range(ROUNDS):
@@ -118,14 +119,6 @@ def _packages() -> dict[str, str]:
         if name:
             found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), distribution.version)
     return found
-
-
-def _environment(environment: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name: value
-        for name, value in sorted(environment.items())
-        if name.startswith(_PREFIXES) or name in _NAMES
-    }
 
 
 def mask_values(values: Mapping[str, str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import psutil
 from tornado.ioloop import PeriodicCallback
 
-from ..write.queues import Stream
+from ..write.recorder import Recorder
 
 COLUMNS: Final = (
     *("time", "cpu_percent", "memory_bytes", "managed_bytes", "spilled_bytes"),
@@ -26,9 +26,9 @@ class Sampler(PeriodicCallback):
     event loop at the sample.
     """
 
-    def __init__(self, stream: Stream, interval_s: float, state: State) -> None:
+    def __init__(self, recorder: Recorder, interval_s: float, state: State) -> None:
         super().__init__(self._sample, interval_s * 1000)
-        self._stream = stream
+        self._stream = recorder.stream("sample", COLUMNS)
         self._state = state
         self._interval_s = interval_s
         self._process = psutil.Process()
