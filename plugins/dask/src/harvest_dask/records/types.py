@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 _size = partial(field, unit="bytes")
+_captured = partial(field, default=None)
 
 
 @harvest.record("dask.task_transition", layer="workflow", level="scheduler")
@@ -194,9 +195,7 @@ class RunSoftware(Record):
     name: str = field(role="subject", doc="Name of the package.")
     version: str | None = field(doc="Version, as listed.")
     compiler: str | None = field(default=None, doc="Compiler it was built with, where listed.")
-    process: str | None = field(
-        default=None, doc="Id of the process that has it; in captures only."
-    )
+    process: str | None = _captured(doc="Id of the process that has it; in captures only.")
 
 
 @harvest.record("run.config", layer="job", level="config")
@@ -206,9 +205,7 @@ class RunConfig(Record):
     file: str = field(doc="Name of the configuration file, or of the capture file.")
     key: str = field(role="subject", doc="Key, nested levels joined by dots, list items by number.")
     value: str | None = field(doc="Value as text.")
-    process: str | None = field(
-        default=None, doc="Id of the process that had it; in captures only."
-    )
+    process: str | None = _captured(doc="Id of the process that had it; in captures only.")
 
 
 @harvest.record("dask.process", layer="workflow", level="process")

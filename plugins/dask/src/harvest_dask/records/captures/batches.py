@@ -7,7 +7,7 @@ values are converted one by one only if that fails or would lose data.
 import itertools
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -52,10 +52,7 @@ _DO_NOT_FIT: Final = (pa.ArrowException, OverflowError)
 
 
 class Batch:
-    """Rows of one kind, from one or more frames, and the faults found in them.
-
-    columns: columns by name, all of the same length.
-    """
+    """Rows of one kind, from one or more frames, as columns by name; and the faults in them."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -88,8 +85,7 @@ class Batch:
         if kind == _PAIRS:
             return self._key_sizes(name)
         found, bad = converted(self.values(name), kind)
-        for row in bad:
-            self._refuse(name, row, _CONVERTERS[kind][2])
+        self._refuse(name, bad, _CONVERTERS[kind][2])
         if required and found.null_count:
             for row in np.flatnonzero(flags(found.is_null())).tolist():
                 self.faults.setdefault(row, f"column {name!r} is empty")
@@ -98,10 +94,7 @@ class Batch:
     def complete(
         self, cls: type[Record], made: Mapping[str, pa.Array], renamed: Mapping[str, str]
     ) -> dict[str, pa.Array]:
-        """Return the columns of a record type: ``made``, and all others converted from the rows.
-
-        renamed: name in the rows by column, for columns with another name there.
-        """
+        """Return the columns of a record type: ``made``, and others by their names in the rows."""
         columns = dict(made)
         for field in record_type(cls).arrow_schema:
             name, kind = field.name, field.type
@@ -124,15 +117,14 @@ class Batch:
         sizes, wrong = converted([size for _, size in pairs], INTEGER)
         nameless = np.flatnonzero(flags(keys.is_null())).tolist()
         foreign = np.flatnonzero(~np.array(fit, bool)).tolist()
-        for row in {*foreign, *owners[[*odd, *wrong, *nameless]].tolist()}:
-            self._refuse(name, row, "a list of pairs of a key and a size")
+        bad = {*foreign, *owners[[*odd, *wrong, *nameless]].tolist()}
+        self._refuse(name, bad, "a list of pairs of a key and a size")
         items = pa.StructArray.from_arrays([keys, sizes], fields=list(KEY_SIZE))
         return list_array(lengths, items, null)
 
     def refuse_where(self, wrong: pa.Array, name: str, expected: str) -> None:
         """Mark rows as faulty because of their values in a column."""
-        for row in np.flatnonzero(flags(wrong)).tolist():
-            self._refuse(name, row, expected)
+        self._refuse(name, np.flatnonzero(flags(wrong)).tolist(), expected)
 
     def fields(self, *names: str) -> pa.MapArray | None:
         """Combine columns of any values into one map of texts per row; null if all are null."""
@@ -157,9 +149,10 @@ class Batch:
             self._reject(row, ctx, record_type(cls).name)
         return table.filter(pa.array(good))
 
-    def _refuse(self, name: str, row: int, expected: str) -> None:
-        value = excerpt(repr(self.columns[name][row]))
-        self.faults.setdefault(row, f"column {name!r} is {value}, not {expected}")
+    def _refuse(self, name: str, rows: Iterable[int], expected: str) -> None:
+        for row in rows:
+            value = excerpt(repr(self.columns[name][row]))
+            self.faults.setdefault(row, f"column {name!r} is {value}, not {expected}")
 
     def _reject(self, row: int, ctx: ReadContext, name: str) -> None:
         frame, start = next(f for f in reversed(self.frames) if f[1] <= row)
@@ -269,10 +262,8 @@ def _is_pairs(value: Any) -> bool:
 
 def as_text(values: Sequence[Any]) -> pa.Array:
     """Convert any values to texts: texts unchanged, None to null, everything else to JSON."""
-    found = _at_once(values, pa.string(), str)
-    if found is not None:
-        return found
-    return pa.array([_json(value) for value in values], pa.string())
+    found = _at_once(values, TEXT, str)
+    return pa.array(map(_json, values), TEXT) if found is None else found
 
 
 def _json(value: Any) -> str | None:

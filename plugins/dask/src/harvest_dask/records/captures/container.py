@@ -50,10 +50,7 @@ class Piece:
 
 
 def pieces(stream: IO[bytes], size: int) -> Iterator[Piece]:
-    """Yield the pieces of a file of ``size`` bytes in order.
-
-    Bytes that are appended after ``size`` in the meantime are left to a later read.
-    """
+    """Yield the pieces of a file in order, up to ``size``; a later read takes what is appended."""
     return _Walk(stream, size, _PATIENCE + 4 * size).pieces()
 
 
@@ -123,10 +120,7 @@ class _Walk:
         return Piece(self.expected, 0, b"", flaw, cut)
 
     def _next_frame(self, start: int) -> int | None:
-        """Return where the next complete frame begins; None if none is found within the limit.
-
-        The limit matters where many invalid frames overlap.
-        """
+        """Return where the next complete frame begins; None if none is found within the limit."""
         while start < self.size and self.patience > 0:
             self.stream.seek(start)
             block = self.stream.read(min(_BLOCK, self.size - start))

@@ -57,10 +57,8 @@ def load(path: Path) -> dict[str, Any]:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise ValueError(f"it holds more than {LARGEST >> 30} GiB")
-        if dump_format(path) == "yaml":
-            found = _yaml(content)
-        else:
-            found = msgpack.unpackb(content, strict_map_key=False)
+        is_yaml = dump_format(path) == "yaml"
+        found = _yaml(content) if is_yaml else msgpack.unpackb(content, strict_map_key=False)
         if _values(found, {}) > len(content):
             raise ValueError("some of its parts are repeated without end, or refer to themselves")
     except _UNREADABLE as error:
@@ -279,10 +277,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def pickled_class(pickled: bytes) -> str | None:
-    """Return the name of the first class in a pickle, without its module; None if there is none.
-
-    Only the pickle's opcodes are read; nothing is unpickled.
-    """
+    """Return the name of the first class in a pickle, by its opcodes alone; None without any."""
     texts: list[str] = []
     memo: list[list[str]] = []
     try:
@@ -299,5 +294,5 @@ def pickled_class(pickled: bytes) -> str | None:
                 if not f"{module}.{name}".startswith(_AROUND):
                     return name.rpartition(".")[2] or None
     except (ValueError, IndexError):  # truncated, or not a pickle
-        return None
+        pass
     return None

@@ -107,8 +107,7 @@ class _Reader:
             self.refuse(cut.index, cut.raw, f"{cut.size} bytes behind the record's end")
             return
         self.facts.cut_bytes = cut.size
-        self.ctx.read(1)
-        self.ctx.folded(1, CUT)
+        self._fold(CUT)
         self.cut_off = cut
 
     def frame(self, index: int, payload: bytes) -> Iterator[Any]:
@@ -165,15 +164,14 @@ class _Reader:
     def _lost(self, size: int) -> Iterator[Any]:
         """Report that the record has no end: in a note and in a row."""
         facts, cut = self.facts, self.cut_off
-        where = f"at byte {size}"
-        if cut is not None:
-            where = f"at byte {size}, while frame {cut.index} was being written"
-        who = " ".join(filter(None, (facts.text("role"), facts.text("address")))) or printable(
-            self.facts.file
-        )
+        writing = "" if cut is None else f", while frame {cut.index} was being written"
+        named = " ".join(filter(None, (facts.text("role"), facts.text("address"))))
+        who = named or printable(facts.file)
         last = "an unknown time" if facts.last is None else facts.last.as_py().isoformat(" ")
-        said = f"the record of {who} ends {where} (last time: {last}), without an end: the process "
-        said += "was killed or could not write, or it still runs"
+        said = (
+            f"the record of {who} ends at byte {size}{writing} (last time: {last}), without an "
+            "end: the process was killed or could not write, or it still runs"
+        )
         self.ctx.note(said)
         row = one_row(
             source=facts.text("role"),
@@ -189,8 +187,7 @@ class _Reader:
         if kind in ("start", "script", "end"):
             if not self.facts.add(kind, fields):
                 raise MapFault(f"is a second {kind!r} in the file")
-            self.ctx.read(1)
-            self.ctx.folded(1, ABOUT)
+            self._fold(ABOUT)
             return
         if kind == "clock":
             self.facts.add(kind, fields)
@@ -205,7 +202,7 @@ class _Reader:
         if fields or kind not in MAPS:
             yield from self._made(event(kind, fields, self.facts))
         else:
-            self._empty()
+            self._fold(EMPTY)
 
     def _made(self, made: Made, rest: Mapping[str, Any] | None = None) -> Iterator[Any]:
         """Yield rows made from a map, numbered; rest: values for ``extra`` of each row."""
@@ -226,7 +223,7 @@ class _Reader:
         columns = _columns(fields)
         rows = len(next(iter(columns.values()), ()))
         if not rows:
-            self._empty()
+            self._fold(EMPTY)
             return
         if kind not in self.batches:
             self.batches[kind] = Batch(kind)
@@ -254,9 +251,9 @@ class _Reader:
         self.counts[name] += rows
         return first
 
-    def _empty(self) -> None:
+    def _fold(self, what: str) -> None:
         self.ctx.read(1)
-        self.ctx.folded(1, EMPTY)
+        self.ctx.folded(1, what)
 
 
 def _blind_sentence(lost: list[int | None]) -> str:

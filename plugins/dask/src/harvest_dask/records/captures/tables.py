@@ -36,10 +36,7 @@ def columns_of(batch: Batch, facts: ProcessFacts) -> Columns:
 
 @attrs.frozen
 class _Table:
-    """A kind of rows: its record class, and the function for columns that are not in the rows.
-
-    renamed: name in the rows by column of the record, for columns with another name there.
-    """
+    """A kind of rows: record class, function for columns not in the rows, and names there."""
 
     cls: type[Record]
     make: Callable[[Batch, ProcessFacts], Columns]
@@ -104,16 +101,9 @@ def _log_events(batch: Batch, facts: ProcessFacts) -> Columns:
         },
         schema=dict.fromkeys(("level", "logger", "named", "said"), pl.String),
     )
-    found = frame.select(
-        "level",
-        kind=KIND.fill_null("other"),
-        worker=pl.coalesce("named", WORKER),
-        fields=pl.struct(expression.alias(name) for name, expression in FIELDS.items()),
-    )
-    fields = {
-        field.name: field.to_arrow().cast(pa.string())
-        for field in found["fields"].struct.unnest().get_columns()
-    }
+    named = pl.coalesce("named", WORKER)
+    found = frame.select("level", kind=KIND, worker=named, **FIELDS)
+    fields = {name: found[name].to_arrow().cast(pa.string()) for name in FIELDS}
     return {
         "time": batch.column("time", TIME),
         "source": pc.fill_null(batch.column("source", TEXT), facts.text("role") or "unknown"),
@@ -138,13 +128,10 @@ def _spans(batch: Batch, facts: ProcessFacts) -> Columns:
 
 def _unknown(batch: Batch, facts: ProcessFacts) -> Columns:
     """Return columns for a kind without a table: all values as text."""
-    columns = {
-        "time": batch.column("time", TIME),
-        "topic": _constant(batch, batch.kind),
-        **_recorder(batch, facts),
-    }
+    columns = {"time": batch.column("time", TIME), "topic": _constant(batch, batch.kind)}
     fields = batch.fields(*batch.others())
-    return columns if fields is None else {**columns, "fields": fields}
+    rest = {} if fields is None else {"fields": fields}
+    return columns | _recorder(batch, facts) | rest
 
 
 def _recorder(batch: Batch, facts: ProcessFacts) -> Columns:
