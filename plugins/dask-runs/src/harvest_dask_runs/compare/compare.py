@@ -34,10 +34,7 @@ SHAPE: Final = types_of(COLUMNS)
 
 @attrs.frozen(eq=False)
 class Comparison:
-    """Two sides and their numbers.
-
-    rows: columns of the view; equal numbers are included, with a difference of 0.
-    """
+    """Two sides, and the rows of the view for them; equal numbers have a difference of 0."""
 
     before: list[Numbers]
     after: list[Numbers]
@@ -49,10 +46,7 @@ class Comparison:
 
 
 def compare(dataset: DatasetReader, *, equal: bool = False, **sides: Any) -> pl.LazyFrame:
-    """Compute the view for the runs that the settings of ``sides_of`` name.
-
-    equal: include numbers that do not differ.
-    """
+    """Compute the view of the runs that ``sides`` name; equal: also numbers that do not differ."""
 
     def compute() -> pl.DataFrame:
         if not any(sides.values()) and not runs_of(dataset):
@@ -93,10 +87,7 @@ def _rows(before: list[Numbers], after: list[Numbers]) -> pl.DataFrame:
         .join(names, on=NAME)
         .with_columns(
             pl.col("before_runs", "after_runs").fill_null(0),
-            difference=pl.when(difference.abs() > least)
-            .then(difference)
-            .when(difference.is_not_null())
-            .then(0.0),
+            difference=pl.when(difference.abs() <= least).then(0.0).otherwise(difference),
             ratio=fraction("after", "before"),
             unit=unit_of("measure"),
         )
@@ -135,9 +126,7 @@ def _side(
             value.alias(f"{side}_values"),
         )
     )
-    there = (
-        pl.concat(given).select(NAME).unique().with_columns(pl.lit(value=True).alias(f"in_{side}"))
-    )
+    there = pl.concat(given).select(*NAME, pl.lit(value=True).alias(f"in_{side}")).unique()
     certain = [part for part in PARTS if all(run.absent.get(part) for run in runs)]
     whole = pl.col("part").is_in(certain).alias(f"whole_{side}")
     return numbers, names.select(*NAME, whole).join(there, on=NAME, how="left")
@@ -197,10 +186,7 @@ SURE: Final = 0.01
 def certainties(
     rows: pl.DataFrame, before: Sequence[Numbers], after: Sequence[Numbers]
 ) -> pl.DataFrame:
-    """Compute sure, chance_share and pairs_share of each row, as the view explains them.
-
-    rows: with the columns of the view, and all values of each side.
-    """
+    """Compute the columns of CERTAINTY for rows that also have all values of each side."""
     silent = any(run.known["silent_workers"] for run in (*before, *after))
     first, second = (_durations(side) for side in (before, after))
     found: list[tuple[Any, ...]] = []

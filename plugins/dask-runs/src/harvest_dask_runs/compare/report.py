@@ -9,7 +9,7 @@ from harvest import DatasetReader
 from harvest_report import Column, Notes, Report, Section, Table, Tile
 from harvest_toolkit.frames import complete_sum, fraction
 
-from .compare import Comparison, compared
+from .compare import SIDES, Comparison, compared
 from .numbers import PARTS, Numbers
 from .pictures import kinds_plot, occupancy_plot, workers_plot
 from .sides import sides_of
@@ -30,10 +30,7 @@ SURE: Final = (Column("how", "how sure"), P_VALUE)
 
 
 def dask_compare(data: DatasetReader, *, top: int = 20, **sides: Any) -> Report:
-    """Build the report on the runs that the settings of ``sides_of`` name.
-
-    top: maximum rows of each table.
-    """
+    """Build the report on the runs that ``sides`` name; top: maximum rows of each table."""
     found = compared(sides_of(data, **sides))
     first = name_of_side("before", found.before, found.after)
     second = name_of_side("after", found.after, found.before)
@@ -299,12 +296,8 @@ def _kinds(found: Comparison) -> pl.DataFrame:
         ),
         total.select(
             *("name", "difference"),
-            total_before="before",
-            total_after="after",
-            low_before="before_low",
-            high_before="before_high",
-            low_after="after_low",
-            high_after="after_high",
+            **{f"total_{side}": side for side in SIDES},
+            **{f"{end}_{side}": f"{side}_{end}" for side in SIDES for end in ("low", "high")},
         ),
         mean.select("name", mean_before="before", mean_after="after"),
         sure.select("name", *certainties(sure)),

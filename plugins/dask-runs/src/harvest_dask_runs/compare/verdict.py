@@ -46,13 +46,10 @@ def certainty(row: dict[str, Any]) -> str:
     return ", p = ".join(filter(None, _certainty(row)))
 
 
-def certainties(rows: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+def certainties(rows: pl.DataFrame) -> pl.DataFrame:
     """Compute how sure the differences of rows are: the columns how and chance."""
     texts = [_certainty(row) for row in rows.iter_rows(named=True)]
-    return (
-        pl.Series("how", [how for how, _ in texts], dtype=pl.String),
-        pl.Series("chance", [chance for _, chance in texts], dtype=pl.String),
-    )
+    return pl.DataFrame(texts, dict.fromkeys(("how", "chance"), pl.String), orient="row")
 
 
 def _certainty(row: dict[str, Any]) -> tuple[str, str]:
@@ -204,16 +201,12 @@ def _each(name: str, rows: dict[Any, dict[str, Any]]) -> str:
 
 def _presence(found: Comparison) -> Iterator[str]:
     names = found.rows.filter(part="prefix").unique("name", maintain_order=True)
-    for presence, word in (
-        ("new", "New"),
-        ("gone", "Gone"),
-        ("not seen before", "Not seen before (the record has gaps)"),
-        ("not seen after", "Not seen after (the record has gaps)"),
-    ):
+    for presence in ("new", "gone", "not seen before", "not seen after"):
+        gaps = " (the record has gaps)" if presence.startswith("not") else ""
         listed = names.filter(pl.col("presence") == presence)["name"].to_list()
         if listed:
             more = f" and {len(listed) - NAMES} more" if len(listed) > NAMES else ""
-            yield f"{word}: {', '.join(listed[:NAMES])}{more}."
+            yield f"{presence.capitalize()}{gaps}: {', '.join(listed[:NAMES])}{more}."
 
 
 def _listed(title: str, measures: tuple[str, ...], rows: dict[Any, dict[str, Any]]) -> list[str]:

@@ -14,8 +14,9 @@ needed, so a run with millions of events takes only the memory of its frame.
 import itertools
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -133,11 +134,9 @@ class Task:
         A state lasts until the next transition by the same recorder; the last state has no end and
         is left out.
         """
-        events: list[SchedulerEvent | WorkerEvent] = (
-            [*self.scheduler_events]
-            if worker is None
-            else [event for event in self.worker_events if event.worker == worker]
-        )
+        events: Sequence[SchedulerEvent | WorkerEvent] = self.scheduler_events
+        if worker is not None:
+            events = [event for event in self.worker_events if event.worker == worker]
         spans: dict[TaskState, timedelta] = {}
         for event, after in itertools.pairwise(events):
             if event.time is not None and after.time is not None:
@@ -166,7 +165,6 @@ class TaskHandler:
         """frame: rows of the view ``dask.tasks``; rejects: input units that could not be read."""
         self.frame = frame
         self.rejects = rejects
-        self._places: dict[str, list[int]] | None = None
 
     @classmethod
     def from_dataset(
@@ -201,11 +199,11 @@ class TaskHandler:
         return map(Task.from_row, self.frame.iter_rows(named=True))
 
     def __contains__(self, key: object) -> bool:
-        return key in self._index()
+        return key in self._places
 
     def __getitem__(self, key: str) -> Task:
         """Return the task with a key; raises KeyError if no run or several runs have it."""
-        places = self._index().get(key, [])
+        places = self._places.get(key, [])
         if not places:
             raise KeyError(key)
         if len(places) > 1:
@@ -214,7 +212,7 @@ class TaskHandler:
 
     def get(self, key: str, default: Task | None = None, *, run: str | None = None) -> Task | None:
         """Return the task with a key, of a run or of the first that has it; else the default."""
-        for place in self._index().get(key, []):
+        for place in self._places.get(key, []):
             task = self._task(place)
             if run is None or task.run == run or task.run.endswith(f"/{run}"):
                 return task
@@ -222,7 +220,7 @@ class TaskHandler:
 
     def keys(self) -> list[str]:
         """Return the keys in order, each once."""
-        return list(self._index())
+        return list(self._places)
 
     def values(self) -> Iterator[Task]:
         """Iterate over the tasks."""
@@ -261,9 +259,9 @@ class TaskHandler:
     def _task(self, place: int) -> Task:
         return Task.from_row(self.frame.row(place, named=True))
 
-    def _index(self) -> dict[str, list[int]]:
-        if self._places is None:
-            self._places = {}
-            for place, key in enumerate(self.frame["key"]):
-                self._places.setdefault(key, []).append(place)
-        return self._places
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for place, key in enumerate(self.frame["key"]):
+            found.setdefault(key, []).append(place)
+        return found

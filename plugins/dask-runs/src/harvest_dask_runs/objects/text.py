@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 WIDTH: Final = 100
 AT: Final = {EventSource.SCHEDULER: "on", EventSource.WORKER: "in", EventSource.TRANSFER: "at"}
 LABEL: Final = 14
+INDENT: Final = " " * 44
 SHOWN: Final = 12
 """Maximum dependencies that are listed; of more, the number is given."""
 
@@ -31,10 +32,15 @@ def task_text(task: Task) -> str:
     """Return facts about a task, then its events, one or two lines each."""
     lines = [f"Task {printable_line(task.key)}"]
     for label, value in _facts(task):
-        lines += _label(label, value)
+        first = f"  {label:<{LABEL}}"
+        lines += _fill(printable_line(value), first, " " * len(first)) or [first.rstrip()]
     lines.append(f"  events ({len(task.events)})")
     for event in task.events:
-        lines += _event(event)
+        moment = _time(event.time) if event.time is not None else "(no time)"
+        head = printable_line(f"    {moment:<27}  {event.source.value:<9}  {event.what}")
+        details = "; ".join(printable_line(detail) for detail in _details(event))
+        line = f"{head}  {details}" if details else head
+        lines += [line] if len(line) <= WIDTH else [head, *_fill(details, INDENT, INDENT)]
     return "\n".join(lines) + "\n"
 
 
@@ -85,26 +91,16 @@ def _transfers(events: Sequence[TransferEvent]) -> str:
 
 
 def _states(task: Task) -> Iterator[tuple[str, str]]:
-    spans = task.time_in_state()
-    if spans:
+    if spans := task.time_in_state():
         yield "in scheduler", _spans(spans.items())
-    for worker in dict.fromkeys(event.worker for event in task.worker_events):
-        spans = task.time_in_state(worker) if worker is not None else {}
-        if worker is not None and spans:
+    workers = (event.worker for event in task.worker_events if event.worker is not None)
+    for worker in dict.fromkeys(workers):
+        if spans := task.time_in_state(worker):
             yield "in worker", f"{worker}: {_spans(spans.items())}"
 
 
 def _spans(spans: Iterable[tuple[str, float]]) -> str:
     return ", ".join(f"{state} {_seconds(seconds)}" for state, seconds in spans)
-
-
-def _event(event: TaskEvent) -> list[str]:
-    moment = _time(event.time) if event.time is not None else "(no time)"
-    head = printable_line(f"    {moment:<27}  {event.source.value:<9}  {event.what}")
-    details = "; ".join(printable_line(detail) for detail in _details(event))
-    line = f"{head}  {details}" if details else head
-    indent = " " * 44
-    return [line] if len(line) <= WIDTH else [head, *_fill(details, indent, indent)]
 
 
 def _details(event: TaskEvent) -> Iterator[str]:
@@ -121,11 +117,6 @@ def _details(event: TaskEvent) -> Iterator[str]:
         yield _seconds(event.duration_s)
     if known.get("requested"):
         yield "result requested"
-
-
-def _label(label: str, value: str) -> list[str]:
-    first = f"  {label:<{LABEL}}"
-    return _fill(printable_line(value), first, " " * len(first)) or [first.rstrip()]
 
 
 def _fill(text: str, first: str, rest: str) -> list[str]:

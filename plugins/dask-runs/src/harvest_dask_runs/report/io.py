@@ -24,10 +24,7 @@ TRACED: Final = {"op": pl.String, "operations": pl.Int64, "bytes": pl.Int64, "se
 def io_sections(
     data: DatasetReader, run: str, judged: JudgedRuns, tasks: pl.DataFrame, start: int
 ) -> list[Section]:
-    """Build the sections: I/O by what is known, by process, over time, and by kind of task.
-
-    tasks: executions; start: of the run, in microseconds of the epoch.
-    """
+    """Build the sections; tasks: executions; start: of the run, in microseconds of the epoch."""
     every, tied = judged.processes, judged.io
     logs = pl.DataFrame() if every is None else every.filter(pl.col("run") == run)
     mine = logs["log"].to_list() if logs.height else []
@@ -41,7 +38,14 @@ def io_sections(
     if mine:
         sections += [known_table(rows), _by_process(logs, rest, tied)]
     if segments is None:
-        sections.append(_no_trace_notes(counted=bool(mine)))
+        found = (
+            "Darshan counted the I/O of this run, and did not trace it."
+            if mine
+            else "The dataset has no Darshan logs of this run. Harvest them with --source "
+            "darshan:LOCATION."
+        )
+        how = "Run with DXT_ENABLE_IO_TRACE=1 to trace single operations."
+        sections.append(Notes("io", [f"{found} {how}"], title="I/O over time"))
     else:
         over_time = io_plot(segments, start, _sizes(logs, "counted") if mine else {})
         sections += [over_time] if over_time is not None else []
@@ -66,17 +70,6 @@ def _sizes(logs: pl.DataFrame, kind: str) -> dict[str, int]:
     """Sum up the bytes of all processes by op, without an op of which none is known."""
     sums = {op: logs.select(known_sum(f"{kind}_{op}_bytes")).item() for op in OPS}
     return {op: size for op, size in sums.items() if size is not None}
-
-
-def _no_trace_notes(*, counted: bool) -> Notes:
-    found = (
-        "Darshan counted the I/O of this run, and did not trace it."
-        if counted
-        else "The dataset has no Darshan logs of this run. Harvest them with --source "
-        "darshan:LOCATION."
-    )
-    how = "Run with DXT_ENABLE_IO_TRACE=1 to trace single operations."
-    return Notes("io", [f"{found} {how}"], title="I/O over time")
 
 
 def _by_process(logs: pl.DataFrame, rest: pl.DataFrame, tied: pl.DataFrame) -> Table:
@@ -134,7 +127,9 @@ def _notes_on_processes(
     """Write the notes below the table of processes; active: those with I/O."""
     idle = logs.height - active["log"].n_unique()
     idle_ones = count_in_words(idle, "process", "processes")
-    cut = logs.explode("partial_modules").drop_nulls("partial_modules")
+    partial = logs.select("partial_modules", "pid").explode("partial_modules")
+    ordered = partial.drop_nulls("partial_modules").sort(pl.all(), nulls_last=True)
+    cut = [f"{module} of process {pid or 'unknown'}" for module, pid in ordered.iter_rows()]
     known_sizes = {op: bytes_in_words(size) for op, size in _sizes(logs, "stdio").items()}
     buffered = dict.fromkeys(OPS, "an unknown number of bytes") | known_sizes
     return [
@@ -145,14 +140,8 @@ def _notes_on_processes(
         *([f"All are processes of {programs[0]}."] if len(programs) == 1 else []),
         *([] if known else ["It is unknown which process is which worker."]),
         *([f"Not listed, without I/O: {idle_ones}."] if idle else []),
-        *([f"Darshan's record is cut off: {_cut_modules(cut)}."] if cut.height else []),
+        *([f"Darshan's record is cut off: {', '.join(cut)}."] if cut else []),
     ]
-
-
-def _cut_modules(cut: pl.DataFrame) -> str:
-    ordered = cut.sort("partial_modules", "pid", nulls_last=True)
-    pairs = ordered.select("partial_modules", "pid").iter_rows()
-    return ", ".join(f"{module} of process {pid or 'unknown'}" for module, pid in pairs)
 
 
 def _why(tied: pl.DataFrame, segments: pl.LazyFrame | None, tasks: pl.DataFrame) -> str:

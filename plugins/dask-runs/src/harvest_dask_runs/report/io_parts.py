@@ -193,9 +193,8 @@ def io_plot(segments: pl.LazyFrame, first: int, counted: Mapping[str, int]) -> P
         for number, (op, axes) in enumerate(zip(ops, many, strict=True)):
             mine = bins.filter(pl.col("op") == op)
             values = np.zeros(len(edges) - 1)
-            values[((mine["begin"] - low) // width).to_numpy()] = (
-                mine["bytes"] / (width / 1e6)
-            ).to_numpy()
+            rates = (mine["bytes"] / (width / 1e6)).to_numpy()
+            values[((mine["begin"] - low) // width).to_numpy()] = rates
             axes.stairs(values, edges / 1e6, color=f"C{number}", fill=True, alpha=0.4)
             axes.stairs(values, edges / 1e6, color=f"C{number}", linewidth=1.0)
             axes.set_title(op)

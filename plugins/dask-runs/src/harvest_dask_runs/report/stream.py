@@ -183,9 +183,7 @@ def _scale(workers: pl.DataFrame) -> str:
         return "their numbers of threads are not recorded"
     if workers["nthreads"].null_count():
         return f"up to {numbers[-1]} threads each, not recorded of all"
-    return (
-        f"{numbers[0]} threads each" if len(numbers) == 1 else f"up to {numbers[-1]} threads each"
-    )
+    return f"{'' if len(numbers) == 1 else 'up to '}{numbers[-1]} threads each"
 
 
 def most_at_once(tasks: pl.DataFrame) -> int:
@@ -274,10 +272,7 @@ def _caption(name: str | None) -> str:
 def mean_at_once(
     frame: pl.DataFrame, by: str, groups: Sequence[str | None], window: Window
 ) -> NDArray[np.float64]:
-    """Count how many rows of each group (rows) run in each part of the time (columns), on average.
-
-    frame: has the column ``by``, and ``start`` and ``end`` in microseconds.
-    """
+    """Average how many rows of each group run in each cell; ``start``, ``end``: microseconds."""
     places = {name: number for number, name in enumerate(groups)}
     grid = np.zeros((max(len(groups), 1), window.columns))
     cells = window.in_columns(frame.lazy().select(by, "start", "end"))

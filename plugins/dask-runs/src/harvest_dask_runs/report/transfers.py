@@ -42,8 +42,10 @@ def pairs_table(pairs: pl.DataFrame, top: int) -> Table:
 
 def matrix(pairs: pl.DataFrame) -> Plot:
     """Draw the bytes from each worker (rows) to each worker (columns)."""
-    sources = sorted(pairs["source"].unique(), key=_client_last)
-    targets = sorted(pairs["target"].unique(), key=_client_last)
+    sources, targets = (
+        sorted(pairs[end].unique(), key=lambda name: (name == CLIENT, name))
+        for end in ("source", "target")
+    )
     total = int(pairs["bytes"].sum() or 0)
     largest = pairs.row(0, named=True)
     side = max(len(sources), len(targets))
@@ -71,10 +73,7 @@ def matrix(pairs: pl.DataFrame) -> Plot:
 def _cells(
     axes: Any, pairs: pl.DataFrame, sources: list[str], targets: list[str], *, numbered: bool
 ) -> Any:
-    """Draw a cell for each pair, the more bytes the stronger its colour.
-
-    numbered: write the bytes into the cells.
-    """
+    """Draw a cell for each pair, the more bytes the stronger; numbered: write its bytes, too."""
     from matplotlib.colors import LogNorm  # optional: the extra "report"
 
     grid = np.full((len(sources), len(targets)), np.nan)
@@ -109,7 +108,3 @@ def _label(axes: Any, sources: list[str], targets: list[str]) -> None:
     axes.set_xlabel("to")
     axes.set_ylabel("from")
     axes.grid(visible=False)
-
-
-def _client_last(name: str) -> tuple[bool, str]:
-    return (name == CLIENT, name)

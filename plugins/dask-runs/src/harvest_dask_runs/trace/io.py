@@ -26,10 +26,7 @@ THREADS_PLACE = 500_000
 
 
 def log_pieces(segments: pl.LazyFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
-    """Yield the segments log by log: origin, number of the piece from 0, and its segments.
-
-    A log of more than LOG_ROWS is divided into pieces.
-    """
+    """Yield origin, number and segments of each piece of a log, which has about LOG_ROWS rows."""
     chosen = segments.select(pl.col("origin").cast(pl.String), *COLUMNS[1:])
     parts = (
         part
@@ -70,7 +67,8 @@ def io_events(
         if timed.is_empty():
             continue
         placed = place_segments(_with_owners(timed, known, origin), tasks)
-        program = program_name(programs.get(origin))
+        words = programs.get(origin, "").split()[:PROGRAM_WORDS]
+        program = " ".join(word.rpartition("/")[2] or word for word in words)
         yield from tracks.slices(
             with_numbers(placed, TRACK, _numbers(tracks, lines, origin, piece, program)),
             pid="number",
@@ -96,10 +94,7 @@ def _with_owners(log: pl.DataFrame, known: Correlation, origin: str) -> pl.DataF
 def _numbers(
     tracks: Tracks, lines: Set[tuple[Any, ...]], origin: str, piece: int, program: str
 ) -> Callable[..., tuple[int, int]]:
-    """Return the function that numbers process and thread of each track of a log's piece.
-
-    lines: worker and thread of each line of tasks.
-    """
+    """Return the function that numbers process and thread of each track of a log's piece."""
     places = itertools.count(THREADS_PLACE)
 
     def number(
@@ -128,21 +123,14 @@ def _numbers(
     return number
 
 
-def program_name(command: str | None) -> str:
-    """Return the first words of a command line, without directories."""
-    words = (command or "").split()[:PROGRAM_WORDS]
-    return " ".join(word.rpartition("/")[2] or word for word in words)
-
-
 PROGRAM_WORDS = 4
+"""Words of a command line that name a program."""
 LINE = ["hostname", "pid", "rank", "thread", "worker"]
 TRACK = [*LINE, "lane"]
 
 
 def place_segments(segments: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
-    """Add ``lane`` to segments.
-
-    segments: has LINE, start and end.  tasks: from ``place_tasks``.
+    """Add ``lane`` to segments, which have LINE, start and end; tasks: from ``place_tasks``.
 
     In lane 0, segments nest with the tasks of lane 0 or are apart from them.  Segments that would
     overlap without nesting are in further lanes.
@@ -152,26 +140,20 @@ def place_segments(segments: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
         .select("worker", "thread", "start", task_end="end")
         .sort("start", "task_end")
     )
+    following = windows.select("worker", "thread", "start", next_start="start")
     on: dict[str, Any] = {"on": "start", "by": ["worker", "thread"], "check_sortedness": False}
     joined = (
         segments.sort("start")
         .join_asof(windows, strategy="backward", **on)
-        .join_asof(
-            windows.select("worker", "thread", "start", next_start="start"),
-            strategy="forward",
-            **on,
-        )
+        .join_asof(following, strategy="forward", **on)
     )
     inside = (pl.col("end") <= pl.col("task_end")).fill_null(value=False)
-    outside = (pl.col("start") >= pl.col("task_end")).fill_null(value=True) & (
-        pl.col("end") <= pl.col("next_start")
-    ).fill_null(value=True)
-    placed = joined.with_columns(fits=inside | outside)
+    behind = (pl.col("start") >= pl.col("task_end")).fill_null(value=True)
+    ahead = (pl.col("end") <= pl.col("next_start")).fill_null(value=True)
+    placed = joined.with_columns(fits=inside | (behind & ahead))
     first = with_lanes(placed.filter("fits"), LINE, nest=True)
-    rest = pl.concat(
-        [first.filter(pl.col("lane") > 0).drop("lane"), placed.filter(~pl.col("fits"))]
-    )
+    over = first.filter(pl.col("lane") > 0).drop("lane")
+    rest = pl.concat([over, placed.filter(~pl.col("fits"))])
     more = with_lanes(rest, LINE, nest=True).with_columns(pl.col("lane") + 1)
-    return pl.concat([first.filter(pl.col("lane") == 0), more]).drop(
-        "task_end", "next_start", "fits"
-    )
+    every = pl.concat([first.filter(pl.col("lane") == 0), more])
+    return every.drop("task_end", "next_start", "fits")

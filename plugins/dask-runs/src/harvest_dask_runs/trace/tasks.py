@@ -26,13 +26,10 @@ LANES = 1_000
 def place_tasks(found: pl.DataFrame, last_time: object) -> pl.DataFrame:
     """Add ``lane`` to the executions of one run, and an end where none was recorded.
 
-    last_time: the end of executions that were never seen to end.  Executions without any time are
-    left out.
+    last_time: the end of executions never seen to end.  Those without any time are left out.
     """
     end = pl.col("end").fill_null(pl.max_horizontal("start", pl.lit(last_time)))
-    timed = found.with_columns(end=end).filter(
-        pl.col("start").is_not_null() & pl.col("end").is_not_null()
-    )
+    timed = found.with_columns(end=end).drop_nulls(["start", "end"])
     return with_lanes(timed, ["worker", "thread"])
 
 
@@ -75,10 +72,7 @@ def task_events(placed: pl.DataFrame, tracks: Tracks) -> Iterator[pl.DataFrame]:
 
 
 def path_events(path: pl.DataFrame, tracks: Tracks) -> Iterator[pl.DataFrame]:
-    """Yield batches of events: a slice for each execution of the path, and each wait before it.
-
-    path: of one run, as of ``critical_path``.
-    """
+    """Yield batches of events: a slice for each execution of a run's path, and each wait."""
     if path.is_empty():
         return
     pid = tracks.process(("critical path",), "critical path", PATH_PLACE)
@@ -94,14 +88,12 @@ def path_events(path: pl.DataFrame, tracks: Tracks) -> Iterator[pl.DataFrame]:
 
 
 CLIENTS_PLACE = 10
+OPPOSITE = {"incoming": "outgoing", "outgoing": "incoming"}
 MOVEMENT = ["fulfiller", "requestor", "signature", "nth"]
 
 
 def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
-    """Make a row per slice: place, direction, recorded, movement, start, end, bytes, keys, lane.
-
-    transfers: rows of dask.transfer of one run.  Rows without any time are left out.
-    """
+    """Make slices of a run's transfers with a time, with place, peer, recorded, movement, lane."""
     names = pl.col("keys").list.eval(pl.element().struct.field("key"))
     sides = (
         transfers.with_row_index("row")
@@ -127,9 +119,7 @@ def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
     alone = (
         sides.filter(pl.len().over("movement") == 1)
         .with_columns(
-            direction=pl.col("direction").replace_strict(
-                {"incoming": "outgoing", "outgoing": "incoming"}, default=None
-            ),
+            direction=pl.col("direction").replace_strict(OPPOSITE, default=None),
             recorded=pl.lit(value=False),
         )
         .drop_nulls("direction")
