@@ -18,6 +18,8 @@ from typing import Final
 
 import polars as pl
 
+from harvest_toolkit.frames import first_text
+
 from .frames import Frames
 from .windows import completions
 
@@ -61,15 +63,14 @@ def linked(found: pl.DataFrame, frames: Frames, needs: pl.LazyFrame) -> pl.DataF
         .join(_needed(ended, needs), on="row", how="left")
         .join(first_times, on=["run", "key"], how="left")
         .pipe(_with_due, ended, frames)
+        .with_columns(ready=pl.coalesce("due", "start"))
     )
     due = pl.coalesce("due", pl.max_horizontal("needed_end", "sent"))
     free = _last_ended(known, ended, "start", ["run", "worker", "thread"])
     unthreaded = known.filter(pl.col("thread").is_null(), pl.col("due").is_not_null())
     beside = _last_ended(unthreaded, ended, "start", ["run", "worker"])
     sent = _last_ended(known, ended, "sent", ["run"])
-    before = _last_ended(
-        known.with_columns(ready=pl.coalesce("due", "start")), ended, "ready", ["run"]
-    )
+    before = _last_ended(known, ended, "ready", ["run"])
     held = pl.concat([free, beside]).rename({"before": "freed", "at": "freed_at"})
     sources = (
         known.join(held, on="row", how="left")
@@ -86,9 +87,7 @@ def linked(found: pl.DataFrame, frames: Frames, needs: pl.LazyFrame) -> pl.DataF
     tied = sources.select(
         "row",
         before=pl.coalesce(*cases.values()),
-        link=pl.coalesce(
-            pl.when(row.is_not_null()).then(pl.lit(name)) for name, row in cases.items()
-        ),
+        link=first_text(*((row.is_not_null(), name) for name, row in cases.items())),
     )
     return ended.join(tied, on="row", how="left", maintain_order="left")
 
@@ -142,8 +141,7 @@ def _with_due(known: pl.DataFrame, ended: pl.DataFrame, frames: Frames) -> pl.Da
 def _last_ended(known: pl.DataFrame, ended: pl.DataFrame, at: str, by: list[str]) -> pl.DataFrame:
     """Find the execution that ended last before a time, and when: row, before, at.
 
-    by: columns in which both have the same value.  Executions without duration are left out, since
-    they occupy nothing.
+    by: columns in which both are equal.  Executions without duration occupy nothing.
     """
     others = ended.filter(pl.col("start") < pl.col("end")).drop_nulls(by)
     return (

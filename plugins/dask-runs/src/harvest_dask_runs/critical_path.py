@@ -43,8 +43,7 @@ _GREW: Final = ("spilled_bytes", "spills", "spill_bytes", "unspills", "unspill_b
 def with_waits(gaps: pl.DataFrame, frames: Frames, needs: pl.LazyFrame) -> pl.DataFrame:
     """Divide each gap into parts without gap or overlap: row, part, start, end.
 
-    gaps: row, run, key, worker, start and end (start < end).
-    needs: run, key, dependency.
+    gaps: row, run, key, worker, start and end (start < end); needs: run, key, dependency.
     """
     span, at_workers = gaps.lazy(), frames["dask.worker_transition"]
     covers = pl.concat(
@@ -157,10 +156,7 @@ def critical_path_view(dataset: DatasetReader, *, run: str | None = None) -> pl.
 
 
 def critical_path(found: pl.DataFrame, frames: Frames) -> pl.DataFrame:
-    """Compute the critical path of each run, in order of time, from its executions.
-
-    frames: the records of executions, graphs, transfers and samples.
-    """
+    """Compute the critical path of each run, in order of time; found: its executions."""
     needs = dependencies(frames)
     ended = linked(found, frames, needs)
     steps = _walked(ended)
@@ -175,13 +171,10 @@ def critical_path(found: pl.DataFrame, frames: Frames) -> pl.DataFrame:
         .with_columns(end=pl.coalesce(until, "end"), after=pl.col("key").shift(1).over("run"))
         .with_columns(since=pl.coalesce(pl.col("end").shift(1).over("run"), "first"))
     )
-    gaps = held.select(
-        "row", "run", "key", "worker", start="since", end="start"
-    ).filter(pl.col("start") < pl.col("end"))  # fmt: skip
-    waits = with_waits(gaps, frames, needs)
-    rows = pl.concat(
-        [waits, held.select("row", "start", "end", part=pl.lit(COMPUTING))], how="diagonal"
-    )
+    before = held.select("row", "run", "key", "worker", start="since", end="start")
+    waits = with_waits(before.filter(pl.col("start") < pl.col("end")), frames, needs)
+    ran = held.select("row", "start", "end", part=pl.lit(COMPUTING))
+    rows = pl.concat([waits, ran], how="diagonal")
     about = held.drop("start", "end")
     spent = (pl.col("end") - pl.col("start")).dt.total_microseconds()
     return (

@@ -48,6 +48,7 @@ def executions(frames: Frames) -> pl.LazyFrame:
     execution that the scheduler credits to the worker.
     """
     prefixes = frames["dask.task_transition"].drop_nulls("prefix").group_by("run", "key")
+    credited = pl.col("time").is_not_null()
     began, ended = pl.coalesce("begins", "start"), pl.coalesce("ends", "end")
     spent = seconds((pl.col("end") - pl.col("start")).dt.total_microseconds())
     return (
@@ -62,11 +63,9 @@ def executions(frames: Frames) -> pl.LazyFrame:
             pl.col("window_start").alias("opened"),
             pl.col("window_end").alias("closed"),
             *("begins", "ends", "duration_s", "size_bytes"),
-            outcome=pl.when(pl.col("time").is_not_null())
-            .then(pl.lit("memory"))
-            .otherwise("outcome"),
+            outcome=pl.when(credited).then(pl.lit("memory")).otherwise("outcome"),
             recorded=pl.coalesce("time", "window_end", "window_start"),
-            by_scheduler=pl.col("time").is_not_null(),
+            by_scheduler=credited,
             by_worker=pl.col("by_worker").is_not_null(),
         )
         .with_columns(began=began, ended=ended, seconds=pl.coalesce("duration_s", spent))

@@ -11,7 +11,7 @@ import attrs
 import polars as pl
 import pyarrow as pa
 
-from harvest import Collected, RecordType, Reject, record_type
+from harvest import Collected, Reject, record_type
 from harvest.model.frames import frame_of, no_rows
 from harvest_dask.records.types import CAPTURED_TYPES, RECORD_TYPES
 
@@ -23,9 +23,7 @@ from .views.workers import worker_frame, workers
 
 __all__ = ["Harvested", "MemoryReader"]
 
-DECLARED: dict[str, RecordType] = {
-    declared.name: declared for declared in map(record_type, (*RECORD_TYPES, *CAPTURED_TYPES))
-}
+DECLARED = {kind.name: kind for kind in map(record_type, (*RECORD_TYPES, *CAPTURED_TYPES))}
 _VIEWS = {"dask.tasks": tasks, "dask.workers": workers, "dask.run_summary": run_summary}
 
 

@@ -90,13 +90,7 @@ def _changes(transitions: pl.LazyFrame) -> pl.DataFrame:
     """Select transitions into and out of the states that concern windows."""
     concerned = [*RUNNING, *HELD]
     into = pl.col("finish_state")
-    running = (
-        pl.when(into.is_in(RUNNING))
-        .then(pl.lit(value=True))
-        .when(into.is_in(HELD))
-        .then(pl.lit(None, dtype=pl.Boolean))
-        .otherwise(pl.lit(value=False))
-    )
+    running = pl.when(~into.is_in(HELD)).then(into.is_in(RUNNING))
     return (
         transitions.filter(pl.col("start_state").is_in(concerned) | into.is_in(concerned))
         .select(*ONE, "time", "position", running=running, stored=into == "memory")
@@ -122,7 +116,6 @@ def _windows(changes: pl.DataFrame) -> pl.DataFrame:
 
 def _with_threads(found: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
     """Add the thread to windows, by the scheduler's completions."""
-    shape = [*ONE, "start", "end", "thread"]
     ended = found.filter(pl.col("stored") & pl.col("end").is_not_null())
     open_ = found.filter(pl.col("end").is_null())
     others = found.filter(~pl.col("stored") & pl.col("end").is_not_null())
@@ -134,13 +127,8 @@ def _with_threads(found: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
         done, left_on="start", right_on="done", by=ONE, strategy="forward",
         check_sortedness=False, coalesce=False,
     )  # fmt: skip
-    return pl.concat(
-        [
-            nearest.select(shape),
-            next_done.with_columns(end=pl.col("done")).select(shape),
-            others.with_columns(thread=pl.lit(None, dtype=pl.Int64)).select(shape),
-        ]
-    )
+    parts = [nearest, next_done.with_columns(end="done"), others]
+    return pl.concat(parts, how="diagonal").select(*ONE, "start", "end", "thread")
 
 
 def _attempts(executions: pl.LazyFrame) -> pl.DataFrame:
@@ -162,8 +150,7 @@ def _attempts(executions: pl.LazyFrame) -> pl.DataFrame:
 def _with_attempts(found: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
     """Add the columns of attempts to windows; attempts without a window become windows.
 
-    found: ONE, start, end (null: open), thread.  For an attempt that finished without a
-    window, ``thread`` is its own thread.
+    found: ONE, start, end (null: open), thread.  An attempt that finished has its own thread.
     """
     if attempts.is_empty():
         return found.with_columns(pl.lit(None, kind).alias(name) for name, kind in ATTEMPT.items())

@@ -186,8 +186,7 @@ def counted_io(dataset: DatasetReader, known: Correlation, found: pl.LazyFrame) 
     task if it was one.
     """
     processes = _processes(dataset, known)
-    mine = untraced(dataset).join(processes, on=["origin", "rank"])
-    mine = mine.with_columns(place=pl.int_range(pl.len()))
+    mine = untraced(dataset).join(processes, on=["origin", "rank"]).with_row_index("place")
     ran = _executed(processes, found)
     owned = owners(mine.select("place", "process", "first", "last"), ran)
     moment = pl.from_epoch(pl.col("first", "last"), "us").dt.replace_time_zone("UTC")
@@ -248,10 +247,7 @@ def _by_process_id(dataset: DatasetReader, known: Correlation) -> pl.DataFrame:
 
 
 def _executed(processes: pl.DataFrame, found: pl.LazyFrame) -> pl.DataFrame:
-    """Find executions in these processes: process, key, prefix, owner (worker), start, end, sure.
-
-    sure: whether the worker recorded the times.  The scheduler's times are widened by SKEW.
-    """
+    """Find executions in these processes; the scheduler's times (not ``sure``) widen by SKEW."""
     homes = processes.select("process", "run", owner="homes").explode("owner")
     found = found.join(homes.lazy(), left_on=["run", "worker"], right_on=["run", "owner"])
     sure = pl.col("by_worker")

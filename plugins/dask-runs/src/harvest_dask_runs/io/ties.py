@@ -35,11 +35,7 @@ def trace(dataset: DatasetReader) -> pl.LazyFrame:
 
 
 def runs_of_logs(logs: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
-    """Find the run of each log (column origin): origin, run.
-
-    It is the nearest directory above the log that is a run, so that logs may be in a subdirectory
-    of it; else the log's own directory.
-    """
+    """Find the run of each log (column origin): the nearest directory above it, else its own."""
     directory = directory_of(pl.col("origin"))
     run = pl.coalesce(nearest_above(directory, runs), directory)
     return logs.select("origin").unique().with_columns(run=run)
@@ -70,8 +66,7 @@ def processes_of(segments: pl.LazyFrame) -> pl.DataFrame:
     return (
         segments.group_by("origin", "rank", "thread")
         .agg(
-            pl.col("hostname").min(),
-            pl.col("pid").min(),
+            pl.col("hostname", "pid").min(),
             begin=pl.col("start_time").min(),
             end=pl.col("end_time").max(),
         )
@@ -145,9 +140,7 @@ def _possible(found: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     return (
         numbered.join(same, on="pair", how="left")
         .join(recorded, on=["run", "worker"], how="left")
-        .filter(
-            pl.when(pl.col("owned").is_null()).then(pl.col("recorded").is_null()).otherwise("owned")
-        )
+        .filter(pl.coalesce("owned", pl.col("recorded").is_null()))
         .with_columns(by_pid=pl.col("owned").is_not_null())
         .drop("pair", "owned", "recorded")
     )

@@ -116,10 +116,7 @@ def _judged(dataset: DatasetReader, run: str | None) -> JudgedRuns:
 
 
 def _with_threads(workers: pl.DataFrame) -> pl.DataFrame:
-    """Select workers that took part; add ``own``, the number of their threads, and ``observed``.
-
-    observed: whether their executions and their times are recorded.
-    """
+    """Select workers that took part; add ``own`` (threads) and ``observed`` (with executions)."""
     return workers.filter(TOOK_PART).with_columns(
         # a worker may have more threads than ran tasks
         own=pl.when(pl.col("nthreads") > 0).then("nthreads"),
@@ -128,14 +125,9 @@ def _with_threads(workers: pl.DataFrame) -> pl.DataFrame:
 
 
 def _threads(workers: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
-    """Count workers and threads of each run, all and observed; few_of: threads of executions.
-
-    few_of is null if some executions were not on observed workers.
-    """
+    """Count all and observed workers and threads; few_of: threads, if they ran all executions."""
     seen = pl.col("observed")
-    elsewhere = found.join(
-        workers.filter(seen), on=["run", "worker"], how="anti", nulls_equal=False
-    )
+    elsewhere = found.join(workers.filter(seen), on=["run", "worker"], how="anti")
     strange = elsewhere.select("run", strange=True).unique()
     return (
         workers.group_by("run")
@@ -202,9 +194,7 @@ def _executed(found: pl.DataFrame) -> pl.DataFrame:
 def _kinds(kinds: pl.DataFrame) -> pl.DataFrame:
     ordered = kinds.sort("executions", "prefix", descending=[True, False], nulls_last=True)
     return ordered.group_by("run", maintain_order=True).agg(
-        commonest_prefix=pl.col("prefix").first(),
-        commonest_executions=pl.col("executions").first(),
-        commonest_median_s=pl.col("median_s").first(),
+        pl.col("prefix", "executions", "median_s").first().name.prefix("commonest_"),
         attempts=pl.col("attempts").sum(),
         **{name: _at_least(name) for name in ("unended", "failed", "repeated", "repeated_s")},
         rescheduled=pl.when(_at_least("repeated").is_not_null()).then(pl.col("rescheduled").sum()),
@@ -221,13 +211,9 @@ def _at_least(column: str) -> pl.Expr:
 def _failures(kinds: pl.DataFrame) -> pl.DataFrame:
     """Select the kind of task with the most failures: prefix, how many, and exceptions."""
     ordered = kinds.filter(pl.col("failed") > 0).sort("failed", "prefix", descending=[True, False])
+    most = pl.col("prefix", "error", "error_failed", "error_type", "error_type_failed").first()
     return ordered.group_by("run", maintain_order=True).agg(
-        failed_prefix=pl.col("prefix").first(),
-        failed_prefix_failed=pl.col("failed").first(),
-        **{
-            f"failed_{name}": pl.col(name).first()
-            for name in ("error", "error_failed", "error_type", "error_type_failed")
-        },
+        most.name.prefix("failed_"), failed_prefix_failed=pl.col("failed").first()
     )
 
 
@@ -262,12 +248,10 @@ def _moved(frames: Frames) -> pl.DataFrame:
         pairs_of(frames["dask.transfer"])
         .group_by("run", maintain_order=True)
         .agg(
+            pl.col("source", "target", "bytes").first().name.prefix("largest_"),
             movements=pl.col("movements").sum(),
             moved_bytes=known_sum("bytes"),
             moving_s=known_sum("seconds"),
-            largest_source=pl.col("source").first(),
-            largest_target=pl.col("target").first(),
-            largest_bytes=pl.col("bytes").first(),
         )
         .collect()
     )
@@ -276,10 +260,7 @@ def _moved(frames: Frames) -> pl.DataFrame:
 def _silent(
     workers: pl.DataFrame, frames: Frames, spans: pl.DataFrame, recorded: pl.DataFrame
 ) -> pl.DataFrame:
-    """Count workers that registered but reported nothing, and whose record stops too early.
-
-    spans: with last_end, and the columns of ``_ends``.
-    """
+    """Count workers that registered but reported nothing, and whose record stops too early."""
     silent = pl.when(pl.col("registered").is_not_null()).then(
         pl.col("registered") & ~pl.col("reported")
     )
@@ -312,10 +293,7 @@ def _silent(
 
 
 def _ends(processes: pl.LazyFrame) -> pl.DataFrame:
-    """Count the records without an end in each captured run, and name the most important one.
-
-    whole_scheduler: whether the scheduler's record has an end; null if it is missing.
-    """
+    """Count and name records without an end; whole_scheduler: whether the scheduler's has one."""
     endless, scheduler = pl.col("end_time").is_null(), pl.col("role") == "scheduler"
     name = pl.concat_str("role", "address", separator=" ", ignore_nulls=True)
     return (
@@ -334,11 +312,10 @@ def _ends(processes: pl.LazyFrame) -> pl.DataFrame:
 
 def _cut(frames: Frames) -> pl.DataFrame:
     """Find whether a part of each run's record is known to be missing: run, cut."""
-    log, processes = frames["dask.log_event"], frames["dask.process"]
     gone = pl.col("kind").is_in(["data_failure", "blind", "lost"])
     pieces = [
-        log.select("run", cut=gone),
-        processes.select("run", cut=pl.col("end_time").is_null()),
+        frames["dask.log_event"].select("run", cut=gone),
+        frames["dask.process"].select("run", cut=pl.col("end_time").is_null()),
     ]
     return pl.concat(pieces).group_by("run").agg(pl.col("cut").any()).collect()
 

@@ -60,9 +60,7 @@ def failed_tasks(frames: Frames) -> pl.LazyFrame:
             *one,
             pl.coalesce("prefix", prefix_of(pl.col("key"))).alias("prefix"),
             failed=pl.max_horizontal("by_worker", "by_scheduler"),
-            unseen=(pl.col("by_scheduler").fill_null(0) - pl.col("by_worker").fill_null(0)).clip(
-                lower_bound=0
-            ),
+            unseen=pl.max_horizontal(pl.col("by_scheduler") - pl.col("by_worker").fill_null(0), 0),
             error=pl.coalesce("exception", "logged"),
         )
     )
@@ -76,9 +74,7 @@ def _errors_in_logs(log: pl.LazyFrame) -> pl.LazyFrame:
     return (
         log.filter(message.str.contains(r"^\s*Compute Failed") | given_up.is_not_null())
         .select(
-            "run",
-            "time",
-            "position",
+            *("run", "time", "position"),
             key=pl.coalesce(given_up, message.str.extract(r"(?m)^Key:\s+(.*\S)")),
             logged=pl.when(given_up.is_not_null())
             .then(pl.lit(KILLED))
@@ -113,8 +109,7 @@ def commonest_errors(failed: pl.DataFrame) -> pl.DataFrame:
             error_failed=times.over(*one, "error"),
         )
         .sort(
-            *("error_type_failed", "alike_failed", "error_failed"),
-            *("same", "alike", "error"),
+            *("error_type_failed", "alike_failed", "error_failed", "same", "alike", "error"),
             descending=[True] * 3 + [False] * 3,
         )
         .group_by(one, maintain_order=True)
@@ -134,10 +129,7 @@ def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 
 def io_by_task(dataset: DatasetReader, run: str | None, found: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of ``dask.task_io``, each operation once; none without Darshan's logs.
-
-    found: the executions.
-    """
+    """Return ``dask.task_io`` of executions, each operation once; no rows without a log."""
     if not any(name in dataset for name in (SEGMENT, *COUNTED)):
         return pl.DataFrame(schema=TASK_IO)
     return once(io_of_tasks(dataset, run, found.lazy())).collect()
@@ -225,12 +217,10 @@ def _repeats(found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
 
 
 def _io(io: pl.DataFrame, found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
-    """Sum up I/O by run and prefix, in runs whose processes are known: all io_* but io_share.
-
-    The I/O of executions in other processes is unknown, so io_busy_s leaves them out.
-    """
+    """Sum up I/O by run and prefix, in runs whose processes are known: all io_* but io_share."""
     one = ["run", "prefix"]
     how, op, size = pl.col("how"), pl.col("op"), pl.col("bytes")
+    # the I/O of executions in other processes is unknown
     homes = io.drop_nulls("worker").select("run", "worker").unique()
     there = found.join(homes, on=["run", "worker"])
     known = io.group_by("run").agg(traced=(how == "traced").any(), counted=(how == "counted").any())

@@ -29,10 +29,7 @@ def run_summary(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFra
 def summary_frame(
     frames: Frames, found: pl.LazyFrame | None = None, workers: pl.LazyFrame | None = None
 ) -> pl.LazyFrame:
-    """Compute the view from frames with the column ``run``.
-
-    found: their executions; workers: their rows of ``dask.workers``, if known.
-    """
+    """Compute the view; found: executions, workers: rows of ``dask.workers``, if known already."""
     found = executions(frames) if found is None else found
     workers = worker_frame(frames, found) if workers is None else workers
     transfers, graphs = frames["dask.transfer"], frames["dask.graph_task"]
@@ -81,8 +78,6 @@ COLUMNS = (
     *("clients", "graphs", "erred_tasks", "unfinished_tasks", "nodes", "directives"),
     *("processes", "lost_processes", "blind_spells", "complete", "completeness_notes"),
 )
-
-
 _SENTENCES = pl.List(pl.String)
 
 
@@ -130,10 +125,7 @@ def _times(frames: Frames) -> pl.LazyFrame:
 
 
 def _task_counts(frames: Frames) -> pl.LazyFrame:
-    """Count distinct keys, their prefixes, and keys in graphs without a scheduler's record.
-
-    A count is null if the run lacks that kind of record.
-    """
+    """Count distinct keys, their prefixes, and keys in graphs, all and those without transition."""
     carried = pl.col("keys").list.eval(pl.element().struct.field("key"))
     records = {
         "scheduler": frames["dask.task_transition"].select("run", "key", "prefix"),
@@ -314,9 +306,7 @@ def completeness_notes(run: Mapping[str, Any]) -> Iterator[str]:
             "end before the run did"
         )
     if run["worker_transitions"] is None and run["scheduler_transitions"]:
-        yield (
-            "no worker transition is recorded: the executions and their times are the scheduler's"
-        )
+        yield "no worker transition is recorded: the executions and their times are the scheduler's"
     if run["transfers"] is None and not run["all_captured"]:
         yield "no transfer is recorded: it is unknown how much data moved"
     if run["graphs"] is None:

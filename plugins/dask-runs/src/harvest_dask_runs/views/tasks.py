@@ -26,10 +26,7 @@ from .workers import whole_runs
 def tasks(
     dataset: DatasetReader, *, run: str | None = None, key: str | None = None
 ) -> pl.LazyFrame:
-    """Compute one row per task and run, ordered by first event.
-
-    Raises UsageError if the dataset holds no such run or task.
-    """
+    """Compute one row per task and run, by first event; raises UsageError for unknown names."""
     wanted = named_run(dataset, run)
     frames = load(dataset, DASK_TYPES, run=wanted)
     frame = task_frame(frames, task_io_totals(dataset, run=wanted))
@@ -47,8 +44,6 @@ def tasks(
 def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
     """Compute the view from frames with the column ``run``; io: from ``task_io_totals``."""
     one = ["run", "key"]
-    if io is None:
-        io = pl.LazyFrame(schema=TOTALS)
     named = frames["dask.worker_transition"].drop_nulls("worker")
     # runs whose transfers are recorded with the tasks whose data they moved
     moved = frames["dask.transfer"].drop_nulls("keys").select("run", moved=True).unique()
@@ -65,7 +60,7 @@ def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
         .join(_from_graphs(frames["dask.graph_task"]), on=one, how="left")
         .join(_states(frames["dask.task_transition"], "scheduler_states"), on=one, how="left")
         .join(_states(named, "worker_states", "worker"), on=one, how="left")
-        .join(io, on=one, how="left")
+        .join(pl.LazyFrame(schema=TOTALS) if io is None else io, on=one, how="left")
         .sort("run", "first_time", "key", nulls_last=True)
         .select(column.name for column in TASK_COLUMNS)
     )
@@ -164,8 +159,14 @@ def task_events(frames: Frames) -> pl.LazyFrame:
     """Combine the events of all tasks: run, key, rank, prefix, group and the columns of EVENT."""
     # the view has no stimulus of workers
     by_workers = frames["dask.worker_transition"].drop("stimulus_id")
+    graphs = frames["dask.graph_task"].select(
+        *("run", "key", "time", "client", "requested", "position", "origin"),
+        rank=0,
+        source=pl.lit("graph"),
+        what=sentence("sent by ", pl.col("client").fill_null("a client")),
+    )
     each = [
-        _graph_events(frames["dask.graph_task"]),
+        graphs,
         _transitions(frames["dask.task_transition"], 1, "scheduler"),
         _transitions(by_workers, 2, "worker"),
         _transfer_events(frames["dask.transfer"]),
@@ -173,15 +174,6 @@ def task_events(frames: Frames) -> pl.LazyFrame:
     held = [events.select(cs.by_name(*_SHAPE, require_all=False)) for events in each]
     return pl.concat(held, how="diagonal").sort(
         "time", "rank", "position", nulls_last=True, maintain_order=True
-    )
-
-
-def _graph_events(frame: pl.LazyFrame) -> pl.LazyFrame:
-    return frame.select(
-        *("run", "key", "time", "client", "requested", "position", "origin"),
-        rank=0,
-        source=pl.lit("graph"),
-        what=sentence("sent by ", pl.col("client").fill_null("a client")),
     )
 
 
@@ -217,10 +209,7 @@ def _transfer_events(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def states_entered(transitions: pl.LazyFrame, per: list[str]) -> pl.LazyFrame:
-    """List the states entered, with ``spent``: microseconds until the next transition, or null.
-
-    per: columns that name the task, within which the next transition counts.
-    """
+    """List states entered, with ``spent``: microseconds to the next in ``per``; null at last."""
     left = pl.col("time").shift(-1).over(per)
     return (
         transitions.select(*per, "time", "position", state="finish_state")

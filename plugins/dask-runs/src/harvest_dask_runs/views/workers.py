@@ -22,16 +22,15 @@ def workers(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 
 def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFrame:
-    """Compute the view from frames with the column ``run``; found: their executions, if known.
-
-    Numbers are null for a worker of which nothing is recorded; 0 means that there were none.
-    """
+    """Compute the view; found: executions, if known.  Null: not recorded; 0: there were none."""
     ran = executions(frames) if found is None else found
     transferred = pl.col("transfers").is_not_null()
     silent = pl.col("transitions").is_null() & ~transferred & pl.col("lost").is_null()
     # a worker that recorded anything recorded all of these kinds
     recorded = ~silent & pl.col("by_workers")
     idle = recorded & pl.col("executed").is_null()
+    measures = pl.col("transfers", "bytes_received", "bytes_sent")
+    movements = pl.when(transferred).then(measures).otherwise(0)
     return (
         _names(frames)
         .join(_membership(frames), on=ONE, how="left")
@@ -49,13 +48,7 @@ def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFr
             pl.when(idle).then(pl.lit([], pl.List(pl.Int64))).otherwise("threads").alias("threads"),
             pl.when(recorded | (pl.col("unended") > 0)).then(pl.col("unended").fill_null(0)),
             pl.when(~silent & pl.col("transitioned")).then(pl.col("transitions").fill_null(0)),
-            pl.when(~silent & pl.col("moved"))
-            .then(
-                pl.when(transferred)
-                .then(pl.col("transfers", "bytes_received", "bytes_sent"))
-                .otherwise(0)
-            )
-            .name.keep(),
+            pl.when(~silent & pl.col("moved")).then(movements).name.keep(),
             reported=~silent,
             host=host_of(pl.col("worker")),
             nthreads=pl.coalesce("process_nthreads", "registered_nthreads", "nthreads"),
@@ -74,10 +67,9 @@ def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFr
 
 
 def recorded_runs(frames: Frames) -> pl.LazyFrame:
-    """Find which kinds of records each run has.
+    """Find which kinds of records each run has: a flag for each.
 
-    Columns: run; registrations: of workers; by_scheduler, by_workers: executions;
-    transitioned: transitions of workers; moved: transfers.
+    by_scheduler, by_workers: executions; transitioned: of workers; moved: transfers.
     """
     transitions = frames["dask.worker_transition"].drop_nulls("worker")
     logged = _log_membership(frames["dask.log_event"])
@@ -97,10 +89,7 @@ def recorded_runs(frames: Frames) -> pl.LazyFrame:
 
 
 def whole_runs(frames: Frames) -> pl.LazyFrame:
-    """Select the runs (column run) whose workers are all known and each recorded its executions.
-
-    In such a run, executions that are not recorded did not happen.
-    """
+    """Select runs whose workers are all known and recorded all executions that happened."""
     transitions, transfers = frames["dask.worker_transition"], frames["dask.transfer"]
     reporting = (transitions, transfers, captured(frames["dask.process"]))
     reported = pl.concat(frame.select(ONE) for frame in reporting).unique()
@@ -129,10 +118,7 @@ def _log_membership(log: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _membership(frames: Frames) -> pl.LazyFrame:
-    """Find when workers came and went, and their number of threads when they came.
-
-    Columns: run, worker, registered, registered_time, removed_time, registered_nthreads.
-    """
+    """Find when workers came and went, and their number of threads when they came."""
     # couplers that leave out the action record a stimulus for removals only
     acted = pl.coalesce(
         pl.col("action"),
