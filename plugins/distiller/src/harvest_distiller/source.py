@@ -94,17 +94,12 @@ class DistillerSource(Source):
                 remedy="check the location",
             )
         found = [file_partition(p, id=p.relative_to(path).as_posix()) for p in exports]
-        if len(files) > len(exports):
-            other = len(files) - len(exports)
-            found.append(
-                Partition(
-                    id="other",
-                    origin=str(path),
-                    inputs=(str(path),),
-                    options={"other": other},
-                    fingerprint=str(other),
-                )
+        if other := len(files) - len(exports):
+            place, options = str(path), {"other": other}
+            rest = Partition(
+                id="other", origin=place, inputs=(place,), options=options, fingerprint=str(other)
             )
+            return [*found, rest]
         return found
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:

@@ -99,7 +99,8 @@ def _compile(given: dict[str, Path | None], output: Path) -> int:
     found = harvest_files(files)
     tasks = TaskHandler(found.tasks(), found.rejects)
     account = [*_account(found, tasks), *_rejects(found)]
-    write_tasks(tasks, output, _preamble(files, account))
+    names = [printable_line(f"  {path.absolute()}") for path in files.values()]
+    write_tasks(tasks, output, "\n".join(["Compiled tasks", *names, *account]) + "\n")
     for line in account:
         typer.echo(line)
     typer.echo(f"written to {printable_line(str(output))}")
@@ -161,8 +162,3 @@ def _rejects(found: Harvested) -> list[str]:
     if len(found.rejects) > REJECTS_SHOWN:
         lines.append(f"  and {len(found.rejects) - REJECTS_SHOWN:,} more")
     return [printable_line(line) for line in lines]
-
-
-def _preamble(files: dict[str, Path], account: list[str]) -> str:
-    names = [f"  {path.absolute()}" for path in files.values()]
-    return "\n".join(["Compiled tasks", *map(printable_line, names), *account]) + "\n"

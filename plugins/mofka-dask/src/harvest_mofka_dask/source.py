@@ -59,7 +59,21 @@ class MofkaDaskSource(DaskSource):
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
         """Recognize a CSV by its header, a log by its first lines, other files by their names."""
-        return _detect_file(path) if path.is_file() else None
+        file = layout.kind_by_itself(path) if path.is_file() else None
+        if file is None or file.kind == layout.UNREADABLE:
+            return None
+        if file.by_header:
+            return Detection(0.95, f"has the header of {file.kind}.csv")
+        if file.order:
+            return Detection(0.8, f"{file.kind}.csv: {file.order.reason}")
+        if file.kind in ("scheduler_log", "worker_log"):
+            with path.open("rb") as stream:
+                known = b" - distributed." in stream.read(layout.HEAD_BYTES)
+            return Detection(0.8, "is a log of Dask") if known else None
+        if file.kind in layout.EVIDENCE:
+            return Detection(0.5, f"is named like a {file.kind} of a Dask run")
+        # scripts and settings may be anywhere; this source reads them if the user names them
+        return Detection(0.2, f"is named like a {file.kind} next to a Dask run")
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
         """Return the partitions as for captures; a new file may make scripts part of a run."""
@@ -104,21 +118,3 @@ class MofkaDaskSource(DaskSource):
 
 def _with_kinds(files: Iterable[layout.RunFile]) -> Files:
     return {file.path: {"kind": file.kind} for file in files}
-
-
-def _detect_file(path: Path) -> Detection | None:
-    file = layout.kind_by_itself(path)
-    if file is None or file.kind == layout.UNREADABLE:
-        return None
-    if file.by_header:
-        return Detection(0.95, f"has the header of {file.kind}.csv")
-    if file.order:
-        return Detection(0.8, f"{file.kind}.csv: {file.order.reason}")
-    if file.kind in ("scheduler_log", "worker_log"):
-        with path.open("rb") as stream:
-            known = b" - distributed." in stream.read(layout.HEAD_BYTES)
-        return Detection(0.8, "is a log of Dask") if known else None
-    if file.kind in layout.EVIDENCE:
-        return Detection(0.5, f"is named like a {file.kind} of a Dask run")
-    # scripts and settings may be anywhere; this source reads them if the user names them
-    return Detection(0.2, f"is named like a {file.kind} next to a Dask run")

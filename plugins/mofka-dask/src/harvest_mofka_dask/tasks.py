@@ -77,7 +77,8 @@ def harvest_files(files: Mapping[str, str | os.PathLike[str]]) -> Harvested:
     for kind, path in paths.items():
         if not path.is_file():
             raise SourceError("no such file", where=str(path), remedy="check the path")
-        if _is_empty(path):
+        # no columns: so pandas writes a table without rows
+        if header_line(path) in (b"", b'""') and path.stat().st_size <= len(b'""\r\n'):
             empty.append(f"{path} holds no rows")
             continue
         _check_columns(path, kind)
@@ -85,11 +86,6 @@ def harvest_files(files: Mapping[str, str | os.PathLike[str]]) -> Harvested:
         collected.append(collect_partition(MofkaDaskSource(str(path)), partition))
     label = os.path.commonpath([path.parent for path in paths.values()])
     return Harvested.of(collected, label, empty)
-
-
-def _is_empty(path: Path) -> bool:
-    """Return whether a CSV has no columns, as pandas writes a table without rows."""
-    return header_line(path) in (b"", b'""') and path.stat().st_size <= len(b'""\r\n')
 
 
 def _check_columns(path: Path, kind: str) -> None:

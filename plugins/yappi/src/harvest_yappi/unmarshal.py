@@ -66,12 +66,10 @@ def rows(stats: dict[Any, Any]) -> Iterator[list[Any]]:
 
 def place(key: Any) -> list[Any] | None:
     """Return name, file and line of a function's key; None if the key is invalid."""
-    if not (isinstance(key, tuple) and len(key) == 3):
-        return None
-    module, line, name = key
-    if not (isinstance(module, str) and count(line) and isinstance(name, str)):
-        return None
-    return [plain(name), plain(module), line]
+    match key:
+        case (str(module), line, str(name)) if count(line):
+            return [plain(name), plain(module), line]
+    return None
 
 
 def costs(values: Any) -> list[Any] | None:

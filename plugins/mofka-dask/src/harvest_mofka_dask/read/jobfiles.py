@@ -34,15 +34,11 @@ _SLURM_LONG_SWITCHES: Final = (
 )
 
 
-def role_of(name: str) -> str:
-    """Derive the role from a node file's name: ``MofkaServerNode`` -> ``mofka_server``."""
-    stem = re.sub(r"_?Nodes?$", "", name)
-    return _WORD_START.sub("_", stem).lower() or "node"
-
-
 def nodes(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunNode]:
     """Read ``SchedulerNode``, ``WorkerNodes``, ...: one host per line; repeats are merged."""
-    role = role_of(partition.path.name)
+    # MofkaServerNode has the role mofka_server
+    stem = re.sub(r"_?Nodes?$", "", partition.path.name)
+    role = _WORD_START.sub("_", stem).lower() or "node"
     seen: dict[str, RunNode] = {}
     copies: Counter[str] = Counter()
     for number, raw, size, ended in numbered(partition.path, LINE_LIMIT):

@@ -181,8 +181,7 @@ def csv_kind_of_header(names: list[str]) -> str | None:
 def kind_of(path: Path) -> RunFile | None:
     """Recognize a file; None if it is not a file of a run.
 
-    A CSV that cannot be opened is recognized by its name, else it is ``UNREADABLE``: then only
-    this file fails.
+    A CSV that cannot be opened is recognized by its name, or else only it fails (``UNREADABLE``).
     """
     name = path.name
     if is_csv(name):

@@ -86,13 +86,11 @@ def _by_all_lines(partition: Partition, ctx: ReadContext, zone: str) -> pl.DataF
 
 def _dask_table(parsed: pl.DataFrame, source: str) -> pa.Table:
     text = pl.col("message").fill_null(pl.col("line"))
-    frame = parsed.with_columns(
-        pl.col("level").str.to_lowercase(), said=text.str.strip_chars(), full=text + pl.col("rest")
-    )
-    frame = frame.select(
+    said = parsed.with_columns(pl.col("level").str.to_lowercase(), said=text.str.strip_chars())
+    frame = said.select(
         *("time", "undecided_times", "level", "position"),
         source=pl.lit(source),
-        message=pl.col("full"),
+        message=text + pl.col("rest"),
         kind=KIND,
         worker=WORKER,
         **{f"field_{name}": value for name, value in FIELDS.items()},
