@@ -55,7 +55,7 @@ def _operations(dataset: DatasetReader, known: Correlation, found: pl.LazyFrame)
 
 
 def once(operations: pl.LazyFrame, log: str = "log") -> pl.LazyFrame:
-    """Drop operations, or their sums, that count the same bytes as others; log: names the log.
+    """Drop operations, or sums, that count the same bytes as others; log: the log's column.
 
     If a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
     """

@@ -209,7 +209,10 @@ def _transfer_events(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def states_entered(transitions: pl.LazyFrame, per: list[str]) -> pl.LazyFrame:
-    """List states entered, with ``spent``: microseconds to the next in ``per``; null at last."""
+    """List the states entered, with ``spent``: microseconds until the next transition, or null.
+
+    per: columns that name the task, within which the next transition counts.
+    """
     left = pl.col("time").shift(-1).over(per)
     return (
         transitions.select(*per, "time", "position", state="finish_state")

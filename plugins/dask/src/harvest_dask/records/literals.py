@@ -53,7 +53,7 @@ def canonical_key(text: str) -> str:
 
 
 def key_of_literal(text: str) -> str:
-    """Return the canonical spelling of ``repr(key)``; raises LiteralFault for no literal."""
+    """Return the canonical spelling of ``repr(key)``; raises LiteralFault for any other text."""
     word = text.strip()
     if not word:
         raise LiteralFault("an item is empty")

@@ -102,8 +102,8 @@ def consumer_log(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any
     """Read ``consumer.o``: an event for each message that the consumer could not parse."""
     failures = 0
     line = pl.col("line")
-    begins = line.str.starts_with(_FAILURE) | line.str.starts_with(_TOTAL)
     failed = line.str.starts_with(_FAILURE)
+    begins = failed | line.str.starts_with(_TOTAL)
     for events in log_events(partition, ctx, begins):
         frame = events.select(
             "position",
