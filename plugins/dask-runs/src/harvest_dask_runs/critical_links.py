@@ -141,7 +141,8 @@ def _with_due(known: pl.DataFrame, ended: pl.DataFrame, frames: Frames) -> pl.Da
 def _last_ended(known: pl.DataFrame, ended: pl.DataFrame, at: str, by: list[str]) -> pl.DataFrame:
     """Find the execution that ended last before a time, and when: row, before, at.
 
-    by: columns in which both are equal.  Executions without duration occupy nothing.
+    by: columns in which both have the same value.  Executions without duration are left out, since
+    they occupy nothing.
     """
     others = ended.filter(pl.col("start") < pl.col("end")).drop_nulls(by)
     return (

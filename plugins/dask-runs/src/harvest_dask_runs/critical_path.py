@@ -43,7 +43,8 @@ _GREW: Final = ("spilled_bytes", "spills", "spill_bytes", "unspills", "unspill_b
 def with_waits(gaps: pl.DataFrame, frames: Frames, needs: pl.LazyFrame) -> pl.DataFrame:
     """Divide each gap into parts without gap or overlap: row, part, start, end.
 
-    gaps: row, run, key, worker, start and end (start < end); needs: run, key, dependency.
+    gaps: row, run, key, worker, start and end (start < end).
+    needs: run, key, dependency.
     """
     span, at_workers = gaps.lazy(), frames["dask.worker_transition"]
     covers = pl.concat(
@@ -156,7 +157,10 @@ def critical_path_view(dataset: DatasetReader, *, run: str | None = None) -> pl.
 
 
 def critical_path(found: pl.DataFrame, frames: Frames) -> pl.DataFrame:
-    """Compute the critical path of each run, in order of time; found: its executions."""
+    """Compute the critical path of each run, in order of time, from its executions.
+
+    frames: the records of executions, graphs, transfers and samples.
+    """
     needs = dependencies(frames)
     ended = linked(found, frames, needs)
     steps = _walked(ended)

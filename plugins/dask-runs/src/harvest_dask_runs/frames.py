@@ -32,14 +32,18 @@ def runs_of(dataset: DatasetReader) -> list[str]:
 
 
 def named_run(dataset: DatasetReader, run: str | None) -> str | None:
-    """Return the directory of a named run, or None; raise UsageError unless one has the name."""
+    """Return the directory of the run that a setting names; None for None.
+
+    Raises UsageError if no run or several runs have the name.
+    """
     return None if run is None else named_directory(runs_of(dataset), run)
 
 
 def choose_run(dataset: DatasetReader, run: str | None, how: str) -> str:
     """Return the directory of the named run, or of the only run.
 
-    how: the option that names it (``--set run=``).  Raises UsageError unless one run is meant.
+    how: the setting or option by which a user names it (``--set run=``).
+    Raises UsageError if there is no run, or if there are several and none is named.
     """
     runs = runs_of(dataset)
     if run is not None:
@@ -62,7 +66,12 @@ Frames: TypeAlias = Mapping[str, pl.LazyFrame]
 def load(
     dataset: DatasetReader, names: tuple[str, ...] = DASK_TYPES, *, run: str | None = None
 ) -> Frames:
-    """Load record types as lazy frames with the column ``run``, of all runs or a named one."""
+    """Load record types as lazy frames with the column ``run``.
+
+    run: the only run to keep: its directory, or the directory's name.
+
+    Raises UsageError if no run or several runs have that name.
+    """
     wanted = named_run(dataset, run)
     found = {}
     for name in names:
@@ -89,13 +98,19 @@ def possible_seconds(name: str) -> pl.Expr:
 
 
 def exact_sum(seconds: pl.Expr) -> pl.Expr:
-    """Sum possible durations in whole nanoseconds, so that the sum does not depend on the order."""
+    """Sum durations in whole nanoseconds, so that the sum does not depend on their order.
+
+    Impossible durations, for example below 0, are left out.
+    """
     whole = whole_nanoseconds(seconds)
     return (safe_sum(pl.when(whole >= 0).then(whole)) / 1e9).round(9)
 
 
 def moved_bytes() -> pl.Expr:
-    """Compute the bytes of a ``dask.transfer`` row: its total, else its keys' sum if that fits."""
+    """Compute the bytes of a ``dask.transfer`` row: its total, else the sum of its keys' sizes.
+
+    Null if the sum exceeds 64 bits.
+    """
     shares = pl.col("keys").list.eval(pl.element().struct.field("size_bytes"))
     known = shares.list.eval(pl.element().is_not_null()).list.all()
     total = shares.cast(pl.List(pl.Int128)).list.sum().cast(pl.Int64, strict=False)

@@ -150,7 +150,8 @@ def _attempts(executions: pl.LazyFrame) -> pl.DataFrame:
 def _with_attempts(found: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
     """Add the columns of attempts to windows; attempts without a window become windows.
 
-    found: ONE, start, end (null: open), thread.  An attempt that finished has its own thread.
+    found: ONE, start, end (null: open), thread.  For an attempt that finished without a
+    window, ``thread`` is its own thread.
     """
     if attempts.is_empty():
         return found.with_columns(pl.lit(None, kind).alias(name) for name, kind in ATTEMPT.items())

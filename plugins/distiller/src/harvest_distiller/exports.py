@@ -36,7 +36,10 @@ _SIZE = re.compile(r"(?<![0-9.])(\d{1,6})[_x](\d{1,6})(?![0-9])")
 
 @attrs.frozen
 class Export:
-    """A recognised export: its columns, and the known order of its lines without a header."""
+    """A recognised export.
+
+    columns: names, in order. order: the known order that its lines fit; None with a header.
+    """
 
     columns: list[str]
     order: Fit | None = None

@@ -52,7 +52,10 @@ def read_export(
 def _lines(
     path: Path, export: Export, size: str | None, ctx: ReadContext
 ) -> Iterator[pl.DataFrame]:
-    """Parse the lines of an export, and reject those that do not fit; size: of all, if known."""
+    """Parse the lines of an export, and reject those that do not fit.
+
+    size: size of all scans; None to take the size from the column ``size``, if present.
+    """
     names = export.columns
     slurm = slurm_column(names)
     own = size is None and SIZE in names

@@ -43,7 +43,10 @@ def _split(location: str) -> tuple[str, str, str | None, str]:
 
 
 def redact(location: str) -> str:
-    """Return the location without passwords, in URIs of any scheme, since one may be mistyped."""
+    """Return the location without its password, so that it can be printed and stored.
+
+    Passwords are removed from URIs of all schemes, since an error shows a mistyped scheme.
+    """
     if not is_uri(location):
         return _WORD.sub(rf"\1{HIDDEN}", location)
     scheme, user, _, rest = _split(location)

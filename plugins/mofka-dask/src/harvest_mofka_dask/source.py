@@ -88,7 +88,10 @@ class MofkaDaskSource(DaskSource):
         return ((folder, _with_kinds(files)) for folder, files in layout.runs(listed))
 
     def named(self, location: Path) -> Files:
-        """Return the file that a user named, or files of a directory, even if it is not a run."""
+        """Return the files to read where a user named a file, or a directory without a run.
+
+        Scripts and settings alone are not a run, but here the user named their directory.
+        """
         if location.is_dir():
             files = layout.known_files(list_files(location))
             problem = "holds no file of a Mofka-Dask run"
@@ -102,7 +105,10 @@ class MofkaDaskSource(DaskSource):
         return _with_kinds(files)
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
-        """Yield the rows of one file; raises OSError if it cannot be opened or read."""
+        """Yield the rows of one file.
+
+        Raises OSError if the file cannot be opened or read.
+        """
         kind = partition.options["kind"]
         if kind == layout.UNREADABLE:
             partition.path.open("rb").close()

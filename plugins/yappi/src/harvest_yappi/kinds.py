@@ -51,7 +51,8 @@ def format_of(path: Path) -> Format | None:
 def text_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a text file without line ends.
 
-    A line that is too long is cut and marked, but stays longer than LONGEST.  Raises OSError.
+    A line that is too long is truncated and marked, but keeps more than LONGEST characters.
+    Raises OSError.
     """
     with path.open("rb") as stream:
         if stream.peek(len(BOM)).startswith(BOM):

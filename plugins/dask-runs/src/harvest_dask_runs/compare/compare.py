@@ -34,7 +34,10 @@ SHAPE: Final = types_of(COLUMNS)
 
 @attrs.frozen(eq=False)
 class Comparison:
-    """Two sides, and the rows of the view for them; equal numbers have a difference of 0."""
+    """Two sides and their numbers.
+
+    rows: columns of the view; equal numbers are included, with a difference of 0.
+    """
 
     before: list[Numbers]
     after: list[Numbers]
@@ -46,7 +49,10 @@ class Comparison:
 
 
 def compare(dataset: DatasetReader, *, equal: bool = False, **sides: Any) -> pl.LazyFrame:
-    """Compute the view of the runs that ``sides`` name; equal: also numbers that do not differ."""
+    """Compute the view for the runs that the settings of ``sides_of`` name.
+
+    equal: include numbers that do not differ.
+    """
 
     def compute() -> pl.DataFrame:
         if not any(sides.values()) and not runs_of(dataset):
@@ -186,7 +192,10 @@ SURE: Final = 0.01
 def certainties(
     rows: pl.DataFrame, before: Sequence[Numbers], after: Sequence[Numbers]
 ) -> pl.DataFrame:
-    """Compute the columns of CERTAINTY for rows that also have all values of each side."""
+    """Compute sure, chance_share and pairs_share of each row, as the view explains them.
+
+    rows: with the columns of the view, and all values of each side.
+    """
     silent = any(run.known["silent_workers"] for run in (*before, *after))
     first, second = (_durations(side) for side in (before, after))
     found: list[tuple[Any, ...]] = []

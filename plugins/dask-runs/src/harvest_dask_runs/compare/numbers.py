@@ -255,7 +255,10 @@ def _known(frame: pl.DataFrame, measures: Iterable[str]) -> tuple[str, ...]:
 
 
 def _graphs(frames: Frames, executed: pl.DataFrame) -> pl.DataFrame:
-    """Sum up tasks and times of each graph, numbered by time; a shared task is of the first."""
+    """Sum up the tasks and times of each graph that clients sent, numbered in order of time.
+
+    A task of several graphs counts in the first one.
+    """
     sent = (
         frames["dask.graph_task"]
         .select("key", "time", pl.struct(pl.col("origin").cast(pl.String), "graph").alias("one"))

@@ -30,7 +30,10 @@ SURE: Final = (Column("how", "how sure"), P_VALUE)
 
 
 def dask_compare(data: DatasetReader, *, top: int = 20, **sides: Any) -> Report:
-    """Build the report on the runs that ``sides`` name; top: maximum rows of each table."""
+    """Build the report on the runs that the settings of ``sides_of`` name.
+
+    top: maximum rows of each table.
+    """
     found = compared(sides_of(data, **sides))
     first = name_of_side("before", found.before, found.after)
     second = name_of_side("after", found.after, found.before)

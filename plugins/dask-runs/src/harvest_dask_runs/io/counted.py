@@ -247,7 +247,10 @@ def _by_process_id(dataset: DatasetReader, known: Correlation) -> pl.DataFrame:
 
 
 def _executed(processes: pl.DataFrame, found: pl.LazyFrame) -> pl.DataFrame:
-    """Find executions in these processes; the scheduler's times (not ``sure``) widen by SKEW."""
+    """Find executions in these processes: process, key, prefix, owner (worker), start, end, sure.
+
+    sure: whether the worker recorded the times.  The scheduler's times are widened by SKEW.
+    """
     homes = processes.select("process", "run", owner="homes").explode("owner")
     found = found.join(homes.lazy(), left_on=["run", "worker"], right_on=["run", "owner"])
     sure = pl.col("by_worker")

@@ -51,7 +51,11 @@ class Correlation:
     _owners: pl.Series
 
     def totals(self) -> pl.DataFrame:
-        """Sum up operations on task threads by task (null: no window), slot, file, module, op."""
+        """Sum up operations on task threads by task, slot, record_id, module and op.
+
+        ``task`` is null for operations in no window.  Further columns: path, count, bytes, seconds,
+        by_elimination, first_time, last_time.
+        """
         return (
             self.with_tasks(self._on_lanes("inner"))
             .group_by("task", "slot", "record_id", "module", "op")
@@ -119,7 +123,10 @@ class Correlation:
 
 
 def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
-    """Read the windows of tasks and the threads of the trace; run: the only run to keep."""
+    """Read the windows of tasks and the threads of the trace.
+
+    run: directory of the only run to keep.
+    """
     frames = load(dataset, NAMED, run=run)
     workers = (
         pl.concat(frame.select("run", "worker") for frame in frames.values())

@@ -35,7 +35,11 @@ def trace(dataset: DatasetReader) -> pl.LazyFrame:
 
 
 def runs_of_logs(logs: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
-    """Find the run of each log (column origin): the nearest directory above it, else its own."""
+    """Find the run of each log (column origin): origin, run.
+
+    It is the nearest directory above the log that is a run, so that logs may be in a subdirectory
+    of it; else the log's own directory.
+    """
     directory = directory_of(pl.col("origin"))
     run = pl.coalesce(nearest_above(directory, runs), directory)
     return logs.select("origin").unique().with_columns(run=run)

@@ -182,7 +182,10 @@ _FIELDS = {cls: [field.name for field in attrs.fields(cls)] for cls in _CLASSES.
 
 
 def event_of(row: Mapping[str, Any]) -> AnyEvent:
-    """Create an event in ``dask.tasks``; raises ValueError for a ``source`` not in EventSource."""
+    """Create the event of a struct in the column ``events`` of ``dask.tasks``.
+
+    Raises ValueError if its ``source`` is not in EventSource.
+    """
     cls = _CLASSES[EventSource(row["source"])]
     values = {name: row[name] for name in _FIELDS[cls]}
     for name in ("start_state", "finish_state"):

@@ -28,7 +28,10 @@ def check_suffix(path: Path) -> str:
 
 
 def write_tasks(tasks: TaskHandler, path: Path, preamble: str = "") -> None:
-    """Write tasks in the format that the suffix names; preamble: text before them, in ``.txt``."""
+    """Write tasks in the format that the suffix of ``path`` names.
+
+    preamble: text before the tasks, in ``.txt`` only.
+    """
     suffix = check_suffix(path)
     with replacing(path) as temporary, temporary.open("wb") as file:
         if suffix == ".parquet":

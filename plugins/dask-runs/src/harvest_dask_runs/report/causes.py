@@ -19,7 +19,10 @@ COLOUR = dict(zip(PARTS, (*COLOURS, GREY), strict=True))
 
 
 def time_sections(path: pl.DataFrame, indicators: dict[str, Any], start: int) -> list[Section]:
-    """Build the sections on the path and indicators of a run that began at ``start`` (epoch us)."""
+    """Build the sections; none if no execution was seen to end.
+
+    path: of one run; indicators: its row of ``dask.indicators``; start: microseconds of the epoch.
+    """
     if path.is_empty():  # no execution was seen to end
         return []
     return [_division(indicators), _picture(path, start), _kinds(path, indicators["span_s"])]

@@ -24,7 +24,10 @@ TRACED: Final = {"op": pl.String, "operations": pl.Int64, "bytes": pl.Int64, "se
 def io_sections(
     data: DatasetReader, run: str, judged: JudgedRuns, tasks: pl.DataFrame, start: int
 ) -> list[Section]:
-    """Build the sections; tasks: executions; start: of the run, in microseconds of the epoch."""
+    """Build the sections: I/O by what is known, by process, over time, and by kind of task.
+
+    tasks: executions; start: of the run, in microseconds of the epoch.
+    """
     every, tied = judged.processes, judged.io
     logs = pl.DataFrame() if every is None else every.filter(pl.col("run") == run)
     mine = logs["log"].to_list() if logs.height else []

@@ -272,7 +272,10 @@ def _caption(name: str | None) -> str:
 def mean_at_once(
     frame: pl.DataFrame, by: str, groups: Sequence[str | None], window: Window
 ) -> NDArray[np.float64]:
-    """Average how many rows of each group run in each cell; ``start``, ``end``: microseconds."""
+    """Count how many rows of each group (rows) run in each part of the time (columns), on average.
+
+    frame: has the column ``by``, and ``start`` and ``end`` in microseconds.
+    """
     places = {name: number for number, name in enumerate(groups)}
     grid = np.zeros((max(len(groups), 1), window.columns))
     cells = window.in_columns(frame.lazy().select(by, "start", "end"))

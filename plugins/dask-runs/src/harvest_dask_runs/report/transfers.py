@@ -73,7 +73,10 @@ def matrix(pairs: pl.DataFrame) -> Plot:
 def _cells(
     axes: Any, pairs: pl.DataFrame, sources: list[str], targets: list[str], *, numbered: bool
 ) -> Any:
-    """Draw a cell for each pair, the more bytes the stronger; numbered: write its bytes, too."""
+    """Draw a cell for each pair, the more bytes the stronger its colour.
+
+    numbered: write the bytes into the cells.
+    """
     from matplotlib.colors import LogNorm  # optional: the extra "report"
 
     grid = np.full((len(sources), len(targets)), np.nan)

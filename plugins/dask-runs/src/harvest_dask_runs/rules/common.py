@@ -57,7 +57,10 @@ def lower_bound(run: Run) -> tuple[str, ...]:
 
 
 def observed(run: Run, counted: str = "observed_workers") -> tuple[str, ...]:
-    """Mark a finding on a part of the workers (column ``counted``), or by an incomplete record."""
+    """Mark a finding on a part of the workers, and one from an incomplete record.
+
+    counted: the column with the number of workers that the finding is about.
+    """
     known, workers = run[counted], run["workers"]
     part = known is not None and workers is not None and known < workers
     return (*(("part",) if part else ()), *lower_bound(run))

@@ -26,7 +26,10 @@ THREADS_PLACE = 500_000
 
 
 def log_pieces(segments: pl.LazyFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
-    """Yield origin, number and segments of each piece of a log, which has about LOG_ROWS rows."""
+    """Yield the segments log by log: origin, number of the piece from 0, and its segments.
+
+    A log of more than LOG_ROWS is divided into pieces.
+    """
     chosen = segments.select(pl.col("origin").cast(pl.String), *COLUMNS[1:])
     parts = (
         part
@@ -94,7 +97,10 @@ def _with_owners(log: pl.DataFrame, known: Correlation, origin: str) -> pl.DataF
 def _numbers(
     tracks: Tracks, lines: Set[tuple[Any, ...]], origin: str, piece: int, program: str
 ) -> Callable[..., tuple[int, int]]:
-    """Return the function that numbers process and thread of each track of a log's piece."""
+    """Return the function that numbers process and thread of each track of a log's piece.
+
+    lines: worker and thread of each line of tasks.
+    """
     places = itertools.count(THREADS_PLACE)
 
     def number(
@@ -130,7 +136,9 @@ TRACK = [*LINE, "lane"]
 
 
 def place_segments(segments: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
-    """Add ``lane`` to segments, which have LINE, start and end; tasks: from ``place_tasks``.
+    """Add ``lane`` to segments.
+
+    segments: has LINE, start and end.  tasks: from ``place_tasks``.
 
     In lane 0, segments nest with the tasks of lane 0 or are apart from them.  Segments that would
     overlap without nesting are in further lanes.

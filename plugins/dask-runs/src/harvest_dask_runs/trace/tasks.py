@@ -26,7 +26,8 @@ LANES = 1_000
 def place_tasks(found: pl.DataFrame, last_time: object) -> pl.DataFrame:
     """Add ``lane`` to the executions of one run, and an end where none was recorded.
 
-    last_time: the end of executions never seen to end.  Those without any time are left out.
+    last_time: the end of executions that were never seen to end.  Executions without any time are
+    left out.
     """
     end = pl.col("end").fill_null(pl.max_horizontal("start", pl.lit(last_time)))
     timed = found.with_columns(end=end).drop_nulls(["start", "end"])
@@ -72,7 +73,10 @@ def task_events(placed: pl.DataFrame, tracks: Tracks) -> Iterator[pl.DataFrame]:
 
 
 def path_events(path: pl.DataFrame, tracks: Tracks) -> Iterator[pl.DataFrame]:
-    """Yield batches of events: a slice for each execution of a run's path, and each wait."""
+    """Yield batches of events: a slice for each execution of the path, and each wait before it.
+
+    path: of one run, as of ``critical_path``.
+    """
     if path.is_empty():
         return
     pid = tracks.process(("critical path",), "critical path", PATH_PLACE)
@@ -93,7 +97,10 @@ MOVEMENT = ["fulfiller", "requestor", "signature", "nth"]
 
 
 def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
-    """Make slices of a run's transfers with a time, with place, peer, recorded, movement, lane."""
+    """Make a row per slice: place, direction, recorded, movement, start, end, bytes, keys, lane.
+
+    transfers: rows of dask.transfer of one run.  Rows without any time are left out.
+    """
     names = pl.col("keys").list.eval(pl.element().struct.field("key"))
     sides = (
         transfers.with_row_index("row")

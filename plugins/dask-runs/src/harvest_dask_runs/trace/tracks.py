@@ -76,7 +76,8 @@ class Tracks:
     def slices(self, rows: pl.DataFrame, **columns: str | pl.Expr) -> Iterator[pl.DataFrame]:
         """Yield the events that name tracks first met since the last call, then a slice a row.
 
-        rows: with start, end and tid; columns: the others of a slice: pid, name, cat, args.
+        rows: with the columns start, end and tid.
+        columns: further columns of a slice: pid, name, cat, args.
         """
         names, self._news = self._news, []
         schema = {name: EVENT[name] for name in ("name", "ph", "pid", "tid", "args")}
@@ -169,7 +170,10 @@ def with_lanes(frame: pl.DataFrame, by: list[str], *, nest: bool = False) -> pl.
 
 
 def _lanes(starts: list[int], ends: list[int], *, nest: bool) -> list[int]:
-    """Find the first lane that is free for each interval, or with ``nest`` holds it whole."""
+    """Find the first lane that is free for each interval, or with ``nest`` holds it whole.
+
+    The intervals are ordered by start and, with ``nest``, the longest first.
+    """
     open_ends: list[list[int]] = []
     lanes = []
     for start, end in zip(starts, ends, strict=True):

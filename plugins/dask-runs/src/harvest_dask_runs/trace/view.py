@@ -57,7 +57,10 @@ def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 
 def run_events(dataset: DatasetReader, tracks: Tracks) -> Iterator[pl.DataFrame]:
-    """Yield the rows of the view for the run of ``tracks``; set its start and left_out."""
+    """Yield the events of the run of ``tracks`` in batches, with the columns of the view.
+
+    Sets start and left_out of ``tracks``.
+    """
     frames = load(dataset, WAITED, run=tracks.run)
     found = executions(frames).collect()
     moved = frames["dask.transfer"].collect()
@@ -89,7 +92,10 @@ def run_events(dataset: DatasetReader, tracks: Tracks) -> Iterator[pl.DataFrame]
 
 
 def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
-    """Select the traced I/O of logs below a run, or all if it is the only run; None without any."""
+    """Select a run's traced I/O: from the logs below its directory, or all if it is the only run.
+
+    None if the dataset holds none.
+    """
     if SEGMENT not in dataset:
         return None
     segments = dataset[SEGMENT].with_columns(pl.col("origin").cast(pl.String))

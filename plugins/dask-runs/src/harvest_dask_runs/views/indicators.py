@@ -116,7 +116,10 @@ def _judged(dataset: DatasetReader, run: str | None) -> JudgedRuns:
 
 
 def _with_threads(workers: pl.DataFrame) -> pl.DataFrame:
-    """Select workers that took part; add ``own`` (threads) and ``observed`` (with executions)."""
+    """Select workers that took part; add ``own``, the number of their threads, and ``observed``.
+
+    observed: whether their executions and their times are recorded.
+    """
     return workers.filter(TOOK_PART).with_columns(
         # a worker may have more threads than ran tasks
         own=pl.when(pl.col("nthreads") > 0).then("nthreads"),
@@ -125,7 +128,10 @@ def _with_threads(workers: pl.DataFrame) -> pl.DataFrame:
 
 
 def _threads(workers: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
-    """Count all and observed workers and threads; few_of: threads, if they ran all executions."""
+    """Count workers and threads of each run, all and observed; few_of: threads of executions.
+
+    few_of is null if some executions were not on observed workers.
+    """
     seen = pl.col("observed")
     elsewhere = found.join(workers.filter(seen), on=["run", "worker"], how="anti")
     strange = elsewhere.select("run", strange=True).unique()
@@ -260,7 +266,10 @@ def _moved(frames: Frames) -> pl.DataFrame:
 def _silent(
     workers: pl.DataFrame, frames: Frames, spans: pl.DataFrame, recorded: pl.DataFrame
 ) -> pl.DataFrame:
-    """Count workers that registered but reported nothing, and whose record stops too early."""
+    """Count workers that registered but reported nothing, and whose record stops too early.
+
+    spans: with last_end, and the columns of ``_ends``.
+    """
     silent = pl.when(pl.col("registered").is_not_null()).then(
         pl.col("registered") & ~pl.col("reported")
     )
@@ -293,7 +302,10 @@ def _silent(
 
 
 def _ends(processes: pl.LazyFrame) -> pl.DataFrame:
-    """Count and name records without an end; whole_scheduler: whether the scheduler's has one."""
+    """Count the records without an end in each captured run, and name the most important one.
+
+    whole_scheduler: whether the scheduler's record has an end; null if it is missing.
+    """
     endless, scheduler = pl.col("end_time").is_null(), pl.col("role") == "scheduler"
     name = pl.concat_str("role", "address", separator=" ", ignore_nulls=True)
     return (

@@ -129,7 +129,10 @@ def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 
 def io_by_task(dataset: DatasetReader, run: str | None, found: pl.DataFrame) -> pl.DataFrame:
-    """Return ``dask.task_io`` of executions, each operation once; no rows without a log."""
+    """Return the rows of ``dask.task_io``, each operation once; none without Darshan's logs.
+
+    found: the executions.
+    """
     if not any(name in dataset for name in (SEGMENT, *COUNTED)):
         return pl.DataFrame(schema=TASK_IO)
     return once(io_of_tasks(dataset, run, found.lazy())).collect()
@@ -217,7 +220,10 @@ def _repeats(found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
 
 
 def _io(io: pl.DataFrame, found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
-    """Sum up I/O by run and prefix, in runs whose processes are known: all io_* but io_share."""
+    """Sum up I/O by run and prefix, in runs whose processes are known: all io_* but io_share.
+
+    The I/O of executions in other processes is unknown, so io_busy_s leaves them out.
+    """
     one = ["run", "prefix"]
     how, op, size = pl.col("how"), pl.col("op"), pl.col("bytes")
     # the I/O of executions in other processes is unknown

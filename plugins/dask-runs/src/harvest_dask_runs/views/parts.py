@@ -80,7 +80,10 @@ NAMED = 3
 
 
 def what_ran(found: pl.DataFrame, threads: pl.DataFrame, needs: pl.LazyFrame) -> pl.DataFrame:
-    """Find what ran while few executions did: run, few_*; threads: as of ``at_once``."""
+    """Compute a row per run in which few executions ran at some time: run and columns ``few_*``.
+
+    threads: as of ``at_once``; needs: run, key, dependency.
+    """
     low = _in_low_stretches(found, threads)
     kinds = (
         low.group_by("run", "prefix")
@@ -134,7 +137,10 @@ def _in_low_stretches(found: pl.DataFrame, threads: pl.DataFrame) -> pl.DataFram
 
 
 def what_was_awaited(path: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
-    """Find what ended the longest gap: run, gap_*; spans: as of ``at_once``."""
+    """Find what ended the longest gap: run, gap_prefix, gap_part, gap_link.
+
+    path: as of ``critical_path``; spans: as of ``at_once``.
+    """
     gap = pl.col("longest_gap_start")
     lasts = pl.duration(microseconds=(pl.col("longest_gap_s") * 1e6).round().cast(pl.Int64))
     shared = pl.min_horizontal("end", gap + lasts) - pl.max_horizontal("start", gap)
@@ -209,7 +215,10 @@ def log_signs(log: pl.LazyFrame, ends: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def memory_use(frames: Frames) -> pl.LazyFrame:
-    """Sum up the memory of sampled workers: run, and the indicators that come from samples."""
+    """Sum up the samples of workers' memory: a row per run whose workers were sampled.
+
+    The columns are run and those of ``dask.indicators`` that come from samples.
+    """
     one = ["run", "worker"]
     worker = pl.col("worker").filter(pl.col("share").is_not_null())
     limits = pl.concat(

@@ -29,7 +29,10 @@ def run_summary(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFra
 def summary_frame(
     frames: Frames, found: pl.LazyFrame | None = None, workers: pl.LazyFrame | None = None
 ) -> pl.LazyFrame:
-    """Compute the view; found: executions, workers: rows of ``dask.workers``, if known already."""
+    """Compute the view from frames with the column ``run``.
+
+    found: their executions; workers: their rows of ``dask.workers``, if known.
+    """
     found = executions(frames) if found is None else found
     workers = worker_frame(frames, found) if workers is None else workers
     transfers, graphs = frames["dask.transfer"], frames["dask.graph_task"]
@@ -125,7 +128,10 @@ def _times(frames: Frames) -> pl.LazyFrame:
 
 
 def _task_counts(frames: Frames) -> pl.LazyFrame:
-    """Count distinct keys, their prefixes, and keys in graphs, all and those without transition."""
+    """Count distinct keys, their prefixes, and keys in graphs without a scheduler's record.
+
+    A count is null if the run lacks that kind of record.
+    """
     carried = pl.col("keys").list.eval(pl.element().struct.field("key"))
     records = {
         "scheduler": frames["dask.task_transition"].select("run", "key", "prefix"),

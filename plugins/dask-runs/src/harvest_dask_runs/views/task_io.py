@@ -55,9 +55,10 @@ def _operations(dataset: DatasetReader, known: Correlation, found: pl.LazyFrame)
 
 
 def once(operations: pl.LazyFrame, log: str = "log") -> pl.LazyFrame:
-    """Drop operations, or sums, that count the same bytes as others; log: the log's column.
+    """Drop operations, or their sums, that count the same bytes as others.
 
     If a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
+    log: the column that names the log.
     """
     file, module = [log, "record_id"], pl.col("module")
     doubles = operations.filter(module == "DXT_POSIX").select(*file, module=pl.lit("DXT_MPIIO"))
@@ -168,7 +169,10 @@ def task_io_coverage(dataset: DatasetReader, *, run: str | None = None) -> pl.La
 
 
 def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """Find the process of each worker, or nulls: one row per worker and log."""
+    """Find the process of each worker: one row per worker and log.
+
+    A worker whose process is unknown has one row with nulls.
+    """
     known, one = correlate(dataset, named_run(dataset, run)), ["run", "worker"]
     processes = known.tied.group_by(*one, "hostname", "pid", "origin").agg(
         threads=pl.col("thread").unique().sort(),

@@ -26,7 +26,10 @@ from .workers import whole_runs
 def tasks(
     dataset: DatasetReader, *, run: str | None = None, key: str | None = None
 ) -> pl.LazyFrame:
-    """Compute one row per task and run, by first event; raises UsageError for unknown names."""
+    """Compute one row per task and run, ordered by first event.
+
+    Raises UsageError if the dataset holds no such run or task.
+    """
     wanted = named_run(dataset, run)
     frames = load(dataset, DASK_TYPES, run=wanted)
     frame = task_frame(frames, task_io_totals(dataset, run=wanted))

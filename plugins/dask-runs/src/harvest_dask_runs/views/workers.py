@@ -22,7 +22,10 @@ def workers(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 
 def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFrame:
-    """Compute the view; found: executions, if known.  Null: not recorded; 0: there were none."""
+    """Compute the view from frames with the column ``run``; found: their executions, if known.
+
+    Numbers are null for a worker of which nothing is recorded; 0 means that there were none.
+    """
     ran = executions(frames) if found is None else found
     transferred = pl.col("transfers").is_not_null()
     silent = pl.col("transitions").is_null() & ~transferred & pl.col("lost").is_null()
@@ -67,9 +70,10 @@ def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFr
 
 
 def recorded_runs(frames: Frames) -> pl.LazyFrame:
-    """Find which kinds of records each run has: a flag for each.
+    """Find which kinds of records each run has.
 
-    by_scheduler, by_workers: executions; transitioned: of workers; moved: transfers.
+    Columns: run; registrations: of workers; by_scheduler, by_workers: executions;
+    transitioned: transitions of workers; moved: transfers.
     """
     transitions = frames["dask.worker_transition"].drop_nulls("worker")
     logged = _log_membership(frames["dask.log_event"])
@@ -89,7 +93,10 @@ def recorded_runs(frames: Frames) -> pl.LazyFrame:
 
 
 def whole_runs(frames: Frames) -> pl.LazyFrame:
-    """Select runs whose workers are all known and recorded all executions that happened."""
+    """Select the runs (column run) whose workers are all known and each recorded its executions.
+
+    In such a run, executions that are not recorded did not happen.
+    """
     transitions, transfers = frames["dask.worker_transition"], frames["dask.transfer"]
     reporting = (transitions, transfers, captured(frames["dask.process"]))
     reported = pl.concat(frame.select(ONE) for frame in reporting).unique()
@@ -118,7 +125,10 @@ def _log_membership(log: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _membership(frames: Frames) -> pl.LazyFrame:
-    """Find when workers came and went, and their number of threads when they came."""
+    """Find when workers came and went, and their number of threads when they came.
+
+    Columns: run, worker, registered, registered_time, removed_time, registered_nthreads.
+    """
     # couplers that leave out the action record a stimulus for removals only
     acted = pl.coalesce(
         pl.col("action"),

@@ -95,7 +95,8 @@ def script() -> Payload:
 async def measure(ask: Callable[[], Awaitable[float]]) -> Offset:
     """Measure the offset of this clock to the scheduler's.
 
-    Of several requests, the one with the shortest round trip counts: half of it bounds the error.
+    Of several requests, the one with the shortest round trip counts: the scheduler's answer falls
+    within the round trip, so half of it bounds the error.
     """
     found: list[Offset] = []
     for _ in range(ROUNDS):

@@ -34,7 +34,10 @@ def text_map(columns: Mapping[str, pa.Array]) -> pa.MapArray:
 def list_array(
     lengths: NDArray[np.int64], values: pa.Array, null: NDArray[np.bool_] | None = None
 ) -> pa.ListArray:
-    """Build lists of the given lengths from consecutive ``values``; ``null`` ones have length 0."""
+    """Build lists of the given lengths from consecutive ``values``.
+
+    null: mask of the lists that are null; their length must be 0.
+    """
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     mask = np.append(null, False) if null is not None and null.any() else None
     return pa.ListArray.from_arrays(pa.array(offsets, mask=mask), values)

@@ -72,8 +72,9 @@ def odd_texts(column: pl.Series, pattern: str) -> pl.Series:
 
 
 def spelled_keys(keys: pl.Series, pattern: str) -> pl.Series:
-    """Convert keys that KEY or ANY_KEY found in a printed dict or set to canonical spelling.
+    """Convert keys from a printed dict or set to canonical spelling.
 
+    pattern: the pattern that found them, KEY or ANY_KEY.
     Raises LiteralFault for a key found by ANY_KEY that is not a literal.
     """
     # a tuple begins and ends with a bracket, and an ordinary string holds no quote inside

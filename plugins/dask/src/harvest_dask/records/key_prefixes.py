@@ -40,7 +40,10 @@ def key_prefixes(keys: pl.Series) -> pl.Series:
 
 
 def _names(keys: pl.Series) -> pl.Series:
-    """Select the text that the rule looks at: the key, or a tuple's first item if it is a text."""
+    """Select the text that the rule looks at: the key itself, or the first item of a tuple.
+
+    Null if that item is not a text.
+    """
     ordinary = keys.str.contains(_ORDINARY_TUPLE)
     first = keys.str.extract(r"^\('([^']*)'")
     names = pl.select(pl.when(ordinary).then(first).otherwise(keys)).to_series()

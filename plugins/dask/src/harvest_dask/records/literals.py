@@ -44,7 +44,10 @@ class LiteralFault(ValueError):
 
 
 def canonical_key(text: str) -> str:
-    """Return Python's spelling of a tuple printed by ``str(key)``; other texts stay unchanged."""
+    """Return the canonical spelling of a key printed by ``str(key)``.
+
+    A tuple literal becomes Python's spelling of that tuple; any other text stays unchanged.
+    """
     if text.startswith("(") and text.endswith(")"):
         value = _literal(text)
         if isinstance(value, tuple):
@@ -53,7 +56,10 @@ def canonical_key(text: str) -> str:
 
 
 def key_of_literal(text: str) -> str:
-    """Return the canonical spelling of ``repr(key)``; raises LiteralFault for any other text."""
+    """Return the canonical spelling of a key printed by ``repr(key)``, as in a dict or set.
+
+    Raises LiteralFault when the text is not a literal.
+    """
     word = text.strip()
     if not word:
         raise LiteralFault("an item is empty")
@@ -75,7 +81,8 @@ def key_of_literal(text: str) -> str:
 def name_in_key(text: str) -> str | None:
     """Return the name in a key of canonical spelling: the first item of a tuple, at any depth.
 
-    Bytes are decoded; None for an item that is no text. A key that is no literal is its own name.
+    Bytes are decoded. Returns None if the first item is not a text. A key that is not a literal is
+    its own name.
     """
     value = _literal(text)
     if not isinstance(value, tuple | bytes):
@@ -149,7 +156,10 @@ def _sane(text: str) -> bool:
 
 
 def set_items(text: str) -> list[str]:
-    """Split a printed set, frozenset, list or tuple into texts; raises LiteralFault for others."""
+    """Split a printed set, frozenset, list or tuple into its items, as texts.
+
+    Raises LiteralFault for any other text.
+    """
     word = text.strip()
     if word in _EMPTY_SETS:
         return []
@@ -159,7 +169,10 @@ def set_items(text: str) -> list[str]:
 
 
 def dict_items(text: str) -> list[tuple[str, str]]:
-    """Split a printed dict into texts of keys and values; raises LiteralFault for other texts."""
+    """Split a printed dict into its keys and values, as texts.
+
+    Raises LiteralFault for any other text.
+    """
     fault = f"{_excerpt(text)} is not a dict"
     return [(key, value) for key, value in _items(text.strip(), "{", 2, fault)]
 

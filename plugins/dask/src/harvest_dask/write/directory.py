@@ -44,7 +44,10 @@ def file_name(role: str, process: str) -> str:
 
 
 def find_capture(directory: str) -> str | None:
-    """Return the id of the capture that this machine sees there, or None; raises CaptureError."""
+    """Return the id of the capture in a directory; None if this machine sees no capture there.
+
+    Raises CaptureError if ``capture.json`` cannot be read.
+    """
     path = Path(directory, MARK)
     try:
         found = json.loads(path.read_bytes())

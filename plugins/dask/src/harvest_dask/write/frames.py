@@ -40,7 +40,8 @@ def frame(payload: bytes, index: int) -> bytes:
 class FrameFile:
     """A file to which frames are appended.
 
-    If it vanishes while the directory still belongs to the capture, a new one begins as it did.
+    If the file vanishes while the directory still belongs to the capture, a new file is created,
+    which again begins with the first frames.
     """
 
     def __init__(self, path: Path, capture: str | None, first: Sequence[bytes] = ()) -> None:

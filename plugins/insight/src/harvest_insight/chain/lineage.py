@@ -29,7 +29,8 @@ def _near(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
 def lineage(dataset: DatasetReader) -> pl.LazyFrame:
     """Build one row per file of a Darshan log, following the links of ``run.chain`` to its job.
 
-    Columns are null if several jobs or processes match; the links of ``run.chain`` list them.
+    If several jobs or processes match a log, their columns are null. The links of ``run.chain``
+    list the candidates.
     """
     near = links_together(*_near(dataset))
     links = near.filter(pl.col("candidates") == 1).collect()

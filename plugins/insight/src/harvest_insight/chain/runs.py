@@ -122,7 +122,8 @@ def files_of_logs(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
 def entries_of_files(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
     """Yield the links ``file to entry``: to the same path in each scan that lists it.
 
-    An entry created after the last log of this path may be another file: possible, else likely.
+    An entry created after the end of the last log with this path may be another file of that
+    name. The link is then possible, otherwise likely.
     """
     if "gpfs.file" not in dataset or "darshan.file" not in dataset:
         return

@@ -47,7 +47,10 @@ def darshan_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator
 
 
 def settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
-    """Read ``config.json``, or YAML of one or more documents: a row per setting, or one reject."""
+    """Read ``config.json``, or YAML, which may have several documents: one row per setting.
+
+    ``position`` numbers the settings.  A damaged file is one reject.
+    """
     path = partition.path
     parse = _parse_json if partition.options["kind"] == "json_config" else _parse_yaml
     with path.open("rb") as file:

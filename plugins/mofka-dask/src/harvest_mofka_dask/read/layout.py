@@ -149,7 +149,10 @@ EVIDENCE: Final = frozenset({*CSV_KINDS, "scheduler_log", "worker_log", "consume
 
 @attrs.frozen
 class RunFile:
-    """A file to read, its kind (of CSV, ``nodes``, ...), and the order of one without header."""
+    """A file to read: its path and kind (a CSV kind, or ``nodes``, ``worker_log``, ...).
+
+    order: the known order of columns in a CSV without a header.
+    """
 
     path: Path
     kind: str
@@ -158,7 +161,10 @@ class RunFile:
 
 
 def parse_header(line: bytes) -> list[str]:
-    """Return the columns in a CSV's header line, repeated ones numbered; none if it is no text."""
+    """Return the names of the columns in a CSV's header line; none if it is not text.
+
+    Repeated names get numbers, as in pandas: ``action``, ``action.1``.
+    """
     names: list[str] = []
     for word in column_names(line):
         unique, count = word, 1
@@ -181,7 +187,8 @@ def csv_kind_of_header(names: list[str]) -> str | None:
 def kind_of(path: Path) -> RunFile | None:
     """Recognize a file; None if it is not a file of a run.
 
-    A CSV that cannot be opened is recognized by its name, or else only it fails (``UNREADABLE``).
+    A CSV that cannot be opened is recognized by its name, else it is ``UNREADABLE``: then only
+    this file fails.
     """
     name = path.name
     if is_csv(name):

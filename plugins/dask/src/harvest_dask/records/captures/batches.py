@@ -52,7 +52,10 @@ _DO_NOT_FIT: Final = (pa.ArrowException, OverflowError)
 
 
 class Batch:
-    """Rows of one kind, from one or more frames, as columns by name; and the faults in them."""
+    """Rows of one kind, from one or more frames, and the faults found in them.
+
+    columns: columns by name, all of the same length.
+    """
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -94,7 +97,10 @@ class Batch:
     def complete(
         self, cls: type[Record], made: Mapping[str, pa.Array], renamed: Mapping[str, str]
     ) -> dict[str, pa.Array]:
-        """Return the columns of a record type: ``made``, and others by their names in the rows."""
+        """Return the columns of a record type: ``made``, and all others converted from the rows.
+
+        renamed: name in the rows by column, for columns with another name there.
+        """
         columns = dict(made)
         for field in record_type(cls).arrow_schema:
             name, kind = field.name, field.type

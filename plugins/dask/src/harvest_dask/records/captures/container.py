@@ -50,7 +50,10 @@ class Piece:
 
 
 def pieces(stream: IO[bytes], size: int) -> Iterator[Piece]:
-    """Yield the pieces of a file in order, up to ``size``; a later read takes what is appended."""
+    """Yield the pieces of a file of ``size`` bytes in order.
+
+    Bytes that are appended after ``size`` in the meantime are left to a later read.
+    """
     return _Walk(stream, size, _PATIENCE + 4 * size).pieces()
 
 
@@ -120,7 +123,10 @@ class _Walk:
         return Piece(self.expected, 0, b"", flaw, cut)
 
     def _next_frame(self, start: int) -> int | None:
-        """Return where the next complete frame begins; None if none is found within the limit."""
+        """Return where the next complete frame begins; None if none is found within the limit.
+
+        The limit matters where many invalid frames overlap.
+        """
         while start < self.size and self.patience > 0:
             self.stream.seek(start)
             block = self.stream.read(min(_BLOCK, self.size - start))

@@ -277,7 +277,10 @@ def _list(value: Any) -> list[Any]:
 
 
 def pickled_class(pickled: bytes) -> str | None:
-    """Return the name of the first class in a pickle, by its opcodes alone; None without any."""
+    """Return the name of the first class in a pickle, without its module; None if there is none.
+
+    Only the pickle's opcodes are read; nothing is unpickled.
+    """
     texts: list[str] = []
     memo: list[list[str]] = []
     try:

@@ -47,7 +47,10 @@ class DaskSource(Source):
         return Detection(0.9, f"begins as a cluster dump of Dask ({found})") if found else None
 
     def plan(self) -> Iterator[Partition]:
-        """Yield a partition per file of each run; raise SourceError if there is nothing to read."""
+        """Yield one partition per file of each run.
+
+        Raises SourceError if the location is missing or holds no file to read.
+        """
         location = self.path()
         folder = location if location.is_dir() else location.parent
         listed = walk_files(location, depth=DEPTH, hidden=False) if folder == location else ()
@@ -57,7 +60,8 @@ class DaskSource(Source):
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
         """Return one partition per file of the runs that contain ``files``.
 
-        Returns None for a file directly in the location, which may change all partitions' ids.
+        Returns None if a file is directly in the location: it may change all partitions' ids, so
+        ``plan`` is needed.
         """
         location, paths = self.path(), list(files)
         if not location.is_dir() or any(path.parent == location for path in paths):
@@ -83,7 +87,10 @@ class DaskSource(Source):
                 yield folder, {file: {} for file in ours}
 
     def named(self, location: Path) -> Files:
-        """Return the file that a user named, unchecked; raise SourceError for a directory."""
+        """Return the files to read where a user named a file, or a directory without a run.
+
+        Raises SourceError if there is none; a file is not checked.
+        """
         if location.is_dir():
             raise SourceError(
                 "holds no capture file of a Dask run",
@@ -97,7 +104,10 @@ class DaskSource(Source):
         return {location: {}}
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
-        """Yield the rows of one capture file; raises OSError if it cannot be opened or read."""
+        """Yield the rows of one capture file.
+
+        Raises OSError if the file cannot be opened or read.
+        """
         from .reader import read_file  # it needs msgpack and Arrow, which planning does not
 
         yield from read_file(partition, ctx)

@@ -36,7 +36,10 @@ def columns_of(batch: Batch, facts: ProcessFacts) -> Columns:
 
 @attrs.frozen
 class _Table:
-    """A kind of rows: record class, function for columns not in the rows, and names there."""
+    """A kind of rows: its record class, and the function for columns that are not in the rows.
+
+    renamed: name in the rows by column of the record, for columns with another name there.
+    """
 
     cls: type[Record]
     make: Callable[[Batch, ProcessFacts], Columns]
