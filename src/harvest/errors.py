@@ -195,10 +195,8 @@ def lack_of(error: BaseException) -> Exception | None:
     if _MEMORY.search(text):
         return MemoryError()
     if _THREADS.search(text):
-        return HarvestError(
-            "this process cannot start more threads",
-            remedy="`ulimit -u` shows the limit; fewer --workers or POLARS_MAX_THREADS=1 need less",
-        )
+        remedy = "`ulimit -u` shows the limit; fewer --workers or POLARS_MAX_THREADS=1 need less"
+        return HarvestError("this process cannot start more threads", remedy=remedy)
     if _HALF_LOADED.search(text):
         return HarvestError(
             "polars cannot load its library",

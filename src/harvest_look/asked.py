@@ -87,11 +87,9 @@ def named(kind: str, name: str, dataset: Path | None) -> tuple[Any, Path]:
         return spec, dataset
     meant = [str(dataset)] if str(dataset) in declared else names_for(declared, there)
     also = f", or another {kind}: {', '.join(meant[1:SHOWN])}" if len(meant) > 1 else ""
-    raise UsageError(
-        f"this is a dataset, where the name of a {kind} belongs",
-        where=name,
-        remedy=f"write: harvest {kind} {meant[0]} {shell_word(name)}{also}" if meant else None,
-    )
+    problem = f"this is a dataset, where the name of a {kind} belongs"
+    remedy = f"write: harvest {kind} {meant[0]} {shell_word(name)}{also}" if meant else None
+    raise UsageError(problem, where=name, remedy=remedy)
 
 
 def _opened(location: str) -> harvest.Dataset | None:

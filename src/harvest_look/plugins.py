@@ -60,10 +60,8 @@ def _named(found: PluginManager, name: str) -> list[tuple[str, Any]]:
         if name in found.broken:
             found.source(name)  # raises with cause and remedy
         known = [name for kind in KINDS for name in getattr(found, f"{kind}s")]
-        raise UsageError(
-            f"unknown source, sink, engine, view, report, rule or exporter {name!r}",
-            remedy=found.remedy(name, known, *KINDS),
-        )
+        problem = f"unknown source, sink, engine, view, report, rule or exporter {name!r}"
+        raise UsageError(problem, remedy=found.remedy(name, known, *KINDS))
     return [(kind, found.find(kind, name)) for kind in kinds]
 
 

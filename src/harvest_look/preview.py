@@ -103,10 +103,8 @@ def print_sources(paths: Sequence[Path], *, json: bool) -> int:
     for path in paths:
         if "://" in str(path) or ":/" in str(path):
             # an address may contain a password, so it is not printed
-            raise UsageError(
-                "this is an address, not a path",
-                remedy="name its source: harvest preview -s NAME:ADDRESS",
-            )
+            remedy = "name its source: harvest preview -s NAME:ADDRESS"
+            raise UsageError("this is an address, not a path", remedy=remedy)
     rows: list[tuple[str, str | None, float | None, str]] = []
     sources = tuple(harvest.Endpoint(None, str(path)) for path in paths)
     with beginnings(harvest.Recipe(sources=sources)) as recipe:

@@ -65,11 +65,8 @@ def print_run(records: list[dict[str, Any]], run: str, *, where: str, json: bool
     """Print one of the runs that wrote a dataset; raises UsageError for an unknown run."""
     record = next((record for record in records if record["run"] == run), None)
     if record is None:
-        raise UsageError(
-            f"no run {run!r} was committed here",
-            where=where,
-            remedy=suggestion(run, [record["run"] for record in records]),
-        )
+        remedy = suggestion(run, [record["run"] for record in records])
+        raise UsageError(f"no run {run!r} was committed here", where=where, remedy=remedy)
     print_json(record) if json else _print_run(record)
 
 

@@ -32,11 +32,9 @@ MOST_OF_IT = 0.5
 def look_at(path: Path, run: Path | None, *, json: bool) -> int:
     """Print the contents of a tree, or harvest it; return 1 when no source recognises any file."""
     if pipe_of(str(path)) is not None:
-        raise UsageError(
-            "this is a pipe, which is not looked at",
-            where=printable_line(str(path)),
-            remedy="harvest detect says what comes through it",
-        )
+        problem = "this is a pipe, which is not looked at"
+        remedy = "harvest detect says what comes through it"
+        raise UsageError(problem, where=printable_line(str(path)), remedy=remedy)
     plugins = manager()
     with working("looking"):
         found = survey(path, plugins)

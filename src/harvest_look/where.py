@@ -162,11 +162,8 @@ class _Times:
             if some != int(some) or unit not in _SECONDS | _DAYS | _MONTHS:
                 left = text
         if left or not (plain or clock):
-            raise UsageError(
-                f"{text.strip()!r} is not an interval",
-                where=self.sql,
-                remedy="write interval '7 days', '1 year 2 months' or '01:30:00'",
-            )
+            remedy = "write interval '7 days', '1 year 2 months' or '01:30:00'"
+            raise UsageError(f"{text.strip()!r} is not an interval", where=self.sql, remedy=remedy)
         return _Token("interval", text, interval=(months, days, seconds))
 
     def _compared(self, place: int, token: _Token) -> None:
@@ -177,11 +174,8 @@ class _Times:
             if kind == "seconds":
                 months, days, seconds = token.interval
                 if months:
-                    raise UsageError(
-                        f"interval {token.text!r} is not a number of seconds: months differ",
-                        where=self.sql,
-                        remedy="write it in days",
-                    )
+                    problem = f"interval {token.text!r} is not a number of seconds: months differ"
+                    raise UsageError(problem, where=self.sql, remedy="write it in days")
                 number = f"{days * 86400 + seconds:.15g}"
                 self.tokens[place] = _Token("number", number, token.gap)
         elif kind in ("time", "span") and token.kind == "text":
@@ -324,8 +318,6 @@ def refused_values(sql: str | None) -> Iterator[None]:
         kind, column, value = found.groups()
         # a file's statistics (name_min), and columns that a view has renamed, are not in the text
         column = column if column in sql else "..."
-        raise UsageError(
-            f"{column} has values that are no {kind}, such as {printable_line(value)!r}",
-            where=sql,
-            remedy=f"TRY_CAST({column} AS ...) gives null for these",
-        ) from error
+        problem = f"{column} has values that are no {kind}, such as {printable_line(value)!r}"
+        remedy = f"TRY_CAST({column} AS ...) gives null for these"
+        raise UsageError(problem, where=sql, remedy=remedy) from error

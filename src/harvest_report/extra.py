@@ -14,7 +14,5 @@ def need(module: str, purpose: str) -> Any:
     except ImportError as error:
         if error.name is not None and error.name.partition(".")[0] != library:
             raise
-        raise HarvestError(
-            f"{purpose} needs {library}, which is not installed",
-            remedy="install hpc-harvest with the extra 'report'",
-        ) from error
+        problem = f"{purpose} needs {library}, which is not installed"
+        raise HarvestError(problem, remedy="install hpc-harvest with the extra 'report'") from error

@@ -158,10 +158,8 @@ class Report:
         for section in self._first(name):
             if section.name == name:
                 return attrs.evolve(self, sections=(section,), context=None, tiles=())
-        raise UsageError(
-            f"report {self.name!r} has no section {name!r}",
-            remedy=suggestion(name, (s.name for s in self.sections)),
-        )
+        remedy = suggestion(name, (s.name for s in self.sections))
+        raise UsageError(f"report {self.name!r} has no section {name!r}", remedy=remedy)
 
     def write(self, target: str | Path) -> list[Path]:
         """Write a file in the format of its suffix, or all formats into a directory.

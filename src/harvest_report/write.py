@@ -37,11 +37,8 @@ def write(report: Report, target: str | Path) -> list[Path]:
     if path.is_dir() or str(target).endswith("/") or not suffix:
         return _directory(report, path)
     if suffix not in _WRITERS:
-        raise UsageError(
-            f"unknown file ending {suffix!r}",
-            where=str(path),
-            remedy=f"use {', '.join(SUFFIXES)}, or end it with / for a directory",
-        )
+        remedy = f"use {', '.join(SUFFIXES)}, or end it with / for a directory"
+        raise UsageError(f"unknown file ending {suffix!r}", where=str(path), remedy=remedy)
     if not path.absolute().parent.is_dir():
         raise UsageError("no such directory", where=str(path.parent), remedy="make it first")
     write_atomically(path, _WRITERS[suffix](report, path))

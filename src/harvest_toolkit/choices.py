@@ -82,9 +82,6 @@ def with_settings(text: str, where: str | None = None) -> tuple[str, dict[str, s
     name, colon, rest = text.strip().partition(":")
     pairs = [each.partition("=") for each in _BETWEEN.split(rest)] if colon else []
     if not name or any(not key or not equals for key, equals, _ in pairs):
-        raise UsageError(
-            f"{text!r} has no NAME or no KEY=VALUE",
-            where=where,
-            remedy="write NAME or NAME:KEY=VALUE, for example slurm.usage:by=account",
-        )
+        remedy = "write NAME or NAME:KEY=VALUE, for example slurm.usage:by=account"
+        raise UsageError(f"{text!r} has no NAME or no KEY=VALUE", where=where, remedy=remedy)
     return name, {key: value for key, _, value in pairs}

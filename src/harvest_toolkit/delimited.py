@@ -307,11 +307,9 @@ def columns(block: Block, names: Sequence[str], *, where: str = "") -> tuple[pa.
         )
         table = _table(block, names)
     if table is None:
-        raise SourceError(
-            f"records {block.numbers[0]} to {block.numbers[-1]} cannot be separated",
-            where=where or None,
-            remedy="look for odd control characters there, and report the file",
-        )
+        problem = f"records {block.numbers[0]} to {block.numbers[-1]} cannot be separated"
+        remedy = "look for odd control characters there, and report the file"
+        raise SourceError(problem, where=where or None, remedy=remedy)
     return table, block
 
 

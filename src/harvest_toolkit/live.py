@@ -109,11 +109,8 @@ def unpacked(path: Path, origin: str) -> Iterator[IO[bytes]]:
         except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            raise SourceError(
-                f"its compressed data are damaged or cut short: {error}",
-                where=origin,
-                remedy="restore it from its origin",
-            ) from error
+            problem = f"its compressed data are damaged or cut short: {error}"
+            raise SourceError(problem, where=origin, remedy="restore it from its origin") from error
 
 
 def forward(stream: IO[bytes]) -> None:
@@ -173,10 +170,8 @@ class _Live(io.RawIOBase):
         self._size += got - known
         self._at += got
         if not self._size:
-            raise SourceError(
-                "nothing came through this pipe",
-                remedy="check the command that writes into it, or name an empty file",
-            )
+            remedy = "check the command that writes into it, or name an empty file"
+            raise SourceError("nothing came through this pipe", remedy=remedy)
         return got
 
     def _receive(self, view: memoryview, got: int) -> int:

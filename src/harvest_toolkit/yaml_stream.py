@@ -56,11 +56,9 @@ def _json_of(stream: IO[bytes], where: str) -> Iterator[bytes]:
     try:
         import yaml  # an optional library
     except ImportError as error:
-        raise SourceError(
-            "YAML is read with PyYAML, which is not installed",
-            where=where,
-            remedy="pip install 'hpc-harvest[yaml]', or bring it as JSON",
-        ) from error
+        problem = "YAML is read with PyYAML, which is not installed"
+        remedy = "pip install 'hpc-harvest[yaml]', or bring it as JSON"
+        raise SourceError(problem, where=where, remedy=remedy) from error
     # of each open node: whether it is a mapping (None: the stream), and its keys and values so far
     opened: list[tuple[bool | None, int]] = [(None, 0)]
     try:

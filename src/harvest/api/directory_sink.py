@@ -56,18 +56,13 @@ class DirectorySink(Sink):
         """Raise UsageError if the location is a file or holds rows that harvest did not write."""
         root = self.root
         if root.exists() and not root.is_dir():
-            raise UsageError(
-                f"sink {self.name!r} writes a directory, and this is a file",
-                where=str(root),
-                remedy="give the path of a directory",
-            )
+            problem = f"sink {self.name!r} writes a directory, and this is a file"
+            raise UsageError(problem, where=str(root), remedy="give the path of a directory")
         for path in root.iterdir() if root.is_dir() else ():
             if path.is_symlink() and _TYPE.fullmatch(path.name):
-                raise UsageError(
-                    "this is a symbolic link, through which rows would be written elsewhere",
-                    where=str(path),
-                    remedy="replace the link by the directory itself",
-                )
+                problem = "this is a symbolic link, through which rows would be written elsewhere"
+                remedy = "replace the link by the directory itself"
+                raise UsageError(problem, where=str(path), remedy=remedy)
         known = self.state.is_dir()
         for path in self._files():
             if not known or not _STEM.fullmatch(self._stem(path)):
@@ -123,11 +118,8 @@ class DirectorySink(Sink):
             fault.point("directory.published")
             touched.add(place.parent)
             return moved
-        raise DatasetError(
-            "a staged file is missing",
-            where=str(staged),
-            remedy="run again; its input is read again then",
-        )
+        remedy = "run again; its input is read again then"
+        raise DatasetError("a staged file is missing", where=str(staged), remedy=remedy)
 
     def _path_with_tag(self, file: PartFile) -> str:
         path = PurePosixPath(file.path)
@@ -174,11 +166,9 @@ class DirectorySink(Sink):
         """Return ``base / path``; raise DatasetError if it is not a file of a record type."""
         parts = PurePosixPath(path).parts
         if len(parts) != 2 or not _TYPE.fullmatch(parts[0]) or not path.endswith(self.suffix):
-            raise DatasetError(
-                f"{path!r} is not the path of a part",
-                where=str(self.root),
-                remedy="restore the manifest from a backup, or harvest into a new directory",
-            )
+            problem = f"{path!r} is not the path of a part"
+            remedy = "restore the manifest from a backup, or harvest into a new directory"
+            raise DatasetError(problem, where=str(self.root), remedy=remedy)
         refuse_link(base / parts[0])
         return base.joinpath(*parts)
 

@@ -67,18 +67,12 @@ def load_file(path: Path, digest: str | None = None) -> ModuleType:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise UsageError(
-            f"the file of a plugin cannot be read: {error.strerror}",
-            where=str(path),
-            remedy="check the path",
-        ) from error
+        problem = f"the file of a plugin cannot be read: {error.strerror}"
+        raise UsageError(problem, where=str(path), remedy="check the path") from error
     found = content_version(data)
     if digest not in (None, found):
-        raise HarvestError(
-            "the file of a plugin has changed since the run began",
-            where=str(path),
-            remedy="run again",
-        )
+        problem = "the file of a plugin has changed since the run began"
+        raise HarvestError(problem, where=str(path), remedy="run again")
     word = re.sub(r"[^0-9A-Za-z]", "_", path.stem)
     name = f"harvest_file_{word}_{content_version(os.fsencode(path) + data)}"
     if name not in sys.modules:

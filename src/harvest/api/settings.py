@@ -40,11 +40,9 @@ def structure(cls: type, values: Mapping[str, Any], *, plugin: str) -> Any:
     for key, value in values.items():
         name, dot, rest = key.replace("-", "_").partition(".")
         if name not in fields:
-            raise ConfigError(
-                f"{plugin!r} has no setting {key!r}",
-                where=f"{plugin}.{key}",
-                remedy=suggestion(name, fields) if fields else "it has no settings",
-            )
+            problem = f"{plugin!r} has no setting {key!r}"
+            remedy = suggestion(name, fields) if fields else "it has no settings"
+            raise ConfigError(problem, where=f"{plugin}.{key}", remedy=remedy)
         if dot:
             found.setdefault(name, {})[rest] = value
         elif isinstance(value, Mapping) and isinstance(found.get(name), dict):
@@ -95,11 +93,9 @@ def _naming_setting(plugin: str, name: str, doc: str, value: Any) -> Iterator[No
     try:
         yield
     except (ValueError, TypeError, cattrs.BaseValidationError) as error:
-        raise ConfigError(
-            f"{value!r} does not fit: {_reason(error)}",
-            where=f"{plugin}.{name}",
-            remedy=doc or "see the plugin's documentation",
-        ) from error
+        problem = f"{value!r} does not fit: {_reason(error)}"
+        remedy = doc or "see the plugin's documentation"
+        raise ConfigError(problem, where=f"{plugin}.{name}", remedy=remedy) from error
 
 
 def _doc(field: attrs.Attribute[Any]) -> str:

@@ -188,10 +188,8 @@ def key_values(texts: Iterable[str] | None) -> dict[str, str]:
 def _take(given: dict[str, str], key: str, value: str, shown: str) -> None:
     """Add a setting; raise UsageError if it already has another value."""
     if given.setdefault(key, value) != value:
-        raise UsageError(
-            f"the setting {shown} is given as {given[key]!r} and as {value!r}",
-            remedy="give it once",
-        )
+        problem = f"the setting {shown} is given as {given[key]!r} and as {value!r}"
+        raise UsageError(problem, remedy="give it once")
 
 
 def refuse_without(switch: str, options: Mapping[str, Any]) -> None:

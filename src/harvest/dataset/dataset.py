@@ -68,11 +68,9 @@ def state_at(path: Path) -> Path:
 def _no_dataset(path: Path) -> DatasetError:
     if not path.exists():
         return DatasetError("no such dataset", where=str(path), remedy="check the path")
-    return DatasetError(
-        "this is not a dataset: it has no _harvest manifest",
-        where=str(path),
-        remedy="name the directory or file that `harvest run --sink` wrote",
-    )
+    problem = "this is not a dataset: it has no _harvest manifest"
+    remedy = "name the directory or file that `harvest run --sink` wrote"
+    return DatasetError(problem, where=str(path), remedy=remedy)
 
 
 def states_of(path: Path) -> tuple[Path, Path]:
@@ -344,10 +342,8 @@ class Dataset:
         """
         found = self.sql_all(query, settings=settings)
         if len(found) != 1:
-            raise UsageError(
-                f"{len(found)} statements where one query is expected",
-                remedy="make one call per query",
-            )
+            remedy = "make one call per query"
+            raise UsageError(f"{len(found)} statements where one query is expected", remedy=remedy)
         return found[0]
 
     def sql_all(

@@ -133,11 +133,9 @@ def _restore_manifest(state: Path, *, give_up: bool) -> list[str]:
     except DatasetError as error:
         copy = _newest_copy(state)
         if copy is None:
-            raise DatasetError(
-                f"{error.message}, and it has no intact copy",
-                where=error.where,
-                remedy="restore it from a backup, or harvest into a new directory",
-            ) from error
+            problem = f"{error.message}, and it has no intact copy"
+            remedy = "restore it from a backup, or harvest into a new directory"
+            raise DatasetError(problem, where=error.where, remedy=remedy) from error
         recorded = {path.stem for of in (HISTORY, RUNS) for path in (state / of).glob("*.json")}
         later = recorded - set(copy.runs)
         if later and not give_up:

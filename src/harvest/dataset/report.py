@@ -54,11 +54,8 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> An
     absent = [kind for kind in spec.requires if kind not in dataset]
     gaps = _gaps(absent, dataset.plugins)
     if spec.requires and len(absent) == len(spec.requires):
-        raise DatasetError(
-            f"report {name!r} needs rows that this dataset lacks",
-            where=dataset.sink.location,
-            remedy="; ".join(gaps),
-        )
+        problem = f"report {name!r} needs rows that this dataset lacks"
+        raise DatasetError(problem, where=dataset.sink.location, remedy="; ".join(gaps))
     report = call("report", spec, spec.build, (dataset,), settings)
     if not callable(getattr(report, "completed", None)):
         raise PluginError(

@@ -46,10 +46,8 @@ def queries(dataset: Dataset, text: str, settings: _Settings) -> list[pl.DataFra
     try:
         import duckdb  # of the extra `sql`
     except ImportError as error:
-        raise HarvestError(
-            "SQL needs duckdb, which is not installed",
-            remedy="install hpc-harvest with the extra 'sql'",
-        ) from error
+        remedy = "install hpc-harvest with the extra 'sql'"
+        raise HarvestError("SQL needs duckdb, which is not installed", remedy=remedy) from error
     connection = duckdb.connect(":memory:")
     number = of = 0
     try:
@@ -89,10 +87,8 @@ def _rows(answer: Any) -> pl.DataFrame:
     for name, kind in kinds:
         unquoted = re.sub("\"[^\"]*\"|'[^']*'", "", kind)
         if name not in spans and _DUCKDB_ONLY.search(unquoted):
-            raise UsageError(
-                f"{name} has the type {kind}, which only DuckDB can hold",
-                remedy="CAST(... AS VARCHAR) makes text of it",
-            )
+            problem = f"{name} has the type {kind}, which only DuckDB can hold"
+            raise UsageError(problem, remedy="CAST(... AS VARCHAR) makes text of it")
     if spans:
         quoted = ['"' + name.replace('"', '""') + '"' for name in spans]
         made = ", ".join(f"epoch_us({name}) AS {name}" for name in quoted)
@@ -102,10 +98,8 @@ def _rows(answer: Any) -> pl.DataFrame:
         if isinstance(dtype, pl.Date | pl.Datetime):
             days = rows[name].to_physical() // _IN_A_DAY[getattr(dtype, "time_unit", None)]
             if not days.is_between(_DAYS[0], _DAYS[1]).all():
-                raise UsageError(
-                    f"{name} has times outside the years 1 to 9999",
-                    remedy="CAST(... AS VARCHAR) makes text of them",
-                )
+                remedy = "CAST(... AS VARCHAR) makes text of them"
+                raise UsageError(f"{name} has times outside the years 1 to 9999", remedy=remedy)
     return rows
 
 
@@ -115,10 +109,8 @@ def _check(statements: Sequence[Any]) -> None:
         raise UsageError("0 statements where a query is expected", remedy="use SELECT or FROM")
     for number, statement in enumerate(statements, start=1):
         if (kind := statement.type.name) not in READING:
-            raise UsageError(
-                f"statement {number} is of the type {kind}, but a dataset is read-only",
-                remedy="use SELECT or FROM",
-            )
+            problem = f"statement {number} is of the type {kind}, but a dataset is read-only"
+            raise UsageError(problem, remedy="use SELECT or FROM")
 
 
 def _wrong(dataset: Dataset, problem: str, which: str) -> UsageError:
@@ -156,10 +148,8 @@ def _register_all(
     for name in settings:
         dataset.plugins.view(name)
         if name not in names:
-            raise UsageError(
-                f"settings for {name}, which the query does not name",
-                remedy="remove them, or query this view",
-            )
+            remedy = "remove them, or query this view"
+            raise UsageError(f"settings for {name}, which the query does not name", remedy=remedy)
     for name in names:
         is_view, given = name in dataset.plugins.views, settings.get(name, {})
         # DuckDB reads the lazy frame itself, and asks it for the columns and rows it needs

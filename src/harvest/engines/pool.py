@@ -188,10 +188,8 @@ class WorkerProcess:
                 f"a worker process could not start: it {ending(code)}{said}",
                 remedy="fix what keeps the interpreter from starting, or give --workers 1",
             )
-        return WorkerLost(
-            f"a worker process {ending(code)}",
-            remedy="run again: finished partitions are kept; fewer --workers need less memory",
-        )
+        remedy = "run again: finished partitions are kept; fewer --workers need less memory"
+        return WorkerLost(f"a worker process {ending(code)}", remedy=remedy)
 
     def _drain(self) -> None:
         """Read the remaining output, without waiting for other processes that write to it."""

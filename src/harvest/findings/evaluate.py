@@ -113,10 +113,8 @@ def thresholds_of(rule: Rule, given: Mapping[str, Any]) -> dict[str, float]:
     numbers = {name: threshold.value for name, threshold in rule.thresholds.items()}
     for name, value in given.items():
         if name not in numbers:
-            raise UsageError(
-                f"rule {rule.name!r} has no threshold {name!r}",
-                remedy=suggestion(name, numbers) if numbers else "it has none",
-            )
+            remedy = suggestion(name, numbers) if numbers else "it has none"
+            raise UsageError(f"rule {rule.name!r} has no threshold {name!r}", remedy=remedy)
         try:
             numbers[name] = float(value)
         except (TypeError, ValueError):

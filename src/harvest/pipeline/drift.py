@@ -39,11 +39,9 @@ def recorded_types(manifest: Manifest, name: str) -> dict[str, pa.DataType] | No
     try:
         return {column: from_plain(kind) for column, kind in schema.columns.items()}
     except RecordTypeError as error:
-        raise DatasetError(
-            f"the manifest's columns of {name} cannot be understood: {error}",
-            where=manifest.location,
-            remedy="use the version of harvest that wrote it",
-        ) from error
+        problem = f"the manifest's columns of {name} cannot be understood: {error}"
+        remedy = "use the version of harvest that wrote it"
+        raise DatasetError(problem, where=manifest.location, remedy=remedy) from error
 
 
 def _is_declared(recorded: Schema, kind: RecordType) -> bool:

@@ -132,10 +132,8 @@ def _left(bundle: Bundle, manifest_in: Callable[[Path], Manifest | None]) -> Bun
         manifest = manifest_in(sink.state)
         there = manifest.parts.get(part.key) if manifest is not None else None
         if there is not None and there.stem == part.stem and there.settled:
-            raise UsageError(
-                "--force does not work with a last job, which would find nothing changed",
-                remedy="let the run wait for the jobs",
-            )
+            problem = "--force does not work with a last job, which would find nothing changed"
+            raise UsageError(problem, remedy="let the run wait for the jobs")
     return Bundle(tasks, bundle.terms)
 
 

@@ -115,11 +115,9 @@ def _keys(listed: Listed) -> pa.Array:
     if len(keys.view(pa.int64()).unique()) < len(keys):
         last = {key: row for row, key in enumerate(keys.to_pylist())}
         row = next(row for row, key in enumerate(keys.to_pylist()) if last[key] != row)
-        raise SourceError(
-            "the same input is listed twice",
-            where=printable(listed[row][1].origin),
-            remedy="name each location once",
-        )
+        problem = "the same input is listed twice"
+        remedy = "name each location once"
+        raise SourceError(problem, where=printable(listed[row][1].origin), remedy=remedy)
     return keys
 
 

@@ -41,10 +41,8 @@ def prepare_sources(recipe: Recipe, plugins: PluginManager) -> list[SourceUse]:
     for use in uses:
         name = use.source.name
         if versions.setdefault(name, use.version) != use.version:
-            raise UsageError(
-                f"source {name!r} of both {versions[name]} and {use.version}",
-                remedy="run each into a dataset of its own",
-            )
+            problem = f"source {name!r} of both {versions[name]} and {use.version}"
+            raise UsageError(problem, remedy="run each into a dataset of its own")
     return uses
 
 
@@ -145,11 +143,9 @@ def _sink_by_suffix(location: str, plugins: PluginManager) -> str:
     for spec in plugins.sinks.values():
         if any(location.endswith(suffix) for suffix in spec.suffixes):
             return spec.name
-    raise UsageError(
-        "no sink writes to such a location",
-        where=printable_line(location),
-        remedy="write NAME:LOCATION; sinks: " + ", ".join(plugins.sinks),
-    )
+    problem = "no sink writes to such a location"
+    remedy = "write NAME:LOCATION; sinks: " + ", ".join(plugins.sinks)
+    raise UsageError(problem, where=printable_line(location), remedy=remedy)
 
 
 def _check_setting_names(recipe: Recipe, plugins: PluginManager) -> None:

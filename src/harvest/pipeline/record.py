@@ -109,11 +109,8 @@ def read_record(sink: Sink, manifest: Manifest, run: str) -> dict[str, Any]:
 
 
 def _no_record(path: Path, what: str) -> DatasetError:
-    return DatasetError(
-        f"the record of a run {what}",
-        where=str(path),
-        remedy="what it read must be named again: harvest run --force -s NAME:LOCATION ...",
-    )
+    remedy = "what it read must be named again: harvest run --force -s NAME:LOCATION ..."
+    return DatasetError(f"the record of a run {what}", where=str(path), remedy=remedy)
 
 
 def without_secrets(recipe: Recipe, plugins: PluginManager) -> Recipe:

@@ -211,10 +211,8 @@ class _Execution:
     def _check_rejects(self, rejected: int) -> None:
         most = self.recipe.max_rejects
         if most is not None and rejected > most:
-            raise TooManyRejects(
-                f"{rejected} rejects, more than the {most} allowed",
-                remedy="look at the input, or raise --max-rejects; nothing was committed",
-            )
+            remedy = "look at the input, or raise --max-rejects; nothing was committed"
+            raise TooManyRejects(f"{rejected} rejects, more than the {most} allowed", remedy=remedy)
 
     def _one_per_partition(self) -> dict[str, Part]:
         last_first = reversed(self.staged)  # the first sink's description counts
@@ -229,11 +227,8 @@ class _Execution:
             first = failed[0]
             reason = self._reason(first)
             others = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-            raise SourceError(
-                f"{reason}{others}",
-                where=first.origin,
-                remedy="nothing could be read, nothing was committed",
-            )
+            remedy = "nothing could be read, nothing was committed"
+            raise SourceError(f"{reason}{others}", where=first.origin, remedy=remedy)
 
     def _reason(self, part: Part) -> str:
         for staged in self.staged:

@@ -52,10 +52,8 @@ def check_settings(
     """Raise UsageError for a setting that is not declared."""
     for key in settings:
         if key not in spec.settings:
-            raise UsageError(
-                f"{kind} {spec.name!r} has no setting {key!r}",
-                remedy=suggestion(key, spec.settings) if spec.settings else "it has none",
-            )
+            remedy = suggestion(key, spec.settings) if spec.settings else "it has none"
+            raise UsageError(f"{kind} {spec.name!r} has no setting {key!r}", remedy=remedy)
 
 
 def call(

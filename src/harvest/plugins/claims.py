@@ -88,10 +88,8 @@ class Contested:
         return f"write {qualified}, or set {PREFER_VARIABLE}={first}"
 
     def error(self) -> UsageError:
-        return UsageError(
-            f"{self.kind} {self.name!r} is declared by {' and '.join(self.distributions)}",
-            remedy=self.choice(),
-        )
+        problem = f"{self.kind} {self.name!r} is declared by {' and '.join(self.distributions)}"
+        return UsageError(problem, remedy=self.choice())
 
 
 class Claims:

@@ -103,19 +103,15 @@ def _check_class(cls: Any) -> None:
             f"{cls.__name__} has no name", where=where, remedy=f'write name = "{name}" in it'
         )
     if issubclass(cls, Source) and not isinstance(getattr(cls, "record_types", None), tuple):
-        raise PluginError(
-            f"{cls.__name__} has no tuple of record types",
-            where=where,
-            remedy="write record_types = (...,) with the record classes that it yields",
-        )
+        problem = f"{cls.__name__} has no tuple of record types"
+        remedy = "write record_types = (...,) with the record classes that it yields"
+        raise PluginError(problem, where=where, remedy=remedy)
     try:
         inspect.signature(cls).bind("location", None)
     except TypeError as error:
-        raise PluginError(
-            f"{cls.__name__} cannot be made of a location and its settings: {error}",
-            where=where,
-            remedy="let __init__ take (location, config), and all else from settings (Config)",
-        ) from error
+        problem = f"{cls.__name__} cannot be made of a location and its settings: {error}"
+        remedy = "let __init__ take (location, config), and all else from settings (Config)"
+        raise PluginError(problem, where=where, remedy=remedy) from error
 
 
 def require_record_types(cls: Any) -> None:

@@ -122,10 +122,8 @@ class Registered:
         for hook in HOOKS:
             function = getattr(plugin, hook, None)
             if callable(function) and self._pluggy.parse_hookimpl_opts(plugin, hook) is None:
-                raise PluginError(
-                    f"{hook} is not marked as a hook",
-                    remedy=f"ask the author of {distribution} to write @harvest.hookimpl above it",
-                )
+                remedy = f"ask the author of {distribution} to write @harvest.hookimpl above it"
+                raise PluginError(f"{hook} is not marked as a hook", remedy=remedy)
 
     def _call_hooks(self, plugin: Plugin, hooks: Any) -> None:
         name = plugin.name
@@ -260,10 +258,8 @@ class Registered:
         }
         if name in offers:
             return offers[name]
-        raise UsageError(
-            f"the distribution {owner!r} offers no {kind} {name!r}",
-            remedy=suggestion(name or "", offers) if offers else "`harvest plugins` lists them",
-        )
+        remedy = suggestion(name or "", offers) if offers else "`harvest plugins` lists them"
+        raise UsageError(f"the distribution {owner!r} offers no {kind} {name!r}", remedy=remedy)
 
     def is_distribution(self, name: str) -> bool:
         there = [plugin.distribution for plugin in self.plugins.values()]
@@ -306,10 +302,8 @@ def resolve(target: Any) -> Any:
 
 def _check_version(api: Any, distribution: str) -> None:
     if type(api) is not int:
-        raise PluginError(
-            f"it states {api!r} as its plugin API, which is not a whole number",
-            remedy=f"ask the author of {distribution} to correct it",
-        )
+        problem = f"it states {api!r} as its plugin API, which is not a whole number"
+        raise PluginError(problem, remedy=f"ask the author of {distribution} to correct it")
     if OLDEST_API_VERSION <= api <= API_VERSION:
         return
     several = f"{OLDEST_API_VERSION} to " if OLDEST_API_VERSION < API_VERSION else ""

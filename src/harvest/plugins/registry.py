@@ -85,11 +85,8 @@ class PluginManager(Registered):
         if earlier == plugin:
             return plugin
         if earlier is not None and earlier.module != plugin.module:
-            raise PluginError(
-                f"a plugin {earlier.name!r} is there already ({earlier.distribution})",
-                where=str(path),
-                remedy="give the file another name",
-            )
+            problem = f"a plugin {earlier.name!r} is there already ({earlier.distribution})"
+            raise PluginError(problem, where=str(path), remedy="give the file another name")
         if earlier is not None:
             self._remove(earlier)
         self._add(plugin, of_module(module))
@@ -113,11 +110,9 @@ class PluginManager(Registered):
         """
         specs = [s for s in self.claims.all(f"{kind}s").values() if self.owner(s) == plugin]
         if not specs:
-            raise UsageError(
-                f"it declares no {kind}{unfinished(load_file(Path(owner)), kind)}",
-                where=owner,
-                remedy=f"define one in it: see harvest plugins new --kind {kind}",
-            )
+            problem = f"it declares no {kind}{unfinished(load_file(Path(owner)), kind)}"
+            remedy = f"define one in it: see harvest plugins new --kind {kind}"
+            raise UsageError(problem, where=owner, remedy=remedy)
         chosen = [spec for spec in specs if name in (None, spec.name, _class_name(spec))]
         if len(chosen) == 1:
             return chosen[0]

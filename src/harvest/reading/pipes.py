@@ -63,10 +63,8 @@ def pipe_of(location: str) -> Pipe | None:
     if kind == stat.S_IFIFO:
         return Pipe(path, path, None, (status.st_dev, status.st_ino))
     if kind not in (stat.S_IFREG, stat.S_IFDIR):
-        raise UsageError(
-            f"{printable_line(path)} is {KINDS.get(kind, 'no file')}, which no source reads",
-            remedy="name a file, a directory or a pipe",
-        )
+        problem = f"{printable_line(path)} is {KINDS.get(kind, 'no file')}, which no source reads"
+        raise UsageError(problem, remedy="name a file, a directory or a pipe")
     return None
 
 

@@ -145,11 +145,9 @@ class _Stage(contextlib.AbstractContextManager["_Stage"]):
             place = "" if reject.position is None else f" {reject.position}"
             self.ctx.note(f"record{place} rejected: {reject.reason}: {raw!r}")
         if task.max_rejects is not None and self.rejected > task.max_rejects:
-            raise TooManyRejects(
-                f"more than {task.max_rejects} rejects, the last one: {reject.reason}",
-                where=printable(reject.origin),
-                remedy="look at the input, or raise --max-rejects; nothing was committed",
-            )
+            problem = f"more than {task.max_rejects} rejects, the last one: {reject.reason}"
+            remedy = "look at the input, or raise --max-rejects; nothing was committed"
+            raise TooManyRejects(problem, where=printable(reject.origin), remedy=remedy)
 
     def write(self, kind: RecordType, table: pa.Table) -> bool:
         """Take rows up to the task's limit; return whether the limit is reached."""

@@ -83,11 +83,9 @@ def _failure(
     line = f", in {place[1]}" if place else ""
     file = file_of(type(made))
     plugin = Path(file.path).name if file else _package(made)
-    return PluginError(
-        f"{kind} {made.name!r} failed: {type(error).__name__}: {error}{line}",
-        where=printable_line(where),
-        remedy=f"report this to the author of {plugin} (--debug shows the traceback)",
-    )
+    problem = f"{kind} {made.name!r} failed: {type(error).__name__}: {error}{line}"
+    remedy = f"report this to the author of {plugin} (--debug shows the traceback)"
+    return PluginError(problem, where=printable_line(where), remedy=remedy)
 
 
 def tables(
@@ -118,11 +116,9 @@ def tables(
                 yield from gatherer.table(item)
         yield from gatherer.flush()
     except (BatchError, RecordTypeError) as error:
-        raise PluginError(
-            f"source {source.name!r} broke its contract: {error}",
-            where=printable(partition.origin),
-            remedy="report this to the plugin's author",
-        ) from error
+        problem = f"source {source.name!r} broke its contract: {error}"
+        remedy = "report this to the plugin's author"
+        raise PluginError(problem, where=printable(partition.origin), remedy=remedy) from error
     except BaseException as error:
         last = gatherer.last
         error.add_note("before its first record" if last is None else f"after record {last}")

@@ -61,10 +61,8 @@ def to_document(tasks: Sequence[Task], terms: Terms | None) -> dict[str, Any]:
 def from_document(document: Any) -> tuple[tuple[Task, ...], Terms]:
     """Restore the tasks and terms that were given to ``to_document``."""
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise UsageError(
-            "this work was not written down by this version of harvest",
-            remedy="run again: what is staged is kept",
-        )
+        remedy = "run again: what is staged is kept"
+        raise UsageError("this work was not written down by this version of harvest", remedy=remedy)
     terms = structure(document["terms"], Terms)
     terms.require()
     plugins = manager()
@@ -128,11 +126,9 @@ def to_json(value: Any) -> Any:
     if kind in _FORMS:
         write, _ = _FORMS[kind]
         return {kind.__name__.lower(): write(value)}
-    raise PluginError(
-        f"a value of type {kind.__qualname__} cannot be sent to a batch job",
-        where=repr(value)[:200],
-        remedy="use plain values in settings and in Partition.options, or another engine",
-    )
+    problem = f"a value of type {kind.__qualname__} cannot be sent to a batch job"
+    remedy = "use plain values in settings and in Partition.options, or another engine"
+    raise PluginError(problem, where=repr(value)[:200], remedy=remedy)
 
 
 def from_json(value: Any) -> Any:

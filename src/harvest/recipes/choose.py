@@ -67,11 +67,9 @@ def name_sources(
 
 def _file_of(pipe: Pipe) -> Path:
     if pipe.file is None:
-        raise UsageError(
-            "a pipe does not show which source can read it",
-            where=printable_line(pipe.origin),
-            remedy="name the source as NAME:LOCATION; `harvest plugins` lists them",
-        )
+        problem = "a pipe does not show which source can read it"
+        remedy = "name the source as NAME:LOCATION; `harvest plugins` lists them"
+        raise UsageError(problem, where=printable_line(pipe.origin), remedy=remedy)
     return pipe.file
 
 
@@ -126,18 +124,13 @@ def _survey(location: str, path: Path, plugins: PluginManager) -> Survey:
     if not location:
         raise UsageError("a source has no location", remedy="write NAME:LOCATION")
     if not path.exists():
-        raise SourceError(
-            "no such file or directory",
-            where=printable_line(location),
-            remedy="check the path, or name the source as NAME:LOCATION",
-        )
+        problem = "no such file or directory"
+        remedy = "check the path, or name the source as NAME:LOCATION"
+        raise SourceError(problem, where=printable_line(location), remedy=remedy)
     found = survey(path, plugins)
     if not found.known and not found.doubtful:
-        raise UsageError(
-            "no source recognises it",
-            where=printable_line(location),
-            remedy="name the source as NAME:LOCATION; `harvest plugins` lists them",
-        )
+        remedy = "name the source as NAME:LOCATION; `harvest plugins` lists them"
+        raise UsageError("no source recognises it", where=printable_line(location), remedy=remedy)
     return found
 
 

@@ -62,10 +62,8 @@ def _of_object(made: Any, kind: str, plugins: PluginManager) -> Endpoint:
     base = Source if kind == "source" else Sink
     if not isinstance(made, base):
         what = f"the class {made.__name__}" if isinstance(made, type) else repr(made)
-        raise UsageError(
-            f"{what} is not a {kind}",
-            remedy=f"give NAME:LOCATION, or an object of a subclass of harvest.{base.__name__}",
-        )
+        remedy = f"give NAME:LOCATION, or an object of a subclass of harvest.{base.__name__}"
+        raise UsageError(f"{what} is not a {kind}", remedy=remedy)
     plugins.add_class(type(made))
     return Endpoint(made.name, str(made.location), made=made)
 
@@ -121,10 +119,8 @@ def bind(recipe: Recipe, plugins: PluginManager) -> Recipe:
         # an engine may have the name, too
         given = {k: v for k, v in settings.get(name, {}).items() if k.partition(".")[0] in fields}
         if own.setdefault(name, values) != values or given not in ({}, values):
-            raise ConfigError(
-                f"the objects of {name!r} bring settings of their own, and others are given",
-                remedy="make a run for each, or give the settings once",
-            )
+            problem = f"the objects of {name!r} bring settings of their own, and others are given"
+            raise ConfigError(problem, remedy="make a run for each, or give the settings once")
     return attrs.evolve(
         recipe,
         sources=tuple(_bound(endpoint, "source", plugins) for endpoint in recipe.sources),

@@ -39,11 +39,9 @@ def with_pipes(recipe: Recipe) -> Recipe:
     for endpoint in recipe.sources:
         pipe = endpoint.pipe or pipe_of(endpoint.location)
         if pipe is not None and pipe.identity in seen:
-            raise UsageError(
-                "two sources would read this pipe, which can be read only once",
-                where=printable_line(pipe.origin),
-                remedy="make two runs, or save it to a file first",
-            )
+            problem = "two sources would read this pipe, which can be read only once"
+            remedy = "make two runs, or save it to a file first"
+            raise UsageError(problem, where=printable_line(pipe.origin), remedy=remedy)
         seen |= {pipe.identity} if pipe is not None else set()
         sources.append(attrs.evolve(endpoint, pipe=pipe))
     return attrs.evolve(recipe, sources=tuple(sources))
@@ -121,11 +119,9 @@ def _copy(pipe: Pipe, file: Path, report: _Report, most: int | None) -> None:
             size += len(block)
     if not size:
         # usually the writing command failed; an empty input would replace earlier rows
-        raise SourceError(
-            "nothing came through this pipe",
-            where=printable(pipe.origin),
-            remedy="check the command that writes into it, or name an empty file",
-        )
+        problem = "nothing came through this pipe"
+        remedy = "check the command that writes into it, or name an empty file"
+        raise SourceError(problem, where=printable(pipe.origin), remedy=remedy)
 
 
 @contextlib.contextmanager
@@ -153,11 +149,8 @@ def _opened(pipe: Pipe, waiting: Callable[[], None]) -> Iterator[int]:
         except queue.Empty:
             continue
     if isinstance(descriptor, OSError):
-        raise SourceError(
-            f"cannot be read: {descriptor.strerror}",
-            where=printable(pipe.origin),
-            remedy="check its permissions",
-        )
+        problem = f"cannot be read: {descriptor.strerror}"
+        raise SourceError(problem, where=printable(pipe.origin), remedy="check its permissions")
     try:
         yield descriptor
     finally:

@@ -224,11 +224,9 @@ class Recipe:
         """Raise UsageError if a source reads a pipe: ``what`` would read it later or again."""
         for endpoint in self.sources:
             if endpoint.location != STDIN and names_pipe(endpoint.location):
-                raise UsageError(
-                    f"{what} cannot read a pipe, which can be read only once",
-                    where=printable_line(endpoint.location),
-                    remedy="save it to a file first and name the file",
-                )
+                problem = f"{what} cannot read a pipe, which can be read only once"
+                remedy = "save it to a file first and name the file"
+                raise UsageError(problem, where=printable_line(endpoint.location), remedy=remedy)
 
     @property
     def since_last(self) -> bool:

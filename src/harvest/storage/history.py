@@ -223,11 +223,9 @@ def read_state(state: Path, run: str) -> Manifest:
     path = state / HISTORY / f"{run}.json"
     found = Manifest.read(path)
     if found is None:
-        raise DatasetError(
-            "the manifest of a kept state is missing",
-            where=str(path),
-            remedy="that state is lost; `harvest runs DATASET --keep-runs 0` forgets it",
-        )
+        problem = "the manifest of a kept state is missing"
+        remedy = "that state is lost; `harvest runs DATASET --keep-runs 0` forgets it"
+        raise DatasetError(problem, where=str(path), remedy=remedy)
     return found
 
 
@@ -239,11 +237,9 @@ def put_back(
     kept = state / KEPT / file.sha256
     sources: list[tuple[Path, int | None]] = [(kept, None), *([here] if here else [])]
     if not any(_copy(path, at, file, target, check=True) for path, at in sources):
-        raise DatasetError(
-            "a file of this state is missing or damaged",
-            where=str(kept),
-            remedy="that state cannot be restored; go back to another, or harvest again",
-        )
+        problem = "a file of this state is missing or damaged"
+        remedy = "that state cannot be restored; go back to another, or harvest again"
+        raise DatasetError(problem, where=str(kept), remedy=remedy)
 
 
 def located(sink: Sink, files: Iterable[PartFile], now: Manifest) -> list[PartFile]:
@@ -264,11 +260,8 @@ def located(sink: Sink, files: Iterable[PartFile], now: Manifest) -> list[PartFi
 
 def changed(sink: Sink) -> DatasetChanged:
     """Build the error for a reader whose state is neither in force nor kept."""
-    return DatasetChanged(
-        "the dataset has changed since it was opened",
-        where=printable(str(sink.location)),
-        remedy="open it again",
-    )
+    problem = "the dataset has changed since it was opened"
+    return DatasetChanged(problem, where=printable(str(sink.location)), remedy="open it again")
 
 
 def kept_bytes(state: Path) -> int:

@@ -208,11 +208,8 @@ def _busy(state: Path, known: Holder | None, path: Path | None = None) -> Busy:
     remedy = "wait for it to end, or let --wait SECONDS do it"
     if path is not None:
         remedy += f"; a lock is free {STALE_S:.0f} s after its last sign of life"
-    return Busy(
-        f"another run is writing this dataset ({known or 'holder unknown'})",
-        where=str(state),
-        remedy=remedy,
-    )
+    problem = f"another run is writing this dataset ({known or 'holder unknown'})"
+    return Busy(problem, where=str(state), remedy=remedy)
 
 
 class Lock:

@@ -119,11 +119,8 @@ class Manifest:
         path = state / NAME
         found = cls.read(path)
         if found is None and any(state.glob(f"{HISTORY}/*.json")):
-            raise DatasetError(
-                "the manifest is missing, though runs were committed here",
-                where=str(path),
-                remedy=RESTORE,
-            )
+            problem = "the manifest is missing, though runs were committed here"
+            raise DatasetError(problem, where=str(path), remedy=RESTORE)
         return found
 
     @classmethod

@@ -170,8 +170,6 @@ def _refusal(
     sink: Sink, names: str, rows: int, found: int, *, does: str, where: str
 ) -> PluginError:
     plugin = f"{type(sink).__module__}.{type(sink).__qualname__}"
-    return PluginError(
-        f"sink {sink.name!r} ({plugin}) was given {rows} rows of {names} and {does} {found}",
-        where=where,
-        remedy="report this to the plugin's author; nothing of this run was committed",
-    )
+    problem = f"sink {sink.name!r} ({plugin}) was given {rows} rows of {names} and {does} {found}"
+    remedy = "report this to the plugin's author; nothing of this run was committed"
+    return PluginError(problem, where=where, remedy=remedy)

@@ -133,10 +133,8 @@ def storage_errors(
             system_reason(error), where=printable(str(error.filename or where)), remedy=standing()
         ) from error
     except MemoryError as error:
-        raise HarvestError(
-            "out of memory",
-            remedy="run again: finished partitions are kept; fewer --workers need less memory",
-        ) from error
+        remedy = "run again: finished partitions are kept; fewer --workers need less memory"
+        raise HarvestError("out of memory", remedy=remedy) from error
 
 
 def manifest_of(sink: Sink) -> Manifest:
@@ -145,11 +143,9 @@ def manifest_of(sink: Sink) -> Manifest:
     if manifest is None:
         return Manifest(sink=sink.name, location=printable(str(sink.location)))
     if manifest.sink != sink.name:
-        raise UsageError(
-            f"the dataset there was written by sink {manifest.sink!r}, not {sink.name!r}",
-            where=str(sink.location),
-            remedy=f"use --sink {manifest.sink}:..., or another location",
-        )
+        problem = f"the dataset there was written by sink {manifest.sink!r}, not {sink.name!r}"
+        remedy = f"use --sink {manifest.sink}:..., or another location"
+        raise UsageError(problem, where=str(sink.location), remedy=remedy)
     return manifest
 
 

@@ -255,11 +255,9 @@ def new_directory(target: Path) -> Iterator[Path]:
     try:
         incomplete.mkdir()
     except FileExistsError:
-        raise UsageError(
-            "this is left by an interrupted command, or is being written",
-            where=str(incomplete),
-            remedy="remove it, or name another directory",
-        ) from None
+        problem = "this is left by an interrupted command, or is being written"
+        remedy = "remove it, or name another directory"
+        raise UsageError(problem, where=str(incomplete), remedy=remedy) from None
     try:
         yield incomplete
         incomplete.rename(target)

@@ -70,11 +70,8 @@ def require_plain(path: Path, most_bytes: int) -> None:
 
 def odd(path: Path, what: str) -> DatasetError:
     """Build the error for something that is found instead of a plain file."""
-    return DatasetError(
-        f"this is {what}",
-        where=printable(str(path)),
-        remedy="`harvest verify DATASET --repair` moves it aside or repairs it",
-    )
+    remedy = "`harvest verify DATASET --repair` moves it aside or repairs it"
+    return DatasetError(f"this is {what}", where=printable(str(path)), remedy=remedy)
 
 
 def read_plain(path: Path, most_bytes: int = DOCUMENT_BYTES) -> bytes:
@@ -144,11 +141,9 @@ def is_plain(path: Path) -> bool:
 def refuse_link(directory: Path) -> None:
     """Raise DatasetError if a symbolic link, perhaps the user's, replaces a directory."""
     if directory.is_symlink():
-        raise DatasetError(
-            "this is a symbolic link, which may lead out of the dataset",
-            where=printable(str(directory)),
-            remedy="replace the link by the directory itself, or harvest into a new one",
-        )
+        problem = "this is a symbolic link, which may lead out of the dataset"
+        remedy = "replace the link by the directory itself, or harvest into a new one"
+        raise DatasetError(problem, where=printable(str(directory)), remedy=remedy)
 
 
 def set_aside(path: Path, state: Path) -> Path:

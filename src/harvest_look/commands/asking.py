@@ -228,10 +228,8 @@ def findings(
             if show in (str(number), found.rule.name)
         ]
         if not shown:
-            raise UsageError(
-                f"no finding {show!r} among {len(verdict.found)}",
-                remedy="list them without --show; then give a number, the name of a rule, or gaps",
-            )
+            remedy = "list them without --show; then give a number, the name of a rule, or gaps"
+            raise UsageError(f"no finding {show!r} among {len(verdict.found)}", remedy=remedy)
         for number, found in shown:
             terminal.show_finding(number, found, console, str(dataset))
     return 0

@@ -76,11 +76,9 @@ class _Range(io.RawIOBase):
         view = memoryview(buffer)[: self._left]
         count = self._file.readinto(view) or 0
         if self._left and not count:
-            raise DatasetError(
-                f"the file ends {self._left} bytes before the manifest says",
-                where=str(self._path),
-                remedy="restore it from a backup, or run again with --force",
-            )
+            problem = f"the file ends {self._left} bytes before the manifest says"
+            remedy = "restore it from a backup, or run again with --force"
+            raise DatasetError(problem, where=str(self._path), remedy=remedy)
         self._left -= count
         return count
 

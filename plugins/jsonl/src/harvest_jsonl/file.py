@@ -48,24 +48,18 @@ class JsonlFile(Sink):
     def check(self) -> None:
         """Raise UsageError for a directory, a name that is not UTF-8, or a file not of harvest."""
         if self.path.is_dir():
-            raise UsageError(
-                "this is a directory, but its name is one of a file",
-                where=str(self.path),
-                remedy="give the path of a file, or of a directory without this ending",
-            )
+            problem = "this is a directory, but its name is one of a file"
+            remedy = "give the path of a file, or of a directory without this ending"
+            raise UsageError(problem, where=str(self.path), remedy=remedy)
         shown = printable(self.path.name)
         if shown != self.path.name:
-            raise UsageError(
-                "the manifest, which is JSON, cannot hold a file's name that is not UTF-8",
-                where=shown,
-                remedy="give the file another name; its directory may have any",
-            )
+            problem = "the manifest, which is JSON, cannot hold a file's name that is not UTF-8"
+            remedy = "give the file another name; its directory may have any"
+            raise UsageError(problem, where=shown, remedy=remedy)
         if self.path.exists() and self.path.stat().st_size and not self.state.is_dir():
-            raise UsageError(
-                "the file was not written by harvest and would be replaced",
-                where=str(self.path),
-                remedy="give another path, or move the file away",
-            )
+            problem = "the file was not written by harvest and would be replaced"
+            remedy = "give another path, or move the file away"
+            raise UsageError(problem, where=str(self.path), remedy=remedy)
 
     def writer(self, staging: Path, part: str) -> harvest.PartWriter:
         """Return a writer of one partition's piece."""
@@ -95,11 +89,9 @@ class JsonlFile(Sink):
         source, start = (staged / file.path, 0) if staged else (self.path, file.offset or 0)
         offset = out.tell()
         if not _copy(source, start, file, out):
-            raise DatasetError(
-                f"the piece at byte {start} is not what was written there (checksum)",
-                where=str(source),
-                remedy="run again with --force, which reads all inputs again",
-            )
+            problem = f"the piece at byte {start} is not what was written there (checksum)"
+            remedy = "run again with --force, which reads all inputs again"
+            raise DatasetError(problem, where=str(source), remedy=remedy)
         return attrs.evolve(file, path=self.path.name, offset=offset)
 
     def finish(self, publication: Publication) -> None:
@@ -153,11 +145,9 @@ class JsonlFile(Sink):
             found = [p for p in paths if all(_copy(p, f.offset or 0, f, None) for f in files)]
             if found:
                 return found
-        raise DatasetError(
-            "no file holds what the manifest names",
-            where=str(self.path),
-            remedy="restore it from a backup, or run again with --force",
-        )
+        problem = "no file holds what the manifest names"
+        remedy = "restore it from a backup, or run again with --force"
+        raise DatasetError(problem, where=str(self.path), remedy=remedy)
 
 
 def _copy(source: Path, start: int, file: PartFile, out: IO[bytes] | None) -> bool:

@@ -42,11 +42,8 @@ class Stretch:
         for path in (self.path, self.renamed or self.path):
             if self.identities is None or identity_of(path) in self.identities:
                 return path
-        raise DatasetChanged(
-            "the dataset has changed since it was opened",
-            where=str(self.path),
-            remedy="open it again",
-        )
+        problem = "the dataset has changed since it was opened"
+        raise DatasetChanged(problem, where=str(self.path), remedy="open it again")
 
 
 def identity_of(path: Path) -> tuple[int, ...] | None:
@@ -97,8 +94,6 @@ def _decode(
     try:
         return decode(record_type, text, columns=wanted, inside=inside)
     except pl.exceptions.PolarsError as error:
-        raise DatasetError(
-            f"a line of {record_type.name} cannot be read: {error}",
-            where=str(path),
-            remedy="`harvest verify` lists the files that have changed since they were written",
-        ) from error
+        problem = f"a line of {record_type.name} cannot be read: {error}"
+        remedy = "`harvest verify` lists the files that have changed since they were written"
+        raise DatasetError(problem, where=str(path), remedy=remedy) from error

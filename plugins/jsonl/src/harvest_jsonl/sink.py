@@ -70,18 +70,13 @@ class JsonlSink(Sink):
         if isinstance(self._form, JsonlDirectory) and any(
             f"{suffix}." in name for suffix in (".jsonl", ".ndjson")
         ):
-            raise UsageError(
-                "the ending names an unknown compression",
-                where=self.location,
-                remedy="use one of " + ", ".join(SUFFIXES),
-            )
+            problem = "the ending names an unknown compression"
+            remedy = "use one of " + ", ".join(SUFFIXES)
+            raise UsageError(problem, where=self.location, remedy=remedy)
         low, high = _LEVELS.get(codec_of(name), (1, 22))
         if self.config.level is not None and not low <= self.config.level <= high:
-            raise UsageError(
-                f"level {self.config.level} is not one of {low} to {high}",
-                where=self.location,
-                remedy="set jsonl.level to one of these",
-            )
+            problem = f"level {self.config.level} is not one of {low} to {high}"
+            raise UsageError(problem, where=self.location, remedy="set jsonl.level to one of these")
         self._form.check()
 
     def writer(self, staging: Path, part: str) -> PartWriter:

@@ -88,11 +88,9 @@ def _read_shared(path: Path, file: PartFile) -> pa.Table:
     """Read all rows of a committed shared file, with the schema they had when written."""
     data = read_plain(path, file.size_bytes)
     if hashlib.sha256(data).hexdigest() != file.sha256:
-        raise DatasetError(
-            "this file is damaged, and rows in it are to be carried over",
-            where=str(path),
-            remedy="harvest verify --repair reads their inputs again",
-        )
+        problem = "this file is damaged, and rows in it are to be carried over"
+        remedy = "harvest verify --repair reads their inputs again"
+        raise DatasetError(problem, where=str(path), remedy=remedy)
     table = pq.read_table(pa.BufferReader(data))
     fields = [_without_ids(field) for field in table.schema]
     return table.cast(pa.schema(fields, table.schema.metadata or None))

@@ -70,11 +70,8 @@ class ParquetSink(DirectorySink):
         super().check()
         shown = printable(str(self.root))
         if shown != str(self.root):
-            raise UsageError(
-                "Arrow and polars take no path that is not UTF-8",
-                where=shown,
-                remedy="write to another directory",
-            )
+            problem = "Arrow and polars take no path that is not UTF-8"
+            raise UsageError(problem, where=shown, remedy="write to another directory")
 
     def writer(self, staging: Path, part: str) -> PartWriter:
         """Return a writer of one partition."""

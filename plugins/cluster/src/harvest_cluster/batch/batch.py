@@ -69,11 +69,9 @@ class Batch:
         """
         batch = cls(directory)
         if not any(True for _ in batch._places()):
-            raise UsageError(
-                "no batch was submitted from here",
-                where=str(batch.directory),
-                remedy="give the directory that was named when it was submitted",
-            )
+            problem = "no batch was submitted from here"
+            remedy = "give the directory that was named when it was submitted"
+            raise UsageError(problem, where=str(batch.directory), remedy=remedy)
         return batch
 
     def scripts(self, *jobs: Job) -> list[Script]:
@@ -102,11 +100,9 @@ class Batch:
         self._check(jobs)
         for job in jobs:
             if (self.directory / job.label).exists():
-                raise UsageError(
-                    f"the batch has a job {job.label!r} already",
-                    where=str(self.directory),
-                    remedy="choose another directory for this batch",
-                )
+                problem = f"the batch has a job {job.label!r} already"
+                remedy = "choose another directory for this batch"
+                raise UsageError(problem, where=str(self.directory), remedy=remedy)
         for job in jobs:
             place = self.directory / job.label
             for folder in (place, place / STATE, place / LOG):
@@ -229,15 +225,11 @@ class Batch:
         for job in jobs:
             for name in (*job.after_ok, *job.after_any):
                 if safe_name(name) not in seen:
-                    raise UsageError(
-                        f"job {job.name!r} waits for {name!r}, which does not come before it",
-                        remedy="name a job given earlier in the same call",
-                    )
+                    problem = f"job {job.name!r} waits for {name!r}, which does not come before it"
+                    raise UsageError(problem, remedy="name a job given earlier in the same call")
             if job.label in seen:
-                raise UsageError(
-                    f"two jobs of the batch are called {job.label!r}",
-                    remedy="give each a name of its own",
-                )
+                remedy = "give each a name of its own"
+                raise UsageError(f"two jobs of the batch are called {job.label!r}", remedy=remedy)
             seen.add(job.label)
 
 

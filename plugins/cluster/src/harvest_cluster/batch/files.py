@@ -55,8 +55,5 @@ def read(path: Path) -> Any:
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise DatasetError(
-            f"no valid JSON: {error}",
-            where=str(path),
-            remedy="remove the batch's directory and submit again",
-        ) from error
+        remedy = "remove the batch's directory and submit again"
+        raise DatasetError(f"no valid JSON: {error}", where=str(path), remedy=remedy) from error

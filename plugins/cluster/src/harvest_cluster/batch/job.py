@@ -32,11 +32,8 @@ def _argvs(commands: Iterable[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     for command in commands:
         words = () if isinstance(command, str) else tuple(command)
         if not words or not all(isinstance(w, str) and "\0" not in w for w in words):
-            raise UsageError(
-                f"{command!r} is not a command line",
-                where="batch job",
-                remedy="give each command as a sequence of words",
-            )
+            remedy = "give each command as a sequence of words"
+            raise UsageError(f"{command!r} is not a command line", where="batch job", remedy=remedy)
         made.append(words)
     return tuple(made)
 

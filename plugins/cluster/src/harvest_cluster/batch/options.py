@@ -51,11 +51,8 @@ def _form(pattern: str) -> Callable[[Any], object]:
 def _is_free(value: Any) -> object:
     """Return whether a value is an sbatch option; raises ConfigError for a reserved option."""
     if isinstance(value, str) and _OWN.fullmatch(value):
-        raise ConfigError(
-            f"{value.partition('=')[0]} is set by harvest itself",
-            where="batch option 'extra'",
-            remedy="leave it out",
-        )
+        problem = f"{value.partition('=')[0]} is set by harvest itself"
+        raise ConfigError(problem, where="batch option 'extra'", remedy="leave it out")
     return _form(_EXTRA)(value)
 
 

@@ -165,8 +165,6 @@ def _call(command: Sequence[str]) -> str:
         ) from error
     if done.returncode != 0:
         message = done.stderr.decode("utf-8", "backslashreplace").strip() or "without a message"
-        raise SlurmError(
-            f"{command[0]} ended with status {done.returncode}: {message}",
-            remedy="see the message; check partition, account and limits",
-        )
+        problem = f"{command[0]} ended with status {done.returncode}: {message}"
+        raise SlurmError(problem, remedy="see the message; check partition, account and limits")
     return done.stdout.decode("utf-8", "backslashreplace")

@@ -140,11 +140,9 @@ def connect(config: DaskConfig, workers: int | None, cost_bytes: int) -> Iterato
                 target, security=security, timeout=config.timeout, set_as_default=False
             )
         except (OSError, ValueError, TypeError, RuntimeError) as error:
-            raise HarvestError(
-                f"no connection to the Dask scheduler: {error}",
-                where=str(target),
-                remedy="check its address, that it runs, and the TLS settings",
-            ) from error
+            problem = f"no connection to the Dask scheduler: {error}"
+            remedy = "check its address, that it runs, and the TLS settings"
+            raise HarvestError(problem, where=str(target), remedy=remedy) from error
         stack.callback(client.close, timeout=5)
         yield client
 

@@ -240,10 +240,8 @@ def _connection() -> Iterator[None]:
 
 
 def _connection_lost() -> HarvestError:
-    return HarvestError(
-        "the connection to the Dask scheduler is lost",
-        remedy="run again: finished partitions are kept",
-    )
+    remedy = "run again: finished partitions are kept"
+    return HarvestError("the connection to the Dask scheduler is lost", remedy=remedy)
 
 
 def _attempt(function: Callable[..., Any], task: Any, topic: str | None) -> Any:  # in a worker

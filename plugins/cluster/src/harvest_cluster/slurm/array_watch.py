@@ -94,11 +94,9 @@ class ArrayWatch:
         origin, place = self.awaited.missing(command.number)
         log = printable(str(self.batch.directory / STAGE / "log"))
         if command.state == "done":
-            return HarvestError(
-                "an array task succeeded, but its staged files are missing here",
-                where=str(place),
-                remedy=f"check that all nodes see the dataset's directory; logs are in {log}",
-            )
+            problem = "an array task succeeded, but its staged files are missing here"
+            remedy = f"check that all nodes see the dataset's directory; logs are in {log}"
+            return HarvestError(problem, where=str(place), remedy=remedy)
         return HarvestError(
             f"array task {command.number} was lost {self.lost[command.number]} times, "
             f"the last time so: {command.reason}",
