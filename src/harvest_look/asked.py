@@ -11,14 +11,13 @@ import attrs
 import harvest
 from harvest import DatasetError, Rule, UsageError
 from harvest.commands.declared import names_for
-from harvest.commands.tables import print_json, print_table
+from harvest.commands.tables import print_json, print_table, values_of
 from harvest.plugins import manager
 from harvest.toolkit.texts import shell_word
 
 SHOWN: Final = 6
 """Most views or reports of a dataset that an error names."""
 
-_SAID: Final = ("name", "doc", "view", "among", "where")
 _BASIS: Final = ("numerator", "denominator", "judged", "unable")
 """Attributes of a rule with the basis of its verdict."""
 
@@ -26,51 +25,35 @@ _BASIS: Final = ("numerator", "denominator", "judged", "unable")
 def print_declared(kind: str, specs: Sequence[Any], *, json: bool) -> None:
     """Print views or reports with their descriptions and settings."""
     if json:
-        print_json(
-            [
-                {
-                    "name": s.name,
-                    "doc": s.doc,
-                    "settings": {n: each.doc for n, each in s.settings.items()},
-                }
-                for s in specs
-            ]
-        )
+        docs = [{name: each.doc for name, each in s.settings.items()} for s in specs]
+        named = [values_of(s, "name", "doc") for s in specs]
+        print_json([n | {"settings": d} for n, d in zip(named, docs, strict=True)])
     else:
-        print_table(
-            (kind, "description", "settings"),
-            [(s.name, s.doc, ", ".join(s.settings)) for s in specs],
-            prose=("description", "settings"),
-        )
+        rows = [(s.name, s.doc, ", ".join(s.settings)) for s in specs]
+        print_table((kind, "description", "settings"), rows, prose=("description", "settings"))
 
 
 def print_rules(rules: Sequence[Rule], *, json: bool) -> None:
     """Print rules with their descriptions and thresholds."""
     if json:
-        print_json(
-            [
-                {
-                    **{word: getattr(rule, word) for word in _SAID},
-                    "thresholds": {n: attrs.asdict(each) for n, each in rule.thresholds.items()},
-                    "advice": rule.advice,
-                    "reference": rule.reference,
-                    "basis": {word: getattr(rule, word) for word in _BASIS}
-                    if rule.numerator
-                    else None,
-                    "reports": rule.reports,
-                }
-                for rule in rules
-            ]
-        )
+        print_json([_described(rule) for rule in rules])
         return
-    print_table(
-        ("rule", "what it looks for", "thresholds"),
-        [
-            (rule.name, rule.doc, ", ".join(f"{n} {t.value:g}" for n, t in rule.thresholds.items()))
-            for rule in rules
-        ],
-        prose=("what it looks for", "thresholds"),
-    )
+    rows = []
+    for rule in rules:
+        limits = (f"{name} {limit.value:g}" for name, limit in rule.thresholds.items())
+        rows.append((rule.name, rule.doc, ", ".join(limits)))
+    heads = ("rule", "what it looks for", "thresholds")
+    print_table(heads, rows, prose=heads[1:])
+
+
+def _described(rule: Rule) -> dict[str, Any]:
+    return {
+        **values_of(rule, "name", "doc", "view", "among", "where"),
+        "thresholds": {name: attrs.asdict(each) for name, each in rule.thresholds.items()},
+        **values_of(rule, "advice", "reference"),
+        "basis": values_of(rule, *_BASIS) if rule.numerator else None,
+        "reports": rule.reports,
+    }
 
 
 def named(kind: str, name: str, dataset: Path | None) -> tuple[Any, Path]:

@@ -23,9 +23,7 @@ _COMMANDS: Final = {
         "dataset:runs": "List the runs that wrote a dataset, and the states kept for rollback.",
         "dataset:rollback": "Restore a dataset to the state that an earlier run left.",
     },
-    "verify": {
-        "dataset:rejects": "Show input that could not be read, and why; or read it again.",
-    },
+    "verify": {"dataset:rejects": "Show input that could not be read, and why; or read it again."},
 }
 """Module, function and first line of help; each group follows the kernel's command at its key."""
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from harvest import Setting, UsageError, record_type
 from harvest.commands.declared import settings_of
-from harvest.commands.tables import print_json, print_table, print_text
+from harvest.commands.tables import print_json, print_table, print_text, values_of
 from harvest.plugins import PluginManager, manager
 
 KINDS = ("source", "sink", "engine", "view", "report", "rule", "exporter")
@@ -31,20 +31,12 @@ def print_available(*, json: bool) -> int:
     """Print the plugins that the project publishes, and which of them are installed."""
     found = manager().published()
     if json:
-        words = ("doc", "sources", "sinks")
-        print_json(
-            [
-                {"distribution": each.distribution, "installed": version}
-                | {word: getattr(each, word) for word in words}
-                for each, version in found
-            ]
-        )
+        installed = [{"distribution": e.distribution, "installed": version} for e, version in found]
+        said = [values_of(each, "doc", "sources", "sinks") for each, _ in found]
+        print_json([here | more for here, more in zip(installed, said, strict=True)])
         return 0
-    print_table(
-        ("distribution", "installed", "what it does"),
-        [(each.distribution, version or "no", each.doc) for each, version in found],
-        prose=("what it does",),
-    )
+    rows = [(each.distribution, version or "no", each.doc) for each, version in found]
+    print_table(("distribution", "installed", "what it does"), rows, prose=("what it does",))
     return 0
 
 
@@ -97,16 +89,11 @@ def _print_described(part: dict[str, Any]) -> None:
         print("no thresholds" if part["kind"] == "rule" else "no settings")
     else:
         before = "" if part["kind"] in ("view", "report", "exporter") else f"{name}."
-        print_table(
-            ("threshold" if part["kind"] == "rule" else "setting", "value", "default", "meaning"),
-            [(f"{before}{s['name']}", s["value"], s["default"], s["meaning"]) for s in settings],
-            prose=("meaning",),
-        )
+        rows = [(f"{before}{s['name']}", s["value"], s["default"], s["meaning"]) for s in settings]
+        first = "threshold" if part["kind"] == "rule" else "setting"
+        print_table((first, "value", "default", "meaning"), rows, prose=("meaning",))
     if part.get("record_types"):
         known = manager().record_types(part["record_types"])
+        docs = [(n, known[n].doc.partition("\n")[0]) for n in part["record_types"]]
         print()
-        print_table(
-            ("record type", "description"),
-            [(n, known[n].doc.partition("\n")[0]) for n in part["record_types"]],
-            prose=("description",),
-        )
+        print_table(("record type", "description"), docs, prose=("description",))

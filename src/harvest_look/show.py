@@ -23,24 +23,20 @@ def show_dataset(dataset: Path, *, json: bool) -> int:
     if json:
         print_json(found)
         return 0
-    print_lines(
-        [
-            f"{dataset}: {count_in_words(found['rows'], 'row')} from "
-            f"{count_in_words(found['inputs'], 'input')}, {bytes_in_words(found['size_bytes'])}; "
-            f"{count_in_words(len(found['runs']), 'run')}, the last on {found['runs'][-1]['ended']}"
-            if found["runs"]
-            else f"{dataset}: empty"
-        ]
-    )
+    runs, held = found["runs"], "empty"
+    if runs:
+        rows = count_in_words(found["rows"], "row")
+        inputs = count_in_words(found["inputs"], "input")
+        held = f"{rows} from {inputs}, {bytes_in_words(found['size_bytes'])}; "
+        held += f"{count_in_words(len(runs), 'run')}, the last on {runs[-1]['ended']}"
+    print_lines([f"{dataset}: {held}"])
     print()
-    print_table(
-        ("record type", "rows", "inputs", "from", "times"),
-        [
-            (t["name"], t["rows"], t["inputs"], ", ".join(t["sources"]), _times(t))
-            for t in found["record_types"]
-        ],
-        right=("rows", "inputs"),
-    )
+    kinds = [
+        (t["name"], t["rows"], t["inputs"], ", ".join(t["sources"]), _times(t))
+        for t in found["record_types"]
+    ]
+    heads = ("record type", "rows", "inputs", "from", "times")
+    print_table(heads, kinds, right=("rows", "inputs"))
     if found["rejects"]:
         units = count_in_words(found["rejects"], "input unit")
         print()
@@ -76,26 +72,16 @@ def print_runs(records: list[dict[str, Any]], kept_bytes: Callable[[], int], *, 
         print_json(records)
         return
     counted = ("partitions", "written", "rejected")
-    print_table(
-        ("run", "started", "user", "action", "sources", *counted, "state"),
-        [
-            (
-                r["run"],
-                r["started"][:19].replace("T", " "),
-                f"{r['user']}@{r['host']}",
-                r["action"],
-                _what(r),
-                r["partitions"],
-                *(sum(account[key] for account in r["account"]) for key in counted[1:]),
-                r["state"],
-            )
-            if r["problem"] is None
-            else (r["run"], *[""] * 3, r["problem"], *[""] * 3, r["state"])
-            for r in records
-        ],
-        right=counted,
-        upright=True,
-    )
+    rows = []
+    for r in records:
+        shown: tuple[Any, ...] = ("", "", "", r["problem"], "", "", "")
+        if r["problem"] is None:
+            started, user = r["started"][:19].replace("T", " "), f"{r['user']}@{r['host']}"
+            sums = (sum(account[key] for account in r["account"]) for key in counted[1:])
+            shown = (started, user, r["action"], _what(r), r["partitions"], *sums)
+        rows.append((r["run"], *shown, r["state"]))
+    heads = ("run", "started", "user", "action", "sources", *counted, "state")
+    print_table(heads, rows, right=counted, upright=True)
     if kept := sum(1 for record in records if record["state"] == "kept"):
         states = "1 earlier state is" if kept == 1 else f"{kept} earlier states are"
         print(f"\n{states} kept, in {kept_bytes():,} bytes")
@@ -130,12 +116,8 @@ def _print_run(record: dict[str, Any]) -> None:
     heads = [column.replace("folded", "merged") for column in columns]
     if record["account"]:
         print()
-        print_table(
-            ("source", *heads),
-            [(a["source"], *(a[column] for column in columns)) for a in record["account"]],
-            right=heads,
-            upright=True,
-        )
+        counts = [(a["source"], *(a[column] for column in columns)) for a in record["account"]]
+        print_table(("source", *heads), counts, right=heads, upright=True)
 
 
 RAW_SHOWN = 60
@@ -172,15 +154,9 @@ def print_rejects(
         return 0
     texts = [r["raw"].decode("utf-8", "backslashreplace") for r in shown]
     cut = [text if len(text) <= RAW_SHOWN else text[:RAW_SHOWN] + CUT for text in texts]
-    print_table(
-        ("origin", "position", "reason", "raw"),
-        [
-            (r["origin"], r["position"], r["reason"], text)
-            for r, text in zip(shown, cut, strict=True)
-        ],
-        right=("position",),
-        forms={"origin": "path"},
-    )
+    heads = ("origin", "position", "reason", "raw")
+    cells = [(*(r[head] for head in heads[:3]), text) for r, text in zip(shown, cut, strict=True)]
+    print_table(heads, cells, right=("position",), forms={"origin": "path"})
     if any(len(text) > RAW_SHOWN for text in texts):
         print(f"{CUT} marks shortened text; --json shows all that was kept")
     if total > rows:

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from harvest.commands.declared import names_for
 from harvest.commands.inputs import Survey, pipe_of, survey
 from harvest.commands.outcome import run_recipe
 from harvest.commands.progress import working
-from harvest.commands.tables import print_json, print_lines, print_table, print_text
+from harvest.commands.tables import print_json, print_lines, print_table, print_text, values_of
 from harvest.plugins import PluginManager, manager
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest.toolkit.texts import printable_line, shell_word
@@ -53,15 +53,12 @@ def look_at(path: Path, run: Path | None, *, json: bool) -> int:
 
 def _print(path: Path, found: Survey, plugins: PluginManager) -> None:
     if found.known:
-        print_table(
-            ("source", "sure", "files", "size", "because"),
-            [
-                (k.source, f"{k.confidence:.0%}", k.files, bytes_in_words(k.size_bytes), k.reason)
-                for k in found.known
-            ],
-            right=("sure", "files", "size"),
-            prose=("because",),
-        )
+        rows = [
+            (k.source, f"{k.confidence:.0%}", k.files, bytes_in_words(k.size_bytes), k.reason)
+            for k in found.known
+        ]
+        heads = ("source", "sure", "files", "size", "because")
+        print_table(heads, rows, right=heads[1:4], prose=("because",))
     else:
         print_lines([f"no installed source recognises anything in {found.root}"])
     for known in found.known:
@@ -76,15 +73,12 @@ def _print(path: Path, found: Survey, plugins: PluginManager) -> None:
     if found.unknown:
         total = sum(group.files for group in found.unknown)
         print(f"\n{count_in_words(total, 'unrecognized file')}:")
-        print_table(
-            ("ending", "files", "size", "such as"),
-            [
-                (g.ending, g.files, bytes_in_words(g.size_bytes), _below(g.example, found.root))
-                for g in found.unknown[:UNKNOWN_SHOWN]
-            ],
-            right=("files", "size"),
-            forms={"such as": "path"},
-        )
+        groups = [
+            (g.ending, g.files, bytes_in_words(g.size_bytes), _below(g.example, found.root))
+            for g in found.unknown[:UNKNOWN_SHOWN]
+        ]
+        names = ("ending", "files", "size", "such as")
+        print_table(names, groups, right=names[1:3], forms={"such as": "path"})
         if len(found.unknown) > UNKNOWN_SHOWN:
             print(f"and {len(found.unknown) - UNKNOWN_SHOWN} more endings")
     for dataset in found.datasets:
@@ -152,17 +146,13 @@ def _applying(found: Survey, plugins: PluginManager) -> tuple[list[str], list[st
 
 def _document(found: Survey, plugins: PluginManager) -> dict[str, Any]:
     views, reports = _applying(found, plugins)
-    known = ("source", "confidence", "reason", "files")
+    known, group = ("source", "confidence", "reason", "files"), ("ending", "files", "size_bytes")
     return {
         "path": found.root,
-        "sources": _values(found.known, *known, "size_bytes", "locations", "others"),
-        "unknown": _values(found.unknown, "ending", "files", "size_bytes", "example"),
-        "doubtful": _values(found.doubtful, *known, "example"),
+        "sources": [values_of(k, *known, "size_bytes", "locations", "others") for k in found.known],
+        "unknown": [values_of(g, *group, "example") for g in found.unknown],
+        "doubtful": [values_of(k, *known, "example") for k in found.doubtful],
         "datasets": found.datasets,
         "views": views,
         "reports": reports,
     }
-
-
-def _values(things: Iterable[Any], *names: str) -> list[dict[str, Any]]:
-    return [{name: getattr(thing, name) for name in names} for thing in things]

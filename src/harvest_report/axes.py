@@ -129,15 +129,15 @@ def dates_in_words(moments: Sequence[datetime]) -> list[str]:
         new_day = before is None or before.date() != moment.date()
         day = f"{moment.day} {moment:%b}"
         if gap >= 360 * 86400:
-            text = f"{moment.year}"
-        elif gap >= 0.9 * 86400:
+            labels.append(f"{moment.year}")
+            continue
+        if gap >= 0.9 * 86400:
             month = moment.day == 1 and gap >= 27 * 86400
             text = f"{moment:%b}" if month else day
-            text += f"\n{moment.year}" if new_year else ""
         else:
             text = f"{moment:%H:%M:%S}" if gap < 60 else f"{moment:%H:%M}"
             text += f"\n{day}" if new_day else ""
-            text += f"\n{moment.year}" if new_year else ""
+        text += f"\n{moment.year}" if new_year else ""
         if 0 < gap < 1:
             text = text.replace(f"{moment:%H:%M:%S}", f"{moment:%H:%M:%S}.{moment:%f}"[:-3], 1)
         labels.append(text)
@@ -180,13 +180,9 @@ def part_labels(figure: Any) -> None:
         for axis, across in ((axes.xaxis, True), (axes.yaxis, False)):
             axis.get_majorticklabels()  # has the side effect that labels get their places
             low, high = sorted(axis.get_view_interval())
-            ticks = [
-                tick
-                for tick in axis.get_major_ticks()
-                if tick.label1.get_visible()
-                and tick.label1.get_text().strip()
-                and low <= tick.get_loc() <= high
-            ]
+            visible = (tick for tick in axis.get_major_ticks() if tick.label1.get_visible())
+            named = (tick for tick in visible if tick.label1.get_text().strip())
+            ticks = [tick for tick in named if low <= tick.get_loc() <= high]
             every = _crowd([tick.label1 for tick in ticks], renderer, across=across)
             if every > 1:
                 _thin(axis, ticks, every, across=across)

@@ -141,20 +141,14 @@ def parted(cells: Sequence[Cells], room: int) -> list[tuple[list[Cells], list[in
     def fits(part: Sequence[Cells]) -> bool:
         return needed([c.least(SQUEEZED) for c in part]) <= room
 
+    def widths(part: Sequence[Cells]) -> list[int]:
+        least = [c.least(SQUEEZED) for c in part]
+        return fit([c.natural for c in part], least, room - GAP * (len(part) - 1))
+
     parts = split(cells, fits)
     if len(cells) > 1 and not all(map(fits, parts)):
         return []
-    return [
-        (
-            part,
-            fit(
-                [c.natural for c in part],
-                [c.least(SQUEEZED) for c in part],
-                room - GAP * (len(part) - 1),
-            ),
-        )
-        for part in parts
-    ]
+    return [(part, widths(part)) for part in parts]
 
 
 def chosen(

@@ -153,14 +153,9 @@ def _evidence(report: Report) -> list[dict[str, Any]]:
     shown = []
     for number, found in enumerate(report.verdict.found if report.verdict else ()):
         table = Table(f"finding-{number}", found.evidence.first)
-        shown.append(
-            {
-                "found": found,
-                "command": found.evidence.command(report.location),
-                "names": table.data.columns,
-                **_laid_out(table, table.data.columns),
-            }
-        )
+        names, command = table.data.columns, found.evidence.command(report.location)
+        said = {"found": found, "command": command, "names": names}
+        shown.append(said | _laid_out(table, names))
     return shown
 
 

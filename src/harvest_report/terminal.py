@@ -68,9 +68,7 @@ def _table(table: Table, console: Console) -> None:
 def _notes(notes: Notes, console: Console) -> None:
     console.print()
     console.print(Text(printable_line(notes.title), style="bold"))
-    grid = RichTable.grid(padding=(0, 1))
-    grid.add_column()
-    grid.add_column()
+    grid = RichTable.grid("", "", padding=(0, 1))
     for item in notes.items:
         grid.add_row("•", Text(printable_line(item)))
     console.print(grid)
@@ -145,15 +143,6 @@ def _headline(number: int, found: Found, console: Console) -> None:
 
 def _filled(line: str, console: Console, style: str = "", *, indent: str = "") -> None:
     """Print a line, wrapped to the console's width."""
-    console.print(
-        Text(
-            textwrap.fill(
-                line,
-                console.width,
-                initial_indent=indent,
-                subsequent_indent=indent,
-                break_on_hyphens=False,
-            ),
-            style=style,
-        )
-    )
+    width = max(1, console.width - len(indent))
+    text = textwrap.indent(textwrap.fill(line, width, break_on_hyphens=False), indent)
+    console.print(Text(text, style=style))

@@ -103,13 +103,9 @@ class Block:
         starts, stops = self.starts[keep], self.stops[keep]
         pairs = zip(starts.tolist(), stops.tolist(), strict=True)
         ends = np.cumsum(stops - starts)
-        return attrs.evolve(
-            self,
-            data=b"".join(self.data[start:stop] for start, stop in pairs),
-            starts=ends - (stops - starts),
-            stops=ends,
-            numbers=self.numbers[keep],
-        )
+        data = b"".join(self.data[start:stop] for start, stop in pairs)
+        begins, numbers = ends - (stops - starts), self.numbers[keep]
+        return attrs.evolve(self, data=data, starts=begins, stops=ends, numbers=numbers)
 
     def split_first(self) -> tuple[bytes, Block]:
         """Return the first record (a file's header), damaged or not, and the block without it."""

@@ -73,14 +73,10 @@ class Order:
             row = row[:-1]
         elif len(row) != len(self.columns):
             return f"it has {count_in_words(len(row), 'field')}"
-        return next(
-            (
-                f"{name or '(index)'} is {excerpt(value)!r}"
-                for (name, shape), value in zip(self.columns.items(), row, strict=False)
-                if shape and not re.fullmatch(shape, value)
-            ),
-            "",
-        )
+        for (name, shape), value in zip(self.columns.items(), row, strict=False):
+            if shape and not re.fullmatch(shape, value):
+                return f"{name or '(index)'} is {excerpt(value)!r}"
+        return ""
 
     def resembles(self, row: Sequence[str]) -> bool:
         """Whether some value of a row has the expected form, so that the row cannot be a header."""

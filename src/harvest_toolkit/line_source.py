@@ -78,13 +78,8 @@ class LineSource(Source):
         if not starts:
             yield whole
         for start, stop in pairwise([*starts, whole.size_bytes]):
-            yield attrs.evolve(
-                whole,
-                id=f"{whole.id}@{start:014d}",
-                start=start,
-                stop=stop,
-                size_bytes=stop - start,
-            )
+            name = f"{whole.id}@{start:014d}"
+            yield attrs.evolve(whole, id=name, start=start, stop=stop, size_bytes=stop - start)
 
     def _starts(self, whole: Partition) -> Sequence[int]:
         """Return where the ranges of a file begin; none when the file is read as a whole."""

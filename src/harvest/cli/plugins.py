@@ -1,9 +1,7 @@
 """``harvest plugins``: the installed plugins, and what each offers."""
 
-from typing import Any
-
 from harvest.api.spec import KINDS
-from harvest.commands.tables import print_json, print_table
+from harvest.commands.tables import print_json, print_table, values_of
 from harvest.errors import UsageError, suggestion
 from harvest.plugins.claims import DISABLE_VARIABLE, PREFER_VARIABLE
 from harvest.plugins.known import canonical
@@ -16,39 +14,26 @@ def print_plugins(*, json: bool) -> int:
     offers = _offers(found)
     if json:
         keys = ("name", "distribution", "version")
-        print_json(
-            {
-                "plugins": [{**_values(p, keys), "offers": offers.get(p.name, {})} for p in found],
-                "broken": [_values(b, (*keys, "cause", "remedy")) for b in found.broken.values()],
-                "disabled": list(found.disabled),
-                "contested": [
-                    _values(c, ("kind", "name", "distributions", "chosen", "because"))
-                    for c in found.claims.contested()
-                ],
-            }
-        )
+        contest = ("kind", "name", "distributions", "chosen", "because")
+        document = {
+            "plugins": [{**values_of(p, *keys), "offers": offers.get(p.name, {})} for p in found],
+            "broken": [values_of(b, *keys, "cause", "remedy") for b in found.broken.values()],
+            "disabled": list(found.disabled),
+            "contested": [values_of(each, *contest) for each in found.claims.contested()],
+        }
+        print_json(document)
     else:
         _print_plugins(found, offers)
     return 0
 
 
-def _values(item: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in names}
-
-
 def _print_plugins(found: PluginManager, offers: dict[str, dict[str, list[str]]]) -> None:
-    print_table(
-        ("plugin", "version", "offers"),
-        [
-            (
-                p.name,
-                p.version,
-                "; ".join(f"{k}: {', '.join(v)}" for k, v in offers.get(p.name, {}).items()),
-            )
-            for p in found
-        ],
-        prose=("offers",),
-    )
+    rows = []
+    for plugin in found:
+        kinds = offers.get(plugin.name, {}).items()
+        said = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds)
+        rows.append((plugin.name, plugin.version, said))
+    print_table(("plugin", "version", "offers"), rows, prose=("offers",))
     for broken in found.broken.values():
         print(f"\ncannot be used: {broken.name} ({broken.distribution} {broken.version})")
         print(f"  cause:  {broken.cause}")

@@ -45,17 +45,16 @@ def print_repair(dataset: Path, done: Repair, *, dropped: bool, json: bool) -> i
     """Print the result of a repair; return exit code 1 if a problem is left."""
     left = [problem.text for problem in done.left]
     if json:
-        print_json(
-            {
-                "dataset": str(dataset),
-                "found": done.found,
-                "manifest_restored": done.restored,
-                "read_again": [part.origin for part in done.result.parts] if done.result else [],
-                "gone": [{"origin": origin, "reason": reason} for origin, reason in done.gone],
-                "given_up": list(done.given_up),
-                "problems": left,
-            }
-        )
+        document = {
+            "dataset": str(dataset),
+            "found": done.found,
+            "manifest_restored": done.restored,
+            "read_again": [part.origin for part in done.result.parts] if done.result else [],
+            "gone": [{"origin": origin, "reason": reason} for origin, reason in done.gone],
+            "given_up": list(done.given_up),
+            "problems": left,
+        }
+        print_json(document)
         return 1 if left else 0
     if not done.found:
         _print_all_well(dataset)

@@ -15,7 +15,7 @@ from harvest.toolkit.texts import printable_line
 
 __all__ = [
     "how_many", "print_columns", "print_json", "print_lines", "print_plain", "print_table",
-    "print_text", "width_of_terminal",
+    "print_text", "values_of", "width_of_terminal",
 ]  # fmt: skip
 
 INDENT = " " * 4
@@ -29,6 +29,11 @@ def print_json(value: Any) -> None:
     """Print one JSON document on standard output."""
     data = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=as_text)
     sys.stdout.write(harmless(data) + "\n")
+
+
+def values_of(item: Any, *names: str) -> dict[str, Any]:
+    """Return some attributes of an object by name, for ``print_json``."""
+    return {name: getattr(item, name) for name in names}
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -205,21 +205,15 @@ def to_html(dataset: Dataset) -> str:
     views = [(f'dataset.view("{name}")', plugins.view(name).doc) for name in found["views"]]
     reports = [(f'dataset.report("{name}")', plugins.report(name).doc) for name in found["reports"]]
     rejects = count_in_words(found["rejects"], "input unit")
+    lost = html.paragraph(f"{rejects} could not be read: dataset.rejects()")
+    heads = ("record type", "rows", "inputs", "from", "first", "last")
     return html.joined(
         html.paragraph(f"Dataset {found['dataset']}: {size}", strong=True),
-        html.table(
-            ("record type", "rows", "inputs", "from", "first", "last"),
-            kinds,
-            right=("rows", "inputs"),
-        ),
-        html.paragraph(f"{rejects} could not be read: dataset.rejects()")
-        if found["rejects"]
-        else "",
-        html.details(
-            count_in_words(len(views), "view"), html.table(("view", "what it shows"), views)
-        ),
-        html.details(
-            count_in_words(len(reports), "report"), html.table(("report", "what it shows"), reports)
+        html.table(heads, kinds, right=("rows", "inputs")),
+        lost if found["rejects"] else "",
+        *(
+            html.details(count_in_words(len(rows), word), html.table((word, "what it shows"), rows))
+            for word, rows in (("view", views), ("report", reports))
         ),
         html.paragraph("Next: dataset.findings()"),
     )

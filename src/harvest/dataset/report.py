@@ -76,16 +76,15 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> An
         with dataset.reading(), refusing("report", spec, settings):
             yield
 
-    return report.completed(
-        ReportContext(
-            name=name,
-            facts=_facts(dataset, settings),
-            gaps=tuple(gaps),
-            location=str(dataset.sink.location),
-            judge=judge,
-            reading=reading,
-        )
+    context = ReportContext(
+        name=name,
+        facts=_facts(dataset, settings),
+        gaps=tuple(gaps),
+        location=str(dataset.sink.location),
+        judge=judge,
+        reading=reading,
     )
+    return report.completed(context)
 
 
 def _gaps(absent: Sequence[str], plugins: PluginManager) -> list[str]:

@@ -97,6 +97,7 @@ class WorkerProcess:
         self.output, printed = os.pipe()
         self._ready = False
         self._text = b""
+        limits = {"POLARS_MAX_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
         try:
             self._process = subprocess.Popen(
                 [*interpreter("harvest.worker"), str(theirs.fileno())],
@@ -105,11 +106,7 @@ class WorkerProcess:
                 stderr=printed,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
-                env={
-                    "POLARS_MAX_THREADS": str(threads),
-                    "OMP_NUM_THREADS": str(threads),
-                    **os.environ,
-                },
+                env=limits | os.environ,
             )
         finally:
             theirs.close()

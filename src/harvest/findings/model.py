@@ -167,21 +167,17 @@ class Verdict:
             shown = f"{count_in_words(evidence.rows, 'row')} of {evidence.call()}"
             if first.height < evidence.rows:
                 shown += f", the first {first.height}"
-            pieces.append(
-                html.details(
-                    f"{found.finding.severity.upper()}: {found.finding.headline}",
-                    html.paragraph(found.finding.detail)
-                    + html.paragraph(f"Next: {found.advice}")
-                    + html.paragraph(f"Certainty: {found.certainty_in_words()}.")
-                    + html.paragraph(f"Evidence: {shown}:")
-                    + html.table(
-                        first.columns,
-                        first.rows(),
-                        right=[c for c, kind in first.schema.items() if kind.is_numeric()],
-                    )
-                    + html.paragraph(f"Rule {found.rule.name}. Source: {found.rule.reference}"),
-                )
+            right = [c for c, kind in first.schema.items() if kind.is_numeric()]
+            content = (
+                html.paragraph(found.finding.detail)
+                + html.paragraph(f"Next: {found.advice}")
+                + html.paragraph(f"Certainty: {found.certainty_in_words()}.")
+                + html.paragraph(f"Evidence: {shown}:")
+                + html.table(first.columns, first.rows(), right=right)
+                + html.paragraph(f"Rule {found.rule.name}. Source: {found.rule.reference}")
             )
+            headline = f"{found.finding.severity.upper()}: {found.finding.headline}"
+            pieces.append(html.details(headline, content))
         gaps = self.gaps()
         if gaps:
             count = count_in_words(len(gaps), "reason")

@@ -16,7 +16,7 @@ from polars import selectors
 from .frames import arrow_type_of, frame_of, polars_type, seconds, without_maps
 from .record import RecordType
 
-__all__ = ["encode_frame", "encode_lines", "lines_of"]
+__all__ = ["TIME_FORMAT", "encode_frame", "encode_lines", "lines_of"]
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 

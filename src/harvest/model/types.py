@@ -92,21 +92,14 @@ def shapes_of(record_type: RecordType) -> Mapping[str, Shape]:
 
 def schema_of(record_type: RecordType) -> pa.Schema:
     """Return the Arrow schema of a record type, documented in its metadata."""
-    return pa.schema(
-        (
-            pa.field(column.name, shape.kind, nullable=shape.nullable, metadata=_metadata(column))
-            for column, shape in zip(
-                record_type.columns, shapes_of(record_type).values(), strict=True
-            )
-        ),
-        metadata={
-            "harvest.record_type": record_type.name,
-            "harvest.version": str(record_type.version),
-            "harvest.layer": record_type.layer,
-            "harvest.level": record_type.level,
-            "harvest.doc": record_type.doc,
-        },
-    )
+    shapes = shapes_of(record_type).values()
+    fields = [
+        pa.field(column.name, shape.kind, nullable=shape.nullable, metadata=_metadata(column))
+        for column, shape in zip(record_type.columns, shapes, strict=True)
+    ]
+    said = {"record_type": record_type.name, "version": str(record_type.version)}
+    said |= {word: getattr(record_type, word) for word in ("layer", "level", "doc")}
+    return pa.schema(fields, metadata={f"harvest.{key}": word for key, word in said.items()})
 
 
 def _metadata(column: Column) -> dict[str, str]:

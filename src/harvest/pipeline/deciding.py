@@ -132,12 +132,13 @@ class Planned:
         if self.fingerprint is not None:
             state = (self.fingerprint, self.use.version, self.config)
             stem = part_stem(self.key, partition.id, *state)
+        source, origin, name = order_of(self.use, partition)
         return Part(
             key=self.key,
             stem=stem,
-            source=self.use.source.name,
-            partition=printable(partition.id),
-            origin=printable(partition.origin),
+            source=source,
+            partition=name,
+            origin=origin,
             fingerprint=self.fingerprint or "",
             plugin=self.use.version,
             config=self.config,

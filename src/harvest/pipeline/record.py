@@ -48,15 +48,13 @@ _SECRET = re.compile(r"password|passwd|passphrase|secret|token|credential|api_?k
 
 def describe_run(
     prepared: PreparedRun,
-    *,
     run: str,
     started: datetime,
     sink: Sink,
     parts: Collection[Part],
-    replaced: int,
-    dropped: int,
+    counts: Mapping[str, int],
 ) -> bytes:
-    """Encode the record of a run that harvested."""
+    """Encode the record of a run that harvested; counts: parts that it replaced and dropped."""
     recipe, uses = prepared.recipe, prepared.uses
     sources = [use.source for use in uses]
     account = account_of(parts, ())
@@ -80,8 +78,7 @@ def describe_run(
             "force": prepared.force,
             "no_files": {printable(path): kind for path, kind in prepared.no_files.items()},
             "partitions": len(parts),
-            "replaced": replaced,
-            "dropped": dropped,
+            **counts,
             "exit_code": 3 if account.rejected else 0,
             "account": plain(list(account.sources.values())),
         }
@@ -162,19 +159,18 @@ def describe_rollback(
     *, run: str, started: datetime, sink: Sink, to: str, counts: Mapping[str, int]
 ) -> bytes:
     """Encode the record of a run that rolled back to run ``to``; counts as in ``describe_run``."""
-    return _encode(
-        {
-            **_of_run(run, "rollback", started),
-            "to": to,
-            "sources": [],
-            "sink": {"name": sink.name, "location": printable(_absolute(sink.location))},
-            "plugins": [],
-            "settings": {},
-            **counts,
-            "exit_code": 0,
-            "account": [],
-        }
-    )
+    document = {
+        **_of_run(run, "rollback", started),
+        "to": to,
+        "sources": [],
+        "sink": {"name": sink.name, "location": printable(_absolute(sink.location))},
+        "plugins": [],
+        "settings": {},
+        **counts,
+        "exit_code": 0,
+        "account": [],
+    }
+    return _encode(document)
 
 
 def _of_run(run: str, action: str, started: datetime) -> dict[str, str]:

@@ -66,23 +66,20 @@ def read_again(
     if not only and not (lost and drop_gone):
         return Again(result=None, gone=gone)
     (sink,) = prepare_sinks(inputs.recipe, plugins)
-    result = carry_out(
-        PreparedRun(
-            recipe=attrs.evolve(inputs.recipe, limit=None),
-            plugins=plugins,
-            uses=inputs.uses,
-            listed=list(inputs.listed.values()),
-            sinks=[sink],
-            force=True,
-            only=only,
-            drop=frozenset(lost if drop_gone else ()),
-            action=action,
-            check_old=check_old,
-            committed=committed,
-        ),
-        [attrs.evolve(target, sink=sink)],
+    prepared = PreparedRun(
+        recipe=attrs.evolve(inputs.recipe, limit=None),
+        plugins=plugins,
+        uses=inputs.uses,
+        listed=list(inputs.listed.values()),
+        sinks=[sink],
+        force=True,
+        only=only,
+        drop=frozenset(lost if drop_gone else ()),
+        action=action,
+        check_old=check_old,
+        committed=committed,
     )
-    return Again(result=result, gone=gone)
+    return Again(result=carry_out(prepared, [attrs.evolve(target, sink=sink)]), gone=gone)
 
 
 @attrs.define

@@ -115,24 +115,18 @@ class _Execution:
             return
         if self.recipe.keep_runs is not None:
             manifest = attrs.evolve(manifest, keep_runs=self.recipe.keep_runs)
+        left = {"replaced": self.plan.replaced[number], "dropped": self.plan.dropped[number]}
+        counts = {word: len(keys) for word, keys in left.items()}
+        record = describe_run(self.prepared, self.run, self.started, sink, parts.values(), counts)
+        written = [each.part for each in staged.values()]
         commit = Commit(
             sink,
             manifest,
             staged=staged,
             replaced=gone,
             run=self.run,
-            record=describe_run(
-                self.prepared,
-                run=self.run,
-                started=self.started,
-                sink=sink,
-                parts=parts.values(),
-                replaced=len(self.plan.replaced[number]),
-                dropped=len(self.plan.dropped[number]),
-            ),
-            schemas=self.prepared.drift.schemas(
-                self.plan, number, manifest, [each.part for each in staged.values()]
-            ),
+            record=record,
+            schemas=self.prepared.drift.schemas(self.plan, number, manifest, written),
             check_old=self.prepared.check_old,
         )
         try:

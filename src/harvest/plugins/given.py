@@ -85,14 +85,9 @@ def unfinished(module: ModuleType, kind: str) -> str:
 
 def _classes_of(module: ModuleType) -> list[Any]:
     """Return the source and sink classes that a module itself defines, each once."""
-    found = [
-        value
-        for value in vars(module).values()
-        if isinstance(value, type)
-        and issubclass(value, (Source, Sink))
-        and value.__module__ == module.__name__
-    ]
-    return list(dict.fromkeys(found))
+    classes = (value for value in vars(module).values() if isinstance(value, type))
+    own = (cls for cls in classes if cls.__module__ == module.__name__)
+    return list(dict.fromkeys(cls for cls in own if issubclass(cls, (Source, Sink))))
 
 
 def _check_class(cls: Any) -> None:

@@ -122,9 +122,7 @@ def read_parts(path: Path) -> tuple[Part, ...]:
     """Read the description of staged parts; return () if missing, truncated or astray."""
     try:
         parts = converter().structure(orjson.loads(read_plain(path)), tuple[Part, ...])
-    except (FileNotFoundError, orjson.JSONDecodeError, TypeError, cattrs.BaseValidationError):
-        return ()
-    except DatasetError:  # no plain file
+    except (FileNotFoundError, DatasetError, ValueError, TypeError, cattrs.BaseValidationError):
         return ()
     return parts if all(astray(part) is None for part in parts) else ()
 

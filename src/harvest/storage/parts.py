@@ -268,11 +268,7 @@ def _sort(names: pa.Table) -> pa.Array:
     """Return the indices that sort parts into the dataset's order, by their names."""
     plain = {name: names.column(name).cast(pa.string()) for name in ("source", "folder")}
     name = names.column("name")
-    table = pa.table(
-        {
-            "source": plain["source"],
-            "origin": pc.binary_join_element_wise(plain["folder"], name, ""),
-            "partition": pc.coalesce(names.column("partition"), name),
-        }
-    )
+    origin = pc.binary_join_element_wise(plain["folder"], name, "")
+    partition = pc.coalesce(names.column("partition"), name)
+    table = pa.table({"source": plain["source"], "origin": origin, "partition": partition})
     return pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names])

@@ -23,7 +23,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import attrs
 import pyarrow as pa
@@ -215,16 +215,10 @@ def _append(memory: pa.BufferOutputStream, table: pa.Table) -> None:
         stream.write_table(table)
 
 
-@attrs.frozen
-class _Rows:
-    """The rows of one record type in a file, with the ranges of their partitions.
+_Rows: TypeAlias = tuple[pa.Table, Mapping[tuple[int, int], int]]
+"""The rows of one record type in a file, and the Arrow bytes of each partition's rows.
 
-    sizes: Arrow bytes of each partition's rows, by first row and number of rows; independent of the
-        other partitions in the file.
-    """
-
-    table: pa.Table
-    sizes: Mapping[tuple[int, int], int]
+The bytes are by first row and number of rows, and independent of other partitions in the file."""
 
 
 def _read(path: Path) -> dict[str, _Rows]:
@@ -235,7 +229,7 @@ def _read(path: Path) -> dict[str, _Rows]:
     for name, rows, size in zip(*listed.values(), strict=True):
         sizes.setdefault(name, {})[first.get(name, 0), rows] = size
         first[name] = first.get(name, 0) + rows
-    return {name: _Rows(_following(memory), each) for name, each in sizes.items()}
+    return {name: (_following(memory), each) for name, each in sizes.items()}
 
 
 def _following(memory: pa.BufferReader) -> pa.Table:
@@ -288,7 +282,7 @@ def read_small(
     rows = {}
     for file in files:
         first = file.first_row or 0
-        whole = found[file.record_type]
-        size = whole.sizes[first, file.rows]
-        rows[file.record_type] = SmallRows(whole.table, first, first + file.rows, size)
+        table, sizes = found[file.record_type]
+        size = sizes[first, file.rows]
+        rows[file.record_type] = SmallRows(table, first, first + file.rows, size)
     return rows

@@ -36,20 +36,15 @@ def table(
     right: columns that are aligned right, such as numbers.
     """
     styles = [_RIGHT if column in right else _LEFT for column in columns]
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td style="{style}">{_text(cell)}</td>'
-            for style, cell in zip(styles, row, strict=True)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    head = "".join(
-        f'<th scope="col" style="{style}">{_text(column)}</th>'
-        for style, column in zip(styles, columns, strict=True)
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if body else ""
+
+    def line(begin: str, end: str, cells: Sequence[Any]) -> str:
+        pairs = zip(styles, cells, strict=True)
+        shown = "".join(f'{begin} style="{style}">{_text(cell)}{end}' for style, cell in pairs)
+        return f"<tr>{shown}</tr>"
+
+    body = "".join(line("<td", "</td>", row) for row in rows)
+    head = line('<th scope="col"', "</th>", columns)
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>" if body else ""
 
 
 def details(summary: Any, content: str) -> str:

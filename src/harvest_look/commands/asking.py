@@ -267,14 +267,12 @@ def query(
         raise UsageError("the dataset comes before the query", remedy=remedy)
     text = sys.stdin.read() if sql == "-" else sql
     of_views = _by_name(key_values(settings))
+
+    def ask(opened: Dataset) -> tuple[list[Any], list[str]]:
+        return opened.sql_all(text, settings=of_views), [*tools.remarks(opened, text)]
+
     with tools.working("querying"):
-        frames, said = tools.answer(
-            dataset,
-            lambda opened: (
-                opened.sql_all(text, settings=of_views),
-                [*tools.remarks(opened, text)],
-            ),
-        )
+        frames, said = tools.answer(dataset, ask)
     for each in said:
         remark(each)
     if output is not None:

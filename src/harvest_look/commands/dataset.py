@@ -202,10 +202,7 @@ def rejects(
     if not replay:
         options.refuse_without("--replay", {"--set": settings, "--wait": wait})
         return print_rejects(dataset, rows, source, reason, json=json)
-    done = harvest.open(dataset).replay(
-        source=source,
-        reason=reason,
-        settings=options.plugin_settings(settings),
-        wait_s=wait,
-    )
+    given = options.plugin_settings(settings)
+    opened = harvest.open(dataset)
+    done = opened.replay(source=source, reason=reason, settings=given, wait_s=wait)
     return print_replay(done, json=json)

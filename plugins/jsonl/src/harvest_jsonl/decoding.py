@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import reduce
-from typing import Any, Final
+from typing import Any
 
 import orjson
 import polars as pl
@@ -17,11 +17,9 @@ import pyarrow as pa
 
 from harvest import RecordType
 from harvest.model.frames import polars_schema, polars_type, without_maps
+from harvest.model.json import TIME_FORMAT
 
 __all__ = ["decode"]
-
-TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%S%.6fZ"
-"""Format of times, as ``harvest.model.json`` writes them."""
 
 
 def decode(

@@ -16,10 +16,9 @@ import pyarrow as pa
 from harvest import PartWriter, RecordType
 from harvest.model.events import event_columns
 from harvest.model.frames import frame_of
-from harvest.model.json import lines_of
+from harvest.model.json import TIME_FORMAT, lines_of
 
 from .codecs import Output, blocks, open_range
-from .decoding import TIME_FORMAT
 
 # the first match is the member itself: in a text value, the quotes would be escaped
 _POSITION = r'"position":(-?[0-9]+),"data":'

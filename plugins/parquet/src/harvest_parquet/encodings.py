@@ -40,11 +40,7 @@ def choose(table: pa.Table) -> dict[str, Any]:
                 other[path] = "DELTA_BINARY_PACKED"
             elif pa.types.is_floating(kind):
                 other[path] = "BYTE_STREAM_SPLIT"
-    return {
-        "use_dictionary": dictionary,
-        "column_encoding": other,
-        "write_statistics": statistics,
-    }
+    return {"use_dictionary": dictionary, "column_encoding": other, "write_statistics": statistics}
 
 
 def of_few_rows(schema: pa.Schema) -> dict[str, Any]:

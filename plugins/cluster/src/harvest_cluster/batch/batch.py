@@ -160,12 +160,8 @@ class Batch:
         jobs = self._jobs()
         submissions = [submission for job in jobs for submission in job.submissions]
         known = slurm.queued_tasks(submissions)
-        unknown = [
-            submission
-            for job in jobs
-            for submission in job.submissions
-            if any(task not in known for task in job.latest().values())
-        ]
+        gone = [job for job in jobs if any(task not in known for task in job.latest().values())]
+        unknown = [submission for job in gone for submission in job.submissions]
         accounted = slurm.ended_tasks(unknown) if unknown else {}
         return [job_status(job, known, accounted) for job in jobs]
 

@@ -23,8 +23,8 @@ _WAITING: Final = (
     "SPECIAL_EXIT",
 )
 _SPAN: Final = re.compile(r"(\d+)(?:-(\d+))?(?::(\d+))?")
-_RUNNING: Final = (
-    *("COMPLETING", "RESIZING", "RUNNING", "SIGNALING", "STAGE_OUT", "STOPPED", "SUSPENDED"),
+_RUNNING: Final = frozenset(
+    ("COMPLETING", "RESIZING", "RUNNING", "SIGNALING", "STAGE_OUT", "STOPPED", "SUSPENDED")
 )
 
 
@@ -135,12 +135,8 @@ def _on(cluster: str) -> list[str]:
 
 def _environment() -> dict[str, str]:
     """Return the environment without variables of the current job: sbatch would pass them on."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("SLURM_") or name in _KEPT
-    }
-    return {**kept, "LC_ALL": "C.UTF-8"}
+    kept = [name for name in os.environ if name in _KEPT or not name.startswith("SLURM_")]
+    return {**{name: os.environ[name] for name in kept}, "LC_ALL": "C.UTF-8"}
 
 
 def _call(command: Sequence[str]) -> str:

@@ -124,12 +124,8 @@ def job_status(
         queued = known.get(task) if task is not None else None
         ended = accounted.get(task) if task is not None else None
         commands.append(_command(number, own, queued, ended, submitted=task is not None))
-    return JobStatus(
-        name=job.name,
-        job_ids=tuple(submission.job_id for submission in job.submissions),
-        commands=tuple(commands),
-        log=job.directory / LOG,
-    )
+    ids = tuple(submission.job_id for submission in job.submissions)
+    return JobStatus(name=job.name, job_ids=ids, commands=tuple(commands), log=job.directory / LOG)
 
 
 def _command(

@@ -135,14 +135,8 @@ class ClusterTasks:
         self.given.clear()
 
     def _give(self, task: Any, *, lost: int) -> None:
-        future = self.client.submit(
-            _attempt,
-            self.function,
-            task,
-            self.topic,
-            key=f"harvest-{secrets.token_hex(12)}",
-            pure=False,
-        )
+        key, work = f"harvest-{secrets.token_hex(12)}", (self.function, task, self.topic)
+        future = self.client.submit(_attempt, *work, key=key, pure=False)
         self.given[future] = (task, lost)
         future.add_done_callback(self.done.put)
 

@@ -151,25 +151,15 @@ class SlurmEngine(Engine):
         return map(Bundle.join, in_units(work.bundles, attrgetter("cost_bytes"), lambda: enough))
 
     def _job(self, directory: Path, count: int) -> Job:
-        return Job(
-            name=STAGE,
-            commands=[
-                python("harvest_cluster.slurm.worker", str(directory / "tasks"), str(number))
-                for number in range(count)
-            ],
-            options=self.config,
-            array_limit=self.workers,
-        )
+        tasks = str(directory / "tasks")
+        commands = [python("harvest_cluster.slurm.worker", tasks, str(n)) for n in range(count)]
+        return Job(name=STAGE, commands=commands, options=self.config, array_limit=self.workers)
 
     def _last_job(self, directory: Path, work: Work, before: Sequence[Job]) -> Job:
         """Build the job that runs the same run after the tasks have ended, on its own node."""
         words = work.again(directory / RECIPE, workers=self.config.cpus or 1, wait_s=PATIENCE_S)
-        return Job(
-            name=COMMIT,
-            commands=[python("harvest", *words)],
-            options=self.config,
-            after_any=[job.name for job in before],
-        )
+        commands, names = [python("harvest", *words)], [job.name for job in before]
+        return Job(name=COMMIT, commands=commands, options=self.config, after_any=names)
 
 
 @contextlib.contextmanager
