@@ -1,13 +1,11 @@
 """The sink ``jsonl``: a directory, a file or standard output, depending on its location."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 import attrs
-import polars as pl
 
-from harvest import PartFile, PartWriter, Publication, RecordType, Sink, UsageError
+from harvest import Sink, UsageError
 from harvest.toolkit.settings import setting, within
 
 from .codecs import codec_of
@@ -24,9 +22,13 @@ class Config:
     """Settings of the sink ``jsonl``."""
 
     level: int | None = setting(
-        "Compression level of .gz (1 to 9, else 6) or .zst (1 to 22, else 3).",
-        check=within(1, 22),
+        "Compression level of .gz (1 to 9, else 6) or .zst (1 to 22, else 3).", check=within(1, 22)
     )
+
+
+def _of_form(name: str) -> Any:
+    """Return a property: this part of a sink, as the sink of the location's form has it."""
+    return property(lambda sink: getattr(sink._form, name), doc=getattr(Sink, name).__doc__)
 
 
 class JsonlSink(Sink):
@@ -50,19 +52,8 @@ class JsonlSink(Sink):
         self._form: Sink = form(location, self.config)
         self.streams = self._form.streams
 
-    @property
-    def root(self) -> Path:
-        """The directory of parts, or the directory that contains the file."""
-        return self._form.root
-
-    @property
-    def state(self) -> Path:
-        """State directory: ``DIR/_harvest`` or ``FILE._harvest``."""
-        return self._form.state
-
-    def held_in(self, file: PartFile) -> Path:
-        """Return the path of a file, or of the file that holds a piece."""
-        return self._form.held_in(file)
+    root, state, held_in = map(_of_form, ("root", "state", "held_in"))
+    writer, publish, finish, scan = map(_of_form, ("writer", "publish", "finish", "scan"))
 
     def check(self) -> None:
         """Raise UsageError if the location cannot be written, or not with these settings."""
@@ -78,19 +69,3 @@ class JsonlSink(Sink):
             problem = f"level {self.config.level} is not one of {low} to {high}"
             raise UsageError(problem, where=self.location, remedy="set jsonl.level to one of these")
         self._form.check()
-
-    def writer(self, staging: Path, part: str) -> PartWriter:
-        """Return a writer of one partition."""
-        return self._form.writer(staging, part)
-
-    def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
-        """Publish staged files and sync them to disk."""
-        return self._form.publish(publication)
-
-    def finish(self, publication: Publication) -> None:
-        """Remove files that the manifest no longer names."""
-        self._form.finish(publication)
-
-    def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
-        """Return the rows of one record type as a lazy frame."""
-        return self._form.scan(files, record_type)
