@@ -8,7 +8,7 @@ from typing import Any
 
 from harvest import Endpoint, Recipe, UsageError, record_type
 from harvest.commands.declared import names_for
-from harvest.commands.inputs import Survey, pipe_of, survey
+from harvest.commands.inputs import SURE, Survey, pipe_of, survey
 from harvest.commands.outcome import run_recipe
 from harvest.commands.progress import working
 from harvest.commands.tables import print_json, print_lines, print_table, print_text, values_of
@@ -20,8 +20,6 @@ OUT = "out"
 """The dataset that the proposed command writes."""
 UNKNOWN_SHOWN = 10
 PLACES_SHOWN = 20
-SURE = 0.7
-"""Confidence from which a source reads a location that is given without a source's name."""
 COMMANDS_SHOWN = 8
 REPORTS_SHOWN = 4
 """Most reports among the commands, so that views also have room."""

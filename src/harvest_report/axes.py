@@ -34,13 +34,9 @@ def legend(figure: Any, handles: Sequence[Any] | None = None) -> None:
     ]
     # matplotlib's spaces before a handle, between it and its text, and between columns are in em
     room = (figure.get_figwidth() * 72 - points) / (max(widths) + 4.5 * points)
-    figure.legend(
-        handles=handles,
-        loc="outside upper left",
-        ncols=max(1, min(len(handles), int(room))),
-        handlelength=1.2,
-        handleheight=0.9,
-    )
+    loc = "outside upper left"
+    ncols = max(1, min(len(handles), int(room)))
+    figure.legend(handles=handles, loc=loc, ncols=ncols, handlelength=1.2, handleheight=0.9)
 
 
 def legend_below(axes: Any) -> None:

@@ -36,8 +36,7 @@ class Window:
     def in_columns(self, pieces: pl.LazyFrame) -> pl.LazyFrame:
         """Return a row per piece of time and column that it touches, with its time ``inside``.
 
-        pieces: have ``start`` and ``end`` in microseconds; in the result, since the start of the
-            window.
+        pieces: have ``start`` and ``end`` in microseconds; in the result, since the window's start.
         """
         # in whole numbers: a quotient of floats may fall just below a border
         whole = pl.Int64 if self.span_us * self.columns < 2**63 else pl.Int128
@@ -84,13 +83,8 @@ class Window:
         picture = np.zeros((lines, self.columns, 4))
         picture[(*place, slice(0, 3))] = palette[longest["kind"].to_numpy()]
         picture[(*place, 3)] = faint + (1 - faint) * share
-        axes.imshow(
-            picture,
-            extent=(left, left + self.seconds, lines - 0.5, -0.5),
-            aspect="auto",
-            interpolation="nearest",
-            rasterized=True,
-        )
+        extent = (left, left + self.seconds, lines - 0.5, -0.5)
+        axes.imshow(picture, extent=extent, aspect="auto", interpolation="nearest", rasterized=True)
 
 
 def shades(colour: str = "#0072b2", most: float = 1.0) -> Any:

@@ -20,7 +20,7 @@ from harvest.plugins.registry import PluginManager, manager
 from harvest.reading.pipes import Pipe, pipe_of
 from harvest.reading.reading import prepare_partition, read_tables
 from harvest.reading.through_pipes import partitions_through
-from harvest.recipes.choose import name_sources
+from harvest.recipes.choose import SURE, name_sources
 from harvest.recipes.pipes import COPIES, copied_pipes, with_pipes
 from harvest.recipes.recipe import Recipe
 from harvest.recipes.selection import partitions_of
@@ -32,7 +32,7 @@ from harvest.toolkit.texts import printable_line
 
 from .progress import working
 
-__all__ = ["Known", "Reader", "Survey", "beginnings", "pipe_of", "readers", "survey"]
+__all__ = ["SURE", "Known", "Reader", "Survey", "beginnings", "pipe_of", "readers", "survey"]
 
 PIPE_BYTES: Final = 64 << 20
 """Maximum number of bytes read from the beginning of a pipe."""
@@ -56,8 +56,7 @@ class Reader:
     ) -> Iterator[tuple[RecordType, pa.Table]]:
         """Yield the rows of a partition as ``harvest.tables`` does.
 
-        Raises SourceError if the input cannot be read. Raises PluginError, which names the line, if
-        the source fails.
+        Raises SourceError for an unreadable input; PluginError, with the line, if the source fails.
         """
         yield from read_tables(self.source, prepare_partition(self.source, partition), ctx)
 

@@ -155,11 +155,8 @@ class _Execution:
         if not todo:
             return
         for number, sink in enumerate(self.sinks):
-            clear_places(
-                sink.state,
-                (p.key for p in todo if number in p.read_for),
-                keep={staged.directory for staged in self.staged[number].values()},
-            )
+            keep = {staged.directory for staged in self.staged[number].values()}
+            clear_places(sink.state, (p.key for p in todo if number in p.read_for), keep=keep)
         numbers = {p.key: p.read_for for p in todo}
         with contextlib.closing(self._results(todo)) as results:
             rejected = sum(one.part.rejected for each in self.staged for one in each.values())

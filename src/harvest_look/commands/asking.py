@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from harvest import Dataset, View
 
 AskedDataset = Annotated[
-    Path | None,
-    argument("DATASET", "The path that a sink wrote to.", readable=False),
+    Path | None, argument("DATASET", "The path that a sink wrote to.", readable=False)
 ]
 
 

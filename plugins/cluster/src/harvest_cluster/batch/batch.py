@@ -84,12 +84,9 @@ class Batch:
         words = ["sbatch", "--parsable", f"--chdir={place}"]
         if waits := _dependency(job, "<{}>".format):
             words.append(f"--dependency={waits}")
-        return Script(
-            job=job.label,
-            text=render(job, place),
-            submit=shlex.join([*words, str(place / SCRIPT)]),
-            commands=tuple(shlex.join(command) for command in job.commands),
-        )
+        submit = shlex.join([*words, str(place / SCRIPT)])
+        commands = tuple(shlex.join(command) for command in job.commands)
+        return Script(job=job.label, text=render(job, place), submit=submit, commands=commands)
 
     def submit(self, *jobs: Job) -> list[int]:
         """Write and submit jobs, dependencies first; return Slurm's job ids.
