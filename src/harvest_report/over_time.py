@@ -36,7 +36,8 @@ class Window:
     def in_columns(self, pieces: pl.LazyFrame) -> pl.LazyFrame:
         """Return a row per piece of time and column that it touches, with its time ``inside``.
 
-        pieces: have ``start`` and ``end`` in microseconds; in the result, since the window's start.
+        pieces: have ``start`` and ``end`` in microseconds; in the result, since the start of the
+            window.
         """
         # in whole numbers: a quotient of floats may fall just below a border
         whole = pl.Int64 if self.span_us * self.columns < 2**63 else pl.Int128

@@ -56,7 +56,8 @@ class Reader:
     ) -> Iterator[tuple[RecordType, pa.Table]]:
         """Yield the rows of a partition as ``harvest.tables`` does.
 
-        Raises SourceError for an unreadable input; PluginError, with the line, if the source fails.
+        Raises SourceError if the input cannot be read. Raises PluginError, which names the line, if
+        the source fails.
         """
         yield from read_tables(self.source, prepare_partition(self.source, partition), ctx)
 

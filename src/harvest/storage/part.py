@@ -122,7 +122,9 @@ def read_parts(path: Path) -> tuple[Part, ...]:
     """Read the description of staged parts; return () if missing, truncated or astray."""
     try:
         parts = converter().structure(orjson.loads(read_plain(path)), tuple[Part, ...])
-    except (FileNotFoundError, DatasetError, ValueError, TypeError, cattrs.BaseValidationError):
+    except (FileNotFoundError, orjson.JSONDecodeError, TypeError, cattrs.BaseValidationError):
+        return ()
+    except DatasetError:  # no plain file
         return ()
     return parts if all(astray(part) is None for part in parts) else ()
 
@@ -168,6 +170,8 @@ def _refusal(
     sink: Sink, names: str, rows: int, found: int, *, does: str, where: str
 ) -> PluginError:
     plugin = f"{type(sink).__module__}.{type(sink).__qualname__}"
-    problem = f"sink {sink.name!r} ({plugin}) was given {rows} rows of {names} and {does} {found}"
-    remedy = "report this to the plugin's author; nothing of this run was committed"
-    return PluginError(problem, where=where, remedy=remedy)
+    return PluginError(
+        f"sink {sink.name!r} ({plugin}) was given {rows} rows of {names} and {does} {found}",
+        where=where,
+        remedy="report this to the plugin's author; nothing of this run was committed",
+    )
