@@ -294,10 +294,7 @@ def _flagged(table: pl.DataFrame, flag: str, by: Sequence[str]) -> pl.DataFrame:
     sums = (
         *(part_sum(name).alias(name) for name in SUMS),
         *(part_sum(name, pl.col(flag)).alias(f"{flag}_{name}") for name in SUMS),
-        *(
-            pl.when(known.any()).then(part_sum(n, known)).alias(f"known_{n}")
-            for n in _KNOWN
-        ),
+        *(pl.when(known.any()).then(part_sum(n, known)).alias(f"known_{n}") for n in _KNOWN),
         pl.col("inodes").filter(~known).sum().alias("untimed"),
     )
     return table.group_by(by, maintain_order=True).agg(sums) if by else table.select(sums)
