@@ -5,7 +5,6 @@ and of ``darshan-parser``, so Darshan's documentation explains the tables of a d
 """
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
 COUNTS: Final = re.compile(
@@ -30,157 +29,123 @@ SIZES: Final = words("0_100 100_1K 1K_10K 10K_100K 100K_1M 1M_4M 4M_10M 10M_100M
 """Darshan's names of the size bins of reads and writes."""
 
 _RANKS: Final = "FASTEST_RANK FASTEST_RANK_BYTES SLOWEST_RANK SLOWEST_RANK_BYTES"
-_EVENTS: Final = "OPEN READ WRITE CLOSE"
 
 
-def _with_prefix(prefix: str, *parts: str | Iterable[str]) -> tuple[str, ...]:
-    names = [w for part in parts for w in (part.split() if isinstance(part, str) else part)]
-    return tuple(f"{prefix}_{word}" for word in names)
+def _sizes(infix: str = "") -> str:
+    return " ".join(f"SIZE_{way}_{infix}{size}" for way in ("READ", "WRITE") for size in SIZES)
 
 
-def _sizes(infix: str = "") -> list[str]:
-    return [f"SIZE_{way}_{infix}{size}" for way in ("READ", "WRITE") for size in SIZES]
-
-
-def _common(word: str) -> list[str]:
+def _common(word: str) -> str:
     """Name the counters of the four most common values: first the values, then their counts."""
-    return [f"{word}{i}_{kind}" for kind in (word, "COUNT") for i in range(1, 5)]
+    return " ".join(f"{word}{i}_{kind}" for kind in (word, "COUNT") for i in range(1, 5))
 
 
-def _accesses() -> list[str]:
+def _accesses() -> str:
     shapes = [f"{kind}_D{d}" for kind in ("LENGTH", "STRIDE") for d in range(1, 6)]
     values = [f"ACCESS{i}_{word}" for i in range(1, 5) for word in ("ACCESS", *shapes)]
-    return values + [f"ACCESS{i}_COUNT" for i in range(1, 5)]
+    return " ".join(values + [f"ACCESS{i}_COUNT" for i in range(1, 5)])
 
 
-def _timestamps(events: str = _EVENTS) -> list[str]:
-    return [f"F_{e}_{end}_TIMESTAMP" for end in ("START", "END") for e in events.split()]
+def _timestamps(events: str = "OPEN READ WRITE CLOSE") -> str:
+    return " ".join(f"F_{e}_{end}_TIMESTAMP" for end in ("START", "END") for e in events.split())
 
 
 _IO_TIMES: Final = "F_READ_TIME F_WRITE_TIME F_META_TIME F_MAX_READ_TIME F_MAX_WRITE_TIME"
 _RANK_TIMES: Final = "F_FASTEST_RANK_TIME F_SLOWEST_RANK_TIME"
 _VARIANCES: Final = "F_VARIANCE_RANK_TIME F_VARIANCE_RANK_BYTES"
-_VAR_CALLS: Final = [
+_VAR_CALLS: Final = " ".join(
     f"{way}_{kind}"
     for way in ("PUT", "GET", "IPUT", "IGET", "BPUT")
     for kind in ("VAR", "VAR1", "VARA", "VARS", "VARM", "VARN", "VARD")
     if not (kind == "VARD" and way not in ("PUT", "GET"))
-]
+)
 
-COUNTERS: Final[dict[str, tuple[str, ...]]] = {
-    "POSIX": _with_prefix(
-        "POSIX",
+
+def _prefixed(modules: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Put the name of its module, without marks, before each word."""
+    prefixes = {module: re.sub(r"\W", "", module) for module in modules}
+    return {
+        module: tuple(f"{prefixes[module]}_{word}" for word in words(*parts))
+        for module, parts in modules.items()
+    }
+
+
+_COUNTERS: Final = {
+    "POSIX": (
         "OPENS FILENOS DUPS READS WRITES SEEKS STATS MMAPS FSYNCS FDSYNCS RENAME_SOURCES",
         "RENAME_TARGETS RENAMED_FROM MODE BYTES_READ BYTES_WRITTEN MAX_BYTE_READ",
         "MAX_BYTE_WRITTEN CONSEC_READS CONSEC_WRITES SEQ_READS SEQ_WRITES RW_SWITCHES",
         "MEM_NOT_ALIGNED MEM_ALIGNMENT FILE_NOT_ALIGNED FILE_ALIGNMENT MAX_READ_TIME_SIZE",
-        "MAX_WRITE_TIME_SIZE",
-        _sizes(),
-        _common("STRIDE"),
-        _common("ACCESS"),
-        _RANKS,
+        f"MAX_WRITE_TIME_SIZE {_sizes()} {_common('STRIDE')} {_common('ACCESS')} {_RANKS}",
     ),
-    "MPI-IO": _with_prefix(
-        "MPIIO",
+    "MPI-IO": (
         "INDEP_OPENS COLL_OPENS INDEP_READS INDEP_WRITES COLL_READS COLL_WRITES SPLIT_READS",
         "SPLIT_WRITES NB_READS NB_WRITES SYNCS HINTS VIEWS MODE BYTES_READ BYTES_WRITTEN",
         "RW_SWITCHES MAX_READ_TIME_SIZE MAX_WRITE_TIME_SIZE",
-        _sizes("AGG_"),
-        _common("ACCESS"),
-        _RANKS,
+        f"{_sizes('AGG_')} {_common('ACCESS')} {_RANKS}",
     ),
-    "H5F": _with_prefix("H5F", "OPENS FLUSHES USE_MPIIO"),
-    "H5D": _with_prefix(
-        "H5D",
+    "H5F": ("OPENS FLUSHES USE_MPIIO",),
+    "H5D": (
         "OPENS READS WRITES FLUSHES BYTES_READ BYTES_WRITTEN RW_SWITCHES",
         "REGULAR_HYPERSLAB_SELECTS IRREGULAR_HYPERSLAB_SELECTS POINT_SELECTS",
-        "MAX_READ_TIME_SIZE MAX_WRITE_TIME_SIZE",
-        _sizes("AGG_"),
-        _accesses(),
+        f"MAX_READ_TIME_SIZE MAX_WRITE_TIME_SIZE {_sizes('AGG_')} {_accesses()}",
         "DATASPACE_NDIMS DATASPACE_NPOINTS DATATYPE_SIZE CHUNK_SIZE_D1 CHUNK_SIZE_D2",
-        "CHUNK_SIZE_D3 CHUNK_SIZE_D4 CHUNK_SIZE_D5 USE_MPIIO_COLLECTIVE USE_DEPRECATED",
-        _RANKS,
+        f"CHUNK_SIZE_D3 CHUNK_SIZE_D4 CHUNK_SIZE_D5 USE_MPIIO_COLLECTIVE USE_DEPRECATED {_RANKS}",
     ),
-    "PNETCDF_FILE": _with_prefix(
-        "PNETCDF_FILE",
+    "PNETCDF_FILE": (
         "CREATES OPENS REDEFS INDEP_WAITS COLL_WAITS SYNCS BYTES_READ BYTES_WRITTEN",
         "WAIT_FAILURES",
     ),
-    "PNETCDF_VAR": _with_prefix(
-        "PNETCDF_VAR",
+    "PNETCDF_VAR": (
         "OPENS INDEP_READS INDEP_WRITES COLL_READS COLL_WRITES NB_READS NB_WRITES BYTES_READ",
-        "BYTES_WRITTEN RW_SWITCHES",
-        _VAR_CALLS,
-        "MAX_READ_TIME_SIZE MAX_WRITE_TIME_SIZE",
-        _sizes("AGG_"),
-        _accesses(),
-        "NDIMS NPOINTS DATATYPE_SIZE IS_RECORD_VAR",
-        _RANKS,
+        f"BYTES_WRITTEN RW_SWITCHES {_VAR_CALLS} MAX_READ_TIME_SIZE MAX_WRITE_TIME_SIZE",
+        f"{_sizes('AGG_')} {_accesses()} NDIMS NPOINTS DATATYPE_SIZE IS_RECORD_VAR {_RANKS}",
     ),
-    "BG/Q": _with_prefix(
-        "BGQ",
+    "BG/Q": (
         "CSJOBID NNODES RANKSPERNODE DDRPERNODE INODES ANODES BNODES CNODES DNODES ENODES",
         "TORUSENABLED",
     ),
-    "LUSTRE": _with_prefix(
-        "LUSTRE_COMP",
-        "STRIPE_SIZE STRIPE_COUNT STRIPE_PATTERN FLAGS EXT_START EXT_END MIRROR_ID",
+    "LUSTRE": (
+        "COMP_STRIPE_SIZE COMP_STRIPE_COUNT COMP_STRIPE_PATTERN COMP_FLAGS COMP_EXT_START",
+        "COMP_EXT_END COMP_MIRROR_ID",
     ),
-    "STDIO": _with_prefix(
-        "STDIO",
+    "STDIO": (
         "OPENS FDOPENS READS WRITES SEEKS FLUSHES BYTES_WRITTEN BYTES_READ MAX_BYTE_READ",
-        "MAX_BYTE_WRITTEN",
-        _RANKS,
+        f"MAX_BYTE_WRITTEN {_RANKS}",
     ),
-    "MDHIM": _with_prefix("MDHIM", "PUTS GETS PUT_MAX_SIZE GET_MAX_SIZE SERVERS"),
-    "DFS": _with_prefix(
-        "DFS",
+    "MDHIM": ("PUTS GETS PUT_MAX_SIZE GET_MAX_SIZE SERVERS",),
+    "DFS": (
         "OPENS GLOBAL_OPENS LOOKUPS DUPS READS READXS WRITES WRITEXS NB_READS NB_WRITES",
         "GET_SIZES PUNCHES REMOVES STATS BYTES_READ BYTES_WRITTEN RW_SWITCHES",
         "MAX_READ_TIME_SIZE MAX_WRITE_TIME_SIZE",
-        _sizes(),
-        _common("ACCESS"),
-        "CHUNK_SIZE",
-        _RANKS,
+        f"{_sizes()} {_common('ACCESS')} CHUNK_SIZE {_RANKS}",
     ),
-    "DAOS": _with_prefix(
-        "DAOS",
+    "DAOS": (
         "OBJ_OPENS OBJ_FETCHES OBJ_UPDATES OBJ_PUNCHES OBJ_DKEY_PUNCHES OBJ_AKEY_PUNCHES",
         "OBJ_DKEY_LISTS OBJ_AKEY_LISTS OBJ_RECX_LISTS ARRAY_OPENS ARRAY_READS ARRAY_WRITES",
         "ARRAY_GET_SIZES ARRAY_SET_SIZES ARRAY_STATS ARRAY_PUNCHES ARRAY_DESTROYS KV_OPENS",
         "KV_GETS KV_PUTS KV_REMOVES KV_LISTS KV_DESTROYS NB_OPS BYTES_READ BYTES_WRITTEN",
-        "RW_SWITCHES MAX_READ_TIME_SIZE MAX_WRITE_TIME_SIZE",
-        _sizes(),
-        _common("ACCESS"),
-        "OBJ_OTYPE ARRAY_CELL_SIZE ARRAY_CHUNK_SIZE",
-        _RANKS,
+        f"RW_SWITCHES MAX_READ_TIME_SIZE MAX_WRITE_TIME_SIZE {_sizes()} {_common('ACCESS')}",
+        f"OBJ_OTYPE ARRAY_CELL_SIZE ARRAY_CHUNK_SIZE {_RANKS}",
     ),
 }
+COUNTERS: Final = _prefixed(_COUNTERS)
 """Integer counters of each module, in the order of the newest log format."""
 
-TIMERS: Final[dict[str, tuple[str, ...]]] = {
-    "POSIX": _with_prefix("POSIX", _timestamps(), _IO_TIMES, _RANK_TIMES, _VARIANCES),
-    "MPI-IO": _with_prefix("MPIIO", _timestamps(), _IO_TIMES, _RANK_TIMES, _VARIANCES),
-    "H5F": _with_prefix("H5F", _timestamps("OPEN CLOSE"), "F_META_TIME"),
-    "H5D": _with_prefix("H5D", _timestamps(), _IO_TIMES, _RANK_TIMES, _VARIANCES),
-    "PNETCDF_FILE": _with_prefix(
-        "PNETCDF_FILE", _timestamps("OPEN CLOSE WAIT"), "F_META_TIME F_WAIT_TIME"
-    ),
-    "PNETCDF_VAR": _with_prefix("PNETCDF_VAR", _timestamps(), _IO_TIMES, _RANK_TIMES, _VARIANCES),
-    "BG/Q": ("BGQ_F_TIMESTAMP",),
-    "STDIO": _with_prefix(
-        "STDIO",
+_OF_CALLS: Final = (_timestamps(), _IO_TIMES, _RANK_TIMES)
+_TIMERS: Final = {
+    **dict.fromkeys(("POSIX", "MPI-IO", "H5D", "PNETCDF_VAR"), (*_OF_CALLS, _VARIANCES)),
+    **dict.fromkeys(("DFS", "DAOS"), _OF_CALLS),
+    "H5F": (_timestamps("OPEN CLOSE"), "F_META_TIME"),
+    "PNETCDF_FILE": (_timestamps("OPEN CLOSE WAIT"), "F_META_TIME F_WAIT_TIME"),
+    "BG/Q": ("F_TIMESTAMP",),
+    "STDIO": (
         "F_META_TIME F_WRITE_TIME F_READ_TIME",
-        _timestamps("OPEN CLOSE WRITE READ"),
-        _RANK_TIMES,
-        _VARIANCES,
+        f"{_timestamps('OPEN CLOSE WRITE READ')} {_RANK_TIMES} {_VARIANCES}",
     ),
-    "MDHIM": _with_prefix(
-        "MDHIM", "F_PUT_TIMESTAMP F_GET_TIMESTAMP F_PUT_MAX_DURATION F_GET_MAX_DURATION"
-    ),
-    "DFS": _with_prefix("DFS", _timestamps(), _IO_TIMES, _RANK_TIMES),
-    "DAOS": _with_prefix("DAOS", _timestamps(), _IO_TIMES, _RANK_TIMES),
+    "MDHIM": ("F_PUT_TIMESTAMP F_GET_TIMESTAMP F_PUT_MAX_DURATION F_GET_MAX_DURATION",),
 }
+TIMERS: Final = _prefixed(_TIMERS)
 """Floating-point counters of each module, in the order of the newest log format."""
 
 _MEANINGS: Final = (

@@ -37,28 +37,16 @@ _WINDOW: Final = words(
     "WIN_LOCK WIN_UNLOCK WIN_UNLOCK_ALL WIN_FLUSH WIN_FLUSH_ALL WIN_FLUSH_LOCAL",
     "WIN_FLUSH_LOCAL_ALL WIN_SYNC",
 )
-_OPERATIONS: Final = [
-    *_DATA,
-    *_CALLS,
-    *_COLLECTIVE,
-    *(f"I{name}" for name in _COLLECTIVE),
-    *_ONE_SIDED,
-    *_WINDOW,
+_NONBLOCKING: Final = tuple(f"I{name}" for name in _COLLECTIVE)
+_OPERATIONS: Final = _DATA + _CALLS + _COLLECTIVE + _NONBLOCKING + _ONE_SIDED + _WINDOW
+_SIZES: Final = words("0_256 256_1K 1K_8K 8K_256K 256K_1M 1M_PLUS")
+_OF_MESSAGES: Final = ("TOTAL_BYTES", *(f"MSG_SIZE_AGG_{size}" for size in _SIZES))
+
+APMPI_COUNTERS: Final = [
+    f"MPI_{operation}_{kind}"
+    for operation in _OPERATIONS
+    for kind in ("CALL_COUNT", *(() if operation in _CALLS + _WINDOW else _OF_MESSAGES))
 ]
-_MESSAGES: Final = words("0_256 256_1K 1K_8K 8K_256K 256K_1M 1M_PLUS")
-
-
-def _apmpi_counters() -> list[str]:
-    names = []
-    for operation in _OPERATIONS:
-        kinds = ["CALL_COUNT"]
-        if operation not in _CALLS and operation not in _WINDOW:
-            kinds += ["TOTAL_BYTES", *(f"MSG_SIZE_AGG_{size}" for size in _MESSAGES)]
-        names += [f"MPI_{operation}_{kind}" for kind in kinds]
-    return names
-
-
-APMPI_COUNTERS: Final = _apmpi_counters()
 APMPI_TIMERS: Final = [
     *(f"MPI_{op}_{kind}_TIME" for op in _OPERATIONS for kind in ("TOTAL", "MIN", "MAX")),
     *(f"MPI_{op}_TOTAL_SYNC_TIME" for op in ("BARRIER", *_COLLECTIVE)),

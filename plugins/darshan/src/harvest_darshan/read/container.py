@@ -26,7 +26,7 @@ _NEWEST: Final = words(
     "MDHIM APXC APMPI HEATMAP DFS DAOS",
 )
 # modules that a later log version inserted into the numbering, and this version
-_INSERTED: Final = (("PNETCDF_VAR", "3.41"), ("H5D", "3.20"))
+_INSERTED: Final = {"PNETCDF_VAR": "3.41", "H5D": "3.20"}
 
 ByteOrder = Literal["<", ">"]
 
@@ -117,7 +117,7 @@ def parse_header(head: bytes, size: int) -> Header:
     flags, *numbers = layout.unpack_from(head, 17)
     names = Extent(numbers[0], numbers[1])
     modules = []
-    known = _module_names(version)
+    known = [name for name in _NEWEST if version >= _INSERTED.get(name, "")]
     for slot in range(slots):
         extent = Extent(*numbers[2 + 2 * slot : 4 + 2 * slot])
         if extent.length:
@@ -158,11 +158,3 @@ def _order_and_version(head: bytes, size: int) -> tuple[ByteOrder, str]:
             f"unknown log format version {version!r}; known are {', '.join(VERSIONS)}"
         )
     return order, version
-
-
-def _module_names(version: str) -> list[str]:
-    names = list(_NEWEST)
-    for name, since in _INSERTED:
-        if version < since:
-            names.remove(name)
-    return names
