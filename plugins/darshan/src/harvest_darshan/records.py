@@ -7,7 +7,7 @@ with Darshan's name. A column is null if the log's version does not have the cou
 import typing
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from harvest import Record, UInt64, field, record
 
@@ -126,6 +126,7 @@ _TIMES: _Columns = {
         field(role="end_time", doc="Latest end timestamp of the record, as a time."),
     ),
 }
+_FILE_ID: Final = (UInt64 | None, field(doc="Record id of its file."))
 _UUIDS: _Columns = {
     "pool_uuid": (str | None, field(doc="UUID of the DAOS pool.")),
     "cont_uuid": (str | None, field(doc="UUID of the DAOS container.")),
@@ -134,10 +135,6 @@ _UUIDS: _Columns = {
 
 OF_MODULE: dict[str, type[Record]] = {}
 """Record type of each module with counters, by Darshan's name of the module."""
-
-
-def _of_file(name: str) -> _Columns:
-    return {name: (UInt64 | None, field(doc="Record id of its file."))}
 
 
 def _counter(name: str) -> tuple[Any, Any]:
@@ -180,7 +177,7 @@ Posix = _of_module(
 Stdio = _of_module("STDIO", "Buffered I/O of C's standard library on one file.")
 Mpiio = _of_module("MPI-IO", "MPI-IO on one file.")
 H5f = _of_module("H5F", "Use of one HDF5 file.")
-H5d = _of_module("H5D", "I/O on one HDF5 dataset.", before=_of_file("H5D_FILE_REC_ID"))
+H5d = _of_module("H5D", "I/O on one HDF5 dataset.", before={"H5D_FILE_REC_ID": _FILE_ID})
 PnetcdfFile = _of_module(
     "PNETCDF_FILE",
     "Use of one PnetCDF file.",
@@ -193,7 +190,7 @@ PnetcdfFile = _of_module(
     },
 )
 PnetcdfVar = _of_module(
-    "PNETCDF_VAR", "I/O on one PnetCDF variable.", before=_of_file("PNETCDF_VAR_FILE_REC_ID")
+    "PNETCDF_VAR", "I/O on one PnetCDF variable.", before={"PNETCDF_VAR_FILE_REC_ID": _FILE_ID}
 )
 Bgq = _of_module("BG/Q", "The Blue Gene/Q partition of a job.")
 Lustre = _of_module(

@@ -46,19 +46,6 @@ class _Run(NamedTuple):
     data: memoryview
 
 
-class _Shape(NamedTuple):
-    """Totals over all records.
-
-    segments: number of segments. bare: number of records without segments. hosts: host by rank.
-    begins: whether the first segment has the text of the variant.
-    """
-
-    segments: int
-    bare: int
-    hosts: dict[int, str]
-    begins: bool
-
-
 class DxtRecords(Decoder):
     """Decoder of DXT_POSIX or DXT_MPIIO, with a row per segment.
 
@@ -82,13 +69,17 @@ class DxtRecords(Decoder):
                 problems.append(f"with segments of {size} bytes, {error}")
         if not fitting:
             raise DamagedError("its records do not fill it: " + "; ".join(problems))
-        variant = VARIANT in fitting and (STOCK not in fitting or fitting[VARIANT].begins)
+        variant = VARIANT in fitting and (STOCK not in fitting or fitting[VARIANT][0])
         self.size = VARIANT if variant else STOCK
-        segments, self.merged, self.hosts, _ = fitting[self.size]
+        _, segments, self.merged, self.hosts = fitting[self.size]
         return segments
 
-    def _walk(self, size: int) -> _Shape:
-        """Read the heads of all records, if segments have ``size`` bytes."""
+    def _walk(self, size: int) -> tuple[bool, int, int, dict[int, str]]:
+        """Read the heads of all records, if segments have ``size`` bytes.
+
+        Returns whether the first segment has the text of the variant, the numbers of segments and
+        of records without any, and the host by rank.
+        """
         hosts: dict[int, str] = {}
         segments = bare = 0
         first = b""
@@ -104,7 +95,7 @@ class DxtRecords(Decoder):
             bare += not count
             if head.host:
                 hosts.setdefault(head.rank, head.host)
-        return _Shape(segments, bare, hosts, first[STOCK:].startswith(_PREFIX))
+        return first[STOCK:].startswith(_PREFIX), segments, bare, hosts
 
     def _heads(self, stream: Stream, size: int) -> Iterator[_Head]:
         """Yield the heads of all records; the caller reads the segments of each from the stream."""
@@ -144,9 +135,9 @@ class DxtRecords(Decoder):
                     yield _Run(head, op, first, data)
 
     def _columns(self, runs: list[_Run], log: Log) -> dict[str, pa.Array]:
-        numbers = [(name, f"{self.order}i8") for name in ("offset", "length")]
-        numbers += [(name, f"{self.order}f8") for name in ("start", "end")]
-        form = np.dtype([*numbers, ("text", "u1", self.size - STOCK)])
+        numbers = [("offset", "i8"), ("length", "i8"), ("start", "f8"), ("end", "f8")]
+        text = ("text", "u1", self.size - STOCK)
+        form = np.dtype([*numbers, text]).newbyteorder(self.order)
         data = runs[0].data if len(runs) == 1 else b"".join(run.data for run in runs)
         segments = np.frombuffer(data, form)
         counts = np.array([len(run.data) // self.size for run in runs])

@@ -5,6 +5,7 @@ Counters that a version does not have are not in its list. Source:
 ``darshan-util/darshan-*-logutils.c``, which converts old records to new ones.
 """
 
+import re
 import uuid
 from collections.abc import Collection, Iterator
 from typing import Final
@@ -80,19 +81,12 @@ _MPIIO_1 = _layout("MPI-IO", without=_ends("MPIIO"))
 _H5F_3: Final = {"H5F_FLUSHES", "H5F_USE_MPIIO", "H5F_F_META_TIME"}
 _PNETCDF: Final = ("record_id", "rank", "PNETCDF_INDEP_OPENS", "PNETCDF_COLL_OPENS")
 _PNETCDF_ENDS: Final = tuple(
-    f"PNETCDF_FILE_F_{event}_{end}_TIMESTAMP"
-    for end in ("START", "END")
-    for event in ("OPEN", "CLOSE")
+    name for name in TIMERS["PNETCDF_FILE"] if re.search(r"_(OPEN|CLOSE)_", name)
 )
 _UUIDS: Final = ("pool_uuid", PADDING, "cont_uuid", PADDING)
 
 FIXED: Final[dict[str, dict[int, Layout]]] = {
-    "POSIX": _versions(
-        _POSIX_1,
-        _POSIX_2,
-        _layout("POSIX", without=_POSIX_4),
-        _layout("POSIX"),
-    ),
+    "POSIX": _versions(_POSIX_1, _POSIX_2, _layout("POSIX", without=_POSIX_4), _layout("POSIX")),
     "STDIO": _versions(_layout("STDIO", without={"STDIO_FDOPENS"}), _layout("STDIO")),
     "MPI-IO": _versions(_MPIIO_1, _MPIIO_1, _layout("MPI-IO")),
     "H5F": _versions(

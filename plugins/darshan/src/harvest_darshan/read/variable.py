@@ -146,11 +146,8 @@ class LustreRecords(_Variable):
         )
         row = dict(zip(names, self._numbers(stream, "Qq5q", left), strict=True))
         count = row["LUSTRE_COMP_STRIPE_COUNT"]
-        row |= {
-            "component": 0,
-            "LUSTRE_NUM_COMPONENTS": 1,
-            "LUSTRE_COMP_OST_IDS": self._targets(stream, count, left - 56),
-        }
+        targets = self._targets(stream, count, left - 56)
+        row |= {"component": 0, "LUSTRE_NUM_COMPONENTS": 1, "LUSTRE_COMP_OST_IDS": targets}
         return [row], 56 + 8 * count
 
     def _new(self, stream: Stream, left: int) -> tuple[list[_Row], int]:

@@ -170,8 +170,7 @@ def _counts(dataset: DatasetReader, layer: Layer) -> list[int | None] | None:
         return pl.when(some).then(pl.sum_horizontal(watched)).cast(pl.Int64, strict=False)
 
     sums = frame.select(
-        records=pl.len(),
-        **{operation: total(names) for operation, names in COUNTERS.items()},
+        records=pl.len(), **{operation: total(names) for operation, names in COUNTERS.items()}
     ).collect(engine="streaming")
     found = sums.row(0, named=True)
     return [found[operation] for operation in COUNTERS] if found["records"] else None

@@ -106,25 +106,22 @@ def traced_files(dataset: DatasetReader) -> pl.DataFrame:
     size = pl.col("length")
     end = pl.col("offset") + possible(size)
     # a log has the operations of a process on a file one after the other, numbered from 0
+    one = ("origin", "record_id", "rank", "module", "op")
     follows = pl.all_horizontal(
-        pl.col("segment") == pl.col("segment").shift(1) + 1,
-        *[
-            pl.col(name) == pl.col(name).shift(1)
-            for name in ("origin", "record_id", "rank", "module", "op")
-        ],
+        pl.col("segment") == pl.col("segment").shift(1) + 1, pl.col(one) == pl.col(one).shift(1)
     )
     sizes = {
         name: size.is_between(least, most, closed="right")
         for name, (least, most) in zip(SIZES, pairwise(_LIMITS), strict=True)
     }
     trace = dataset[layers.SEGMENTS].select(
-        *("origin", "record_id", "rank", "module", "op", "path", "length"),
+        *(*one, "path", "length"),
         spent=layers.spent_ns(),
         sequential=(follows & (pl.col("offset") >= end.shift(1))).fill_null(value=False),
         placed=pl.col("offset").is_not_null(),
     )
     return (
-        trace.group_by("origin", "record_id", "rank", "module", "op")
+        trace.group_by(one)
         .agg(
             path=pl.col("path").max(),
             count=pl.len().cast(pl.Int128),
@@ -207,17 +204,15 @@ def _of_op(layer: layers.Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
     sequential = pl.lit(None, dtype=pl.Int128)
     if layer.prefix == "POSIX":  # no other module counts them
         sequential = possible(f"POSIX_SEQ_{op.upper()}S")
-    known = (layer.requests(op), layer.moved(op), layer.spent(op))
+    known = {"count": layer.requests(op), "bytes": layer.moved(op), "nanoseconds": layer.spent(op)}
     return frame.select(
         *("origin", "record_id", "rank", "path"),
         *[size(name) for name in SIZES],
         module=pl.lit(layer.module),
         op=pl.lit(op),
-        count=known[0],
-        bytes=known[1],
-        nanoseconds=known[2],
+        **known,
         sequential=sequential,
-        part=pl.any_horizontal(value.is_null() for value in known)
+        part=pl.any_horizontal(value.is_null() for value in known.values())
         | (pl.col(f"{layer.prefix}_F_{op.upper()}_TIME") < 0),
     )
 

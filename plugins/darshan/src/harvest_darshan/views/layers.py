@@ -123,9 +123,7 @@ LAYERS: Final = {
     # non-blocking operations are among these (darshan-dfs-log-format.h)
     "dfs": Layer("DFS", ("READS", "READXS"), ("WRITES", "WRITEXS")),
     "daos": Layer(
-        "DAOS",
-        words("OBJ_FETCHES ARRAY_READS KV_GETS"),
-        words("OBJ_UPDATES ARRAY_WRITES KV_PUTS"),
+        "DAOS", words("OBJ_FETCHES ARRAY_READS KV_GETS"), words("OBJ_UPDATES ARRAY_WRITES KV_PUTS")
     ),
     "h5d": Layer("H5D", sizes="AGG_"),
     "pnetcdf_var": Layer(

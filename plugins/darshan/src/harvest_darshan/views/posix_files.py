@@ -84,11 +84,8 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
             *(pl.col(f"{op}_extent").max() for op, *_ in OPS),
             *(_spread(pl.col(f"{op}_bytes").filter(alone)).alias(f"{op}_spread") for op, *_ in OPS),
             pl.col("byte_imbalance", "time_imbalance", "rank_spread").max(),
-            *(
-                pl.when(pl.col("late_s").is_not_null().any())
-                .then(pl.col(name).get(latest))
-                .alias(name)
-                for name in ("fastest_rank", "slowest_rank", "late_share")
+            pl.when(pl.col("late_s").is_not_null().any()).then(
+                pl.col("fastest_rank", "slowest_rank", "late_share").get(latest)
             ),
             file=pl.col("path").max().fill_null(UNNAMED),
             processes=pl.struct("origin", "rank").filter(alone).n_unique(),
@@ -209,16 +206,14 @@ def requests(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     files = by_file(dataset, logs).collect(engine="streaming")
     sure = grouping.certainty(dataset, logs, "POSIX", "MPI-IO")
     jobs = joined(process_seconds(logs), grouping.layer_states(dataset, logs), sure)
-    return pl.concat(_requests_of(dataset, logs, jobs, files, op, verb) for op, verb, _ in OPS)
+    return pl.concat(
+        _requests_of(op, jobs, files, known(_mpiio(dataset, logs, op, verb), jobs, "mpiio"))
+        for op, verb, _ in OPS
+    )
 
 
 def _requests_of(
-    dataset: DatasetReader,
-    logs: pl.DataFrame,
-    jobs: pl.DataFrame,
-    files: pl.DataFrame,
-    op: str,
-    verb: str,
+    op: str, jobs: pl.DataFrame, files: pl.DataFrame, mpiio: pl.DataFrame
 ) -> pl.DataFrame:
     again = (pl.col(f"{op}_bytes") - pl.col(f"{op}_extent")).clip(lower_bound=0)
     mine = files.select(
@@ -241,9 +236,8 @@ def _requests_of(
         small_in_file=pl.col("small").max(),
         **{f"{what}_file": _file_with_most(column) for what, column in most},
     )
-    upper = known(_mpiio(dataset, logs, op, verb), jobs, "mpiio")
     return (
-        joined(jobs, known(sums, jobs, "posix"), upper)
+        joined(jobs, known(sums, jobs, "posix"), mpiio)
         .with_columns(
             op=pl.lit(op),
             time_share=share_of(pl.col("seconds")),
