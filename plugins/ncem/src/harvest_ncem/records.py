@@ -14,6 +14,7 @@ _UNDECIDED = (
     ", where it may be later: clocks that are set back, mostly by an hour, show times twice, and "
     "the first occurrence is given."
 )
+_OFFSET = "What was added to the clock's reading; 0 where no offset is declared."
 
 
 @harvest.record("ncem.receiver_status", layer="workflow", level="worker")
@@ -36,9 +37,7 @@ class ReceiverStatus(Record):
     progress: float | None = field(unit="%", doc="How far the scan had got, as recorded.")
     last_scan_number: int | None = field(doc="Last scan that the receiver had seen, as recorded.")
     recorded_time: datetime | None = field(doc="The time that the receiver's clock showed.")
-    clock_offset_s: float | None = field(
-        unit="s", doc="What was added to the clock's reading; 0 where no offset is declared."
-    )
+    clock_offset_s: float | None = field(unit="s", doc=_OFFSET)
     line: int | None = field(doc="Line in the CSV table, from 1; null from a JSON file.")
 
 
@@ -61,9 +60,7 @@ class DataFile(Record):
     )
     undecided_times: str | None = field(doc=f"modify_time{_UNDECIDED}")
     recorded_time: datetime | None = field(doc="The file's time on the clock of its site.")
-    clock_offset_s: float | None = field(
-        unit="s", doc="What was added to the clock's reading; 0 where no offset is declared."
-    )
+    clock_offset_s: float | None = field(unit="s", doc=_OFFSET)
     module: int | None = field(doc="Detector module of a data file, where the name says it.")
     uuid: str | None = field(doc="Id of the acquisition, where the name of an HDF5 file ends so.")
     suffix: str | None = field(doc="What else the name ends with: centered for a derived file.")

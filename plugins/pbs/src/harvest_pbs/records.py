@@ -10,6 +10,8 @@ from datetime import datetime
 import harvest
 from harvest import Record, field
 
+_TRES = "as Slurm names them: cpu, mem in bytes, node, gres/gpu."
+
 
 @harvest.record("pbs.job", layer="job", level="job")
 class Job(Record):
@@ -67,12 +69,8 @@ class Job(Record):
     )
     req_procs: int | None = field(doc="MPI processes requested (mpiprocs).")
     req_mem_bytes: int | None = field(unit="bytes", doc="Memory requested, of the whole job.")
-    req_tres: dict[str, int | None] | None = field(
-        doc="Resources requested, as Slurm names them: cpu, mem in bytes, node, gres/gpu."
-    )
-    alloc_tres: dict[str, int | None] | None = field(
-        doc="Resources allocated, as Slurm names them: cpu, mem in bytes, node, gres/gpu."
-    )
+    req_tres: dict[str, int | None] | None = field(doc=f"Resources requested, {_TRES}")
+    alloc_tres: dict[str, int | None] | None = field(doc=f"Resources allocated, {_TRES}")
     node_list: str | None = field(doc="Hosts it ran on, each once, with commas.")
     restarts: int | None = field(doc="How often it was started before this run.")
     cpu_time_s: float | None = field(unit="s", doc="CPU seconds allocated: elapsed times CPUs.")

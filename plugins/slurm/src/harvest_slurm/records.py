@@ -15,6 +15,7 @@ _UNDECIDED = (
     "Names of its ambiguous times: clocks that are set back show an hour twice. Where nothing "
     "decides between both, the first occurrence is given. Null without any."
 )
+_TRES = "mem in bytes; null for an amount that is marked as not set."
 
 
 @harvest.record("slurm.job", layer="job", level="job")
@@ -78,12 +79,8 @@ class Job(Record):
         unit="bytes", doc="Memory requested: per CPU or node as in req_mem_per, else in total."
     )
     req_mem_per: str | None = field(doc="cpu, node, or empty for the whole job.")
-    req_tres: dict[str, int | None] | None = field(
-        doc="Resources requested; mem in bytes; null for an amount that is marked as not set."
-    )
-    alloc_tres: dict[str, int | None] | None = field(
-        doc="Resources allocated; mem in bytes; null for an amount that is marked as not set."
-    )
+    req_tres: dict[str, int | None] | None = field(doc=f"Resources requested; {_TRES}")
+    alloc_tres: dict[str, int | None] | None = field(doc=f"Resources allocated; {_TRES}")
     node_list: str | None = field(doc="Nodes it ran on, as Slurm's host list.")
     restarts: int | None = field(doc="How often it was restarted.")
     cpu_time_s: float | None = field(unit="s", doc="CPU seconds allocated: elapsed times CPUs.")
@@ -160,9 +157,7 @@ class Step(Record):
     ave_disk_read_bytes: int | None = field(unit="bytes", doc="Bytes read, mean of its tasks.")
     ave_disk_write_bytes: int | None = field(unit="bytes", doc="Bytes written, mean of its tasks.")
     consumed_energy_j: int | None = field(unit="J", doc="Energy consumed.")
-    alloc_tres: dict[str, int | None] | None = field(
-        doc="Resources allocated; mem in bytes; null for an amount that is marked as not set."
-    )
+    alloc_tres: dict[str, int | None] | None = field(doc=f"Resources allocated; {_TRES}")
     usage_in_tot: dict[str, float | None] | None = field(
         doc="Resources used by all tasks: cpu in seconds, mem, vmem and gpumem in bytes, gpuutil "
         "in percent, fs/disk in bytes read; null for an amount that is marked as not set."
