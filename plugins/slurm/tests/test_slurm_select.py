@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from slurm_reader import read_dump
 
 from harvest import Collected, SourceError, collect
-from harvest_slurm.config import SlurmConfig
+from harvest_slurm.config import SlurmConfig, Window, window_of
 from harvest_slurm.read import text
 from harvest_slurm.source import SlurmSource
-from harvest_slurm.window import Window, window_of
 
 HEADER = "JobID|JobName|QOS|ReqNodes|ExitCode|State|Start|User"
 DUMP = f"""{HEADER}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from functools import reduce
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, Any, cast
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -29,8 +29,6 @@ from .rows.selection import LostJobs, Selection, conditions_of
 from .values.convert import Context
 from .values.ids import read_ids
 
-Batches: TypeAlias = "Iterator[tuple[type[Job] | type[Step], pa.Table]]"
-
 
 def read_dump(
     stream: IO[bytes], partition: Partition, config: SlurmConfig, ctx: ReadContext
@@ -48,9 +46,8 @@ def read_dump(
         yield from read_json(stream, selection, ctx, cluster=config.cluster)
         return
     zone = ZoneInfo(config.timezone or "UTC")
-    convert = Context(zone, cut=layout.kind == "fixed", cluster=config.cluster)
-    blocks = read_text(stream, layout, ctx)
-    yield from assemble(blocks, selection, convert, ctx, delimiter=layout.delimiter)
+    convert = Context(zone, layout.delimiter, layout.kind == "fixed", config.cluster)
+    yield from assemble(read_text(stream, layout, ctx), selection, convert, ctx)
     _note_doubts(convert, config, ctx)
 
 
@@ -101,13 +98,8 @@ def _note_doubts(convert: Context, config: SlurmConfig, ctx: ReadContext) -> Non
 
 
 def assemble(
-    blocks: Iterable[RawRows],
-    selection: Selection,
-    convert: Context,
-    ctx: ReadContext,
-    *,
-    delimiter: str = "|",
-) -> Batches:
+    blocks: Iterable[RawRows], selection: Selection, convert: Context, ctx: ReadContext
+) -> Iterator[tuple[type[Job] | type[Step], pa.Table]]:
     """Return typed batches of jobs and steps; report rejects and filtered rows to ``ctx``."""
     lost = LostJobs(ctx)
     for raw in blocks:
@@ -115,7 +107,7 @@ def assemble(
         ids = read_ids(*(raw.column(name) for name in ("JobID", "JobIDRaw") if name in raw.names))
         is_step = ids["is_step"].to_numpy()
         job_rows, step_rows = (
-            _typed(cls, raw.pick(index), ids[index], convert, ctx, delimiter)
+            _typed(cls, raw.pick(index), ids[index], convert, ctx)
             for cls, index in ((Job, np.flatnonzero(~is_step)), (Step, np.flatnonzero(is_step)))
         )
         kept, decided = selection.jobs(job_rows)
@@ -136,12 +128,7 @@ def assemble(
 
 
 def _typed(
-    cls: type[Job] | type[Step],
-    raw: RawRows,
-    ids: pl.DataFrame,
-    convert: Context,
-    ctx: ReadContext,
-    delimiter: str,
+    cls: type[Job] | type[Step], raw: RawRows, ids: pl.DataFrame, convert: Context, ctx: ReadContext
 ) -> pa.Table:
     """Convert rows to one record type; reject those that cannot be read.
 
@@ -157,7 +144,7 @@ def _typed(
         name, field, reasons = next(error for error in columns.errors if error[2][index].is_valid)
         text = field.text[index].as_py()
         ctx.reject(
-            delimiter.join(row.column(name).text[0].as_py() for name in raw.names),
+            convert.delimiter.join(row.column(name).text[0].as_py() for name in raw.names),
             f"{name}: {text!r}: {reasons[index].as_py()}",
             position=int(row.position[0]),
             record_type="slurm.step" if cls is Step else "slurm.job",

@@ -18,14 +18,13 @@ from zoneinfo import ZoneInfo
 from harvest import Partition, ReadContext, SourceError
 from harvest_toolkit.programs import run_program
 
-from .config import SlurmConfig
+from .config import ORIGIN, SlurmConfig, Window
 from .dump import assemble
 from .read.form import Layout
 from .read.text import read_text
 from .rows.selection import Selection, Slice, conditions_of
 from .values.convert import Context
 from .values.fields import FIELDS, FREE
-from .window import ORIGIN, Window
 
 DELIMITER: Final = "\x1f\x1e\x1f"
 """A delimiter that users cannot type at a prompt."""
@@ -63,11 +62,11 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
     ]
     if stray:
         command += ["--state=CANCELLED,DEADLINE", "--allocations"]
-    convert = Context(ZoneInfo("UTC"))
+    convert = Context(ZoneInfo("UTC"), DELIMITER)
     output = _run(command, "check that the accounting daemon answers: sacctmgr show cluster", ctx)
     with output.open("rb") as stream:
         blocks = read_text(stream, layout, ctx)
-        yield from assemble(blocks, selection, convert, ctx, delimiter=DELIMITER)
+        yield from assemble(blocks, selection, convert, ctx)
 
 
 def _fields(config: SlurmConfig, ctx: ReadContext) -> list[str]:

@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from harvest import ReadContext, Reject, SourceError
 
-from ..config import SlurmConfig
-from ..window import Window
+from ..config import SlurmConfig, Window
 
 ELSEWHERE: Final = "belongs to another time slice"
 _MICROS: Final = pl.Datetime("us", "UTC")
@@ -83,23 +82,13 @@ class LostJobs:
 class Condition:
     """One condition on jobs.
 
-    setting: the user's setting. keep: which jobs stay.
+    setting: the user's setting. keep: which jobs stay, by the column that it checks.
     reason: the reason to count the others under.
     """
 
     setting: str
     keep: pl.Expr
     reason: str
-
-    @property
-    def column(self) -> str:
-        """The column of jobs that it checks."""
-        return self.keep.meta.root_names()[0]
-
-    @property
-    def complaint(self) -> pl.Expr:
-        """The reason where it leaves a job out, else null."""
-        return pl.when(~self.keep.fill_null(False)).then(pl.lit(self.reason))
 
 
 @attrs.frozen
@@ -197,19 +186,21 @@ class Selection:
         The latter has the ``reason`` of the condition that leaves the job out, whether it is in
         the slice of time (``job_here``), and false as ``lost``, which is true of rejected jobs.
         """
+        columns = ["state", "eligible_time"] if self.place is not None else []
+        reasons = [pl.lit(None, pl.String)]
         for one in self.conditions:
-            if one.column not in table.column_names:
+            columns += one.keep.meta.root_names()
+            if columns[-1] not in table.column_names:
                 raise SourceError(
-                    f"slurm.{one.setting} is set, but the dump has no column {one.column}",
+                    f"slurm.{one.setting} is set, but the dump has no column {columns[-1]}",
                     where=self.where,
                     remedy="remove the setting, or add the field to sacct --format",
                 )
-        columns = [one.column for one in self.conditions]
-        columns += ["state", "eligible_time"] if self.place is not None else []
+            reasons.append(pl.when(~one.keep.fill_null(False)).then(pl.lit(one.reason)))
         rows = _frame(table, {*_OF_JOB.values(), *columns})
         rows = rows.select(
             **_OF_JOB,
-            reason=pl.coalesce(*(one.complaint for one in self.conditions), _NONE),
+            reason=pl.coalesce(reasons),
             job_here=pl.lit(True) if self.place is None else self.place.jobs(),
             lost=pl.lit(False),
         )
@@ -265,7 +256,6 @@ _OF_JOB: Final = {
     "job_submit_time": "submit_time",
     "job_end": "end_time",
 }
-_NONE: Final = pl.lit(None, pl.String)
 _LOST: Final = {"job_position": pl.Int64, "job": pl.String, "lost": pl.Boolean}
 
 

@@ -31,7 +31,7 @@ Array: TypeAlias = Any  # pyarrow ships no type information
 class Context:
     """What conversion depends on besides the text, and what it noticed.
 
-    zone: zone of times without one.
+    zone: zone of times without one. delimiter: text between the fields of a rejected row.
     cut: values may be cut to the width of their column, which a final ``+`` shows.
     cluster: cluster name for rows without one.
     naive_times: a time had no zone.
@@ -42,6 +42,7 @@ class Context:
     """
 
     zone: ZoneInfo
+    delimiter: str = "|"
     cut: bool = False
     cluster: str | None = None
     naive_times: bool = False
