@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
 import typer
@@ -15,6 +15,9 @@ from harvest.toolkit.completion import argument, group, option
 from harvest.toolkit.texts import printable_line
 
 app = group("Slurm's accounting: one job in full, or one line per job.")
+
+_LOOKS: dict[str | None, dict[str, Any]] = {None: {"reset": False}, "bold": {"bold": True}}
+"""Styles of cells that have no colour."""
 
 
 @app.command("job")
@@ -96,12 +99,5 @@ def jobs_command(
         return
     plain = color is None and (not sys.stdout.isatty() or bool(os.environ.get("NO_COLOR")))
     for cells in lines(jobs):
-        styled = (
-            text
-            if colour is None
-            else typer.style(text, bold=True)
-            if colour == "bold"
-            else typer.style(text, fg=colour)
-            for text, colour in cells
-        )
+        styled = (typer.style(text, **_LOOKS.get(look, {"fg": look})) for text, look in cells)
         typer.echo("  ".join(styled).rstrip(), color=not plain if color is None else color)

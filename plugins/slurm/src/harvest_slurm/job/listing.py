@@ -78,9 +78,8 @@ def _aligned(place: int, column: Sequence[_Cell]) -> Sequence[_Cell]:
     if place == len(_HEAD) - 1:
         return column
     width = max(len(text) for text, _ in column)
-    if 2 <= place <= 6:
-        return [(text.rjust(width), colour) for text, colour in column]
-    return [(text.ljust(width), colour) for text, colour in column]
+    align = str.rjust if 2 <= place <= 6 else str.ljust
+    return [(align(text, width), colour) for text, colour in column]
 
 
 def _cells(row: dict[str, Any]) -> list[_Cell]:

@@ -27,10 +27,6 @@ class BlockReader:
         """Return the end of the whole records to read now, if more follows behind ``stop``."""
         return after_last(data, b"\n", stop)
 
-    def cut_anywhere(self, data: Any, stop: int) -> int:
-        """Return the end of the whole lines, for a record that is longer than any allowed one."""
-        return after_last(data, b"\n", stop)
-
     def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
         """Return the rows of a block, how many of its lines are done, and the rest of it.
 

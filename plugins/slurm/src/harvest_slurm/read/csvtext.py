@@ -68,8 +68,8 @@ def _complaint(data: Any, line: int, joiner: Joiner) -> str:
         return ""
     wrong = first_misplaced(data, ord(joiner.mark))
     if wrong >= 0:
-        return f"see line {line + np.count_nonzero(data[:wrong] == ord(chr(10)))}"
-    if np.count_nonzero(data == ord('"')) % 2:
+        return f"see line {line + np.count_nonzero(data[:wrong] == LINE_END)}"
+    if np.count_nonzero(data == QUOTE) % 2:
         return "the last one is never closed"
     outside, within = line_ends(data)
     begins, stops = np.append(0, outside + 1), np.append(outside, len(data))
@@ -77,7 +77,7 @@ def _complaint(data: Any, line: int, joiner: Joiner) -> str:
         begin = begins[place]
         text = data[begin : stops[place]].tobytes().decode("utf-8", "backslashreplace")
         if _holds_records(text.split("\n"), joiner):
-            number = line + np.count_nonzero(data[:begin] == ord("\n"))
+            number = line + np.count_nonzero(data[:begin] == LINE_END)
             return f"those at line {number} would stand around whole records"
     return ""
 
@@ -109,14 +109,11 @@ class CsvReader(BlockReader):
     def cut(self, data: Any, stop: int) -> int:
         return PAD + after_record(data[PAD:stop])
 
-    def cut_anywhere(self, data: Any, stop: int) -> int:
-        return PAD  # inside quotes nothing is a record
-
     def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
         """Return the rows; positions count records, the header being the first."""
         block, rest = data[PAD:end].tobytes(), b""
         damaged: list[int] = []
-        quotes = np.count_nonzero(data[PAD:end] == ord('"'))
+        quotes = np.count_nonzero(data[PAD:end] == QUOTE)
         if quotes % 2 or first_misplaced(data[PAD:end], ord(self.layout.delimiter)) >= 0:
             block, damaged, rest = self._mend(block, line, at_end)
         broken: list[tuple[int, str, int]] = []

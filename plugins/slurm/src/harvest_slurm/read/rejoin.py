@@ -18,7 +18,7 @@ import attrs
 from harvest.toolkit.texts import excerpt
 from harvest_toolkit.spans import Spans
 
-from ..values.fields import FREE, KINDS, Field, field_of
+from ..values.fields import FIELDS, FREE, KINDS, Field, field_of
 from ..values.ids import why_no_id
 from .form import LONGEST, Layout, too_long
 
@@ -52,9 +52,7 @@ _NEVER_EMPTY: Final = frozenset(
      "End")
 )  # fmt: skip
 
-
-def _is_list(known: Field | None) -> bool:
-    return known is not None and (known.kind in ("tres", "usage") or known.name == "NodeList")
+_LISTS: Final = {"NodeList", *(f.name for f in FIELDS if f.kind in ("tres", "usage"))}
 
 
 def _shape(known: Field | None) -> re.Pattern[str]:
@@ -104,8 +102,8 @@ class Joiner:
         fields = [field_of(column) for column in layout.columns]
         self.shapes = [_shape(known) for known in fields]
         free = [known is not None and known.name in FREE for known in fields]
-        listed = [_is_list(known) and self.mark == "," for known in fields]
-        self.free = [one or other for one, other in zip(free, listed, strict=True)]
+        may_hold_mark = FREE | _LISTS if self.mark == "," else FREE
+        self.free = [known is not None and known.name in may_hold_mark for known in fields]
         self.first_free = free[0]
         self.is_id = [column in ("JobID", "JobIDRaw") for column in layout.columns]
         self.last_free = free[-1] and not layout.trailing
@@ -274,15 +272,11 @@ class Joiner:
 
     def _continues(self, before: str, line: bytes, is_odd: bool) -> bool:
         """Return whether a line may continue a record that begins with the text ``before``."""
-        inside_first = self._inside_first(before)
-        if not is_odd:
-            # a complete record can continue another one only inside that one's first field
-            return inside_first
-        text = _decoded(line)
-        if line == self.layout.header:
+        if is_odd and line == self.layout.header:
             return False
-        alone = self.may_be_record(text, several=False)
-        return inside_first or not alone
+        # a complete record can continue another one only inside that one's first field
+        alone = not is_odd or self.may_be_record(_decoded(line), several=False)
+        return not alone or self._inside_first(before)
 
     def _append(self, lines: Spans, index: int, odd: set[int], done: Joined) -> bool:
         more = _decoded(lines.raw(index))
@@ -306,9 +300,7 @@ class Joiner:
         return True
 
     def _count(self, text: str) -> int:
-        if self.layout.trailing:
-            return text.count(self.mark)
-        return text.count(self.mark) + 1
+        return text.count(self.mark) + (not self.layout.trailing)
 
     def may_be_record(self, text: str, *, several: bool = True) -> bool:
         """Return whether a text can be divided into a record's fields, or in several ways."""

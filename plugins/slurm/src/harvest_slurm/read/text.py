@@ -48,8 +48,8 @@ def read_text(
             stop += 1
         end = reader.cut(data, stop) if size else stop
         endless = stop - end > LONGEST
-        if endless:
-            end = max(end, reader.cut_anywhere(data, stop))
+        if endless and layout.kind != "csv":  # inside quotes nothing is a record
+            end = max(end, after_last(data, b"\n", stop))
         carry = data[end:stop].tobytes()
         if end > PAD:
             rows, lines, rest = reader.rows(data, end, line, at_end=endless or not size)

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from ..read.columns import Column, series
 
-_NAMED_STEPS: Final = ("batch", "extern", "interactive")
 _CUT: Final = {  # each begins with a letter of its own, so what is left names one of them
-    name: "|".join(name[:length] for length in range(1, len(name))) for name in _NAMED_STEPS
+    name: "|".join(name[:length] for length in range(1, len(name)))
+    for name in ("batch", "extern", "interactive")
 }
 PATTERN: Final = (
     r"^(\d{1,18})(?:_(\d{1,18})|_(\[[^\]|]*\]?)|\+(\d{1,9}))?"

@@ -10,6 +10,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -53,7 +54,8 @@ def duration(text: str) -> float | Word | None:
     raise ValueError("no duration of the form [D-][HH:]MM:SS")
 
 
-def _raw(text: str, unit: int) -> float | Word | None:
+def seconds(text: str, unit: int = 1) -> float | Word | None:
+    """Read seconds, or another unit as seconds; pandas writes them as ``3600.0``."""
     if re.fullmatch(_DECIMAL, text, re.ASCII):
         return float(Fraction(text) * unit)
     if text.lower() in _DURATION_WORDS:
@@ -61,14 +63,7 @@ def _raw(text: str, unit: int) -> float | Word | None:
     raise ValueError("no number")
 
 
-def seconds(text: str) -> float | Word | None:
-    """Read seconds; pandas writes them as ``3600.0``."""
-    return _raw(text, 1)
-
-
-def minutes(text: str) -> float | Word | None:
-    """Read minutes as seconds."""
-    return _raw(text, 60)
+minutes = partial(seconds, unit=60)
 
 
 def integer(text: str) -> int | Word | None:
@@ -86,18 +81,12 @@ _POWERS: Final = {unit: power for power, unit in enumerate("KMGTPE", start=1)}
 
 
 def _scaled(text: str, base: int, complaint: str) -> int | Word | None:
-    number, power = text, 0
-    if text[-1:].upper() in _POWERS:
-        number, power = text[:-1], _POWERS[text[-1].upper()]
-    elif text.endswith("?"):  # sacct has no unit left: the value is beyond all sense
-        number = text[:-1]
-        power = -1
+    unit = text[-1:].upper()
+    number = text[:-1] if unit in _POWERS or unit == "?" else text
     if not re.fullmatch(_DECIMAL, number, re.ASCII):
         raise ValueError(complaint)
-    if power < 0:
-        return Word(text)
-    value = Decimal(number) * int(base**power)
-    if value > INT64_MAX:
+    value = Decimal(number) * int(base ** _POWERS.get(unit, 0))
+    if unit == "?" or value > INT64_MAX:  # sacct has no unit left: beyond all sense
         return Word(text)
     return math.floor(value + Decimal("0.5"))
 
@@ -165,8 +154,7 @@ def state(text: str) -> tuple[str, str | None]:
 
 
 _TIME = re.compile(
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?",
-    re.ASCII,
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
 
 
