@@ -21,7 +21,7 @@ import polars as pl
 from harvest import DatasetReader, UsageError
 from harvest.toolkit.amounts import count_in_words
 
-from .study import Study, size_name
+from .study import Study, positions_of, size_name
 from .views import streaming
 from .views.offload import written
 
@@ -75,7 +75,7 @@ def draft(dataset: DatasetReader) -> str:
         'name = "draft"',
     ]
     of_distiller = _by_distiller(dataset).select("scan_size").unique().collect()["scan_size"]
-    known_sizes = sorted(of_distiller.to_list(), key=_positions)
+    known_sizes = sorted(of_distiller.to_list(), key=positions_of)
     for method in ("streaming", "file_transfer"):
         found = stretches([scan for scan in scans if scan.method == method])
         sizes = sizes_of(found)
@@ -127,10 +127,6 @@ def _guesses(
         return [None] * len(found)
     order = sorted(range(len(found)), key=lambda n: took[n] or 0.0)
     return [sizes[order.index(n)] for n in range(len(found))]
-
-
-def _positions(size: str) -> int:
-    return math.prod(int(side) for side in size.split("x"))
 
 
 def sizes_of(found: Sequence[Sequence[Scan]]) -> list[tuple[str | None, str]]:
@@ -187,7 +183,10 @@ def _conflicts(known: Sequence[_Sized]) -> dict[int, str]:
         against |= {each.number: words for group in groups if group not in kept for each in group}
     sure = [each for each in known if each.number not in against]
     for one, other in permutations(sure, 2):
-        if _positions(one.size) < _positions(other.size) and one.took_s > CONFLICT * other.took_s:
+        if (
+            positions_of(one.size) < positions_of(other.size)
+            and one.took_s > CONFLICT * other.took_s
+        ):
             words = f"{one.size} takes {one.took_s:.3g} s and {other.size} {other.took_s:.3g} s"
             against |= {each.number: words for each in (one, other) if not each.measured}
     return against
@@ -291,9 +290,9 @@ def _best(logs: Sequence[float | None], places: Sequence[int]) -> int:
 def _scans(dataset: DatasetReader) -> Iterator[Scan]:
     """Return the scans with files, by number; of repeated scans, the last take."""
     unit = Study().volume_gb("1x1") * 1e9
-    files = dataset["ncem.data_file"]
     data = (
-        files.filter(pl.col("kind") == "data")
+        dataset["ncem.data_file"]
+        .filter(pl.col("kind") == "data")
         .group_by("scan_number")
         .agg(
             bytes=pl.when(pl.col("size_bytes").is_not_null().all()).then(

@@ -95,8 +95,12 @@ class Study:
 
     def volume_gb(self, name: str) -> float:
         """Return a scan's volume in 10^9 bytes: positions x detector pixels x bytes per pixel."""
-        positions = math.prod(int(number) for number in name.split("x"))
-        return positions * math.prod(self.pixels) * self.bytes_per_pixel / 1e9
+        return positions_of(name) * math.prod(self.pixels) * self.bytes_per_pixel / 1e9
+
+
+def positions_of(size: str) -> int:
+    """Return the number of positions of a size such as 128x128."""
+    return math.prod(int(side) for side in size.split("x"))
 
 
 def size_name(value: object) -> str:

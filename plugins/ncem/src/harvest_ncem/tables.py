@@ -8,6 +8,7 @@ is a line.
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 import attrs
 import polars as pl
@@ -23,15 +24,15 @@ from .recognition import LAST_WRITTEN, ORDERS, Table, recognise
 from .records import DataFile, ReceiverStatus
 from .times import parse_times, zone_notes
 
+_Frames: TypeAlias = Iterator[tuple[type[ReceiverStatus | DataFile], pl.DataFrame]]
+
 EMPTY_CELL = "receiver or file without a time"
 BLANK_LINE = "blank line"
 LONGEST_LINE = 1024 * 1024
 """Maximum bytes of a line; of a longer one, only the beginning is kept for the reject."""
 
 
-def read_table(
-    path: Path, config: NcemConfig, ctx: ReadContext
-) -> Iterator[tuple[type[ReceiverStatus] | type[DataFile], pl.DataFrame]]:
+def read_table(path: Path, config: NcemConfig, ctx: ReadContext) -> _Frames:
     """Read a table and yield its rows as frames.
 
     Raises OSError if the file cannot be read, SourceError if it is not one of the experiment's.
@@ -59,9 +60,7 @@ class _TableReader:
     ctx: ReadContext
     zones: Counter[str] = attrs.field(factory=Counter)
 
-    def read(
-        self, path: Path
-    ) -> Iterator[tuple[type[ReceiverStatus] | type[DataFile], pl.DataFrame]]:
+    def read(self, path: Path) -> _Frames:
         columns, order = self.table.columns, self.table.order
         if order:
             self.ctx.note(order.note)
@@ -114,9 +113,7 @@ class _TableReader:
             self.ctx.reject(raw, f"{name} {row[name]!r} is not a number", position=row["line"])
         return lines.filter(~bad).with_columns(extra_of(extra))
 
-    def _receivers(
-        self, lines: pl.DataFrame
-    ) -> Iterator[tuple[type[ReceiverStatus], pl.DataFrame]]:
+    def _receivers(self, lines: pl.DataFrame) -> _Frames:
         """Build a row per cell with a time in a receiver's column."""
         numbers = self.table.receivers
         first = 1 if self.table.order else 2
@@ -148,9 +145,7 @@ class _TableReader:
             ),
         )
 
-    def _files(
-        self, lines: pl.DataFrame, column: str, kind: str, *, site: str
-    ) -> Iterator[tuple[type[DataFile], pl.DataFrame]]:
+    def _files(self, lines: pl.DataFrame, column: str, kind: str, *, site: str) -> _Frames:
         """Build a row per line with a time in ``column``, on the clock of ``site``."""
         cells = lines.with_columns(cell=pl.lit(column), text=pl.col(column))
         good = self._with_times(cells, "ncem.data_file")

@@ -205,13 +205,7 @@ def _row(job_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
     deleted = letter in FINISHED and pairs.get("substate") == DELETED
     state = "cancelled" if deleted else QSTAT_STATES.get(letter)
     reason = pairs.pop("comment", None)
-    return {
-        **raw_row(pairs),
-        "times": times,
-        "job_id": job_id,
-        "state": state,
-        "reason": reason,
-    }
+    return {**raw_row(pairs), "times": times, "job_id": job_id, "state": state, "reason": reason}
 
 
 def _text(value: Any) -> str:

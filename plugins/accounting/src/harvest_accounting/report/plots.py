@@ -126,14 +126,12 @@ def cpu_hours(keys: list[str], groups: pl.DataFrame) -> Plot:
     """Plot the CPU hours of the largest groups; their jobs if no CPU hours are known."""
     measure = "cpu_hours" if groups["cpu_hours"].count() else "jobs"
     label = "CPU hours" if measure == "cpu_hours" else "jobs"
-    known = groups.drop_nulls(measure)
-    head = known.head(SHOWN_BARS)
+    head = groups.drop_nulls(measure).head(SHOWN_BARS)
     rows = pl.DataFrame({"name": _names(head, keys), measure: head[measure]})
     title = f"{label} by {', '.join(keys)}"
     alt = f"{title}: {rows.height} of {groups.height} rows of the table."
     alt += f" The first is {rows['name'][0]} with {rows[measure][0]:,.0f}."
-    name = "users" if keys == ["user"] else "groups"
-    return _counts(name, title, rows, label, alt)
+    return _counts("users" if keys == ["user"] else "groups", title, rows, label, alt)
 
 
 def states(by_state: pl.DataFrame) -> Plot:
@@ -224,8 +222,7 @@ def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
 
 def of_most_hours(groups: pl.DataFrame, shown: int) -> pl.DataFrame:
     """Keep the groups with the most allocated CPU hours, in their order."""
-    place = pl.int_range(pl.len()).alias("#")
-    most = groups.with_columns(place).sort(
+    most = groups.with_columns(pl.int_range(pl.len()).alias("#")).sort(
         "cpu_hours", "jobs", "#", descending=[True, True, False], nulls_last=True
     )
     return most.head(shown).sort("#").drop("#")

@@ -204,13 +204,7 @@ def _ends_and_waits(data: Jobs, rows: pl.DataFrame, keys: list[Column]) -> list[
             "without memory.",
         ),
         Table("ends", rows, (*keys, "jobs", *ended), title="Other jobs, by final state"),
-        Table(
-            "waits",
-            rows,
-            (*keys, *_WAITS),
-            title="Wait times and run times",
-            note=words.CLOCK,
-        ),
+        Table("waits", rows, (*keys, *_WAITS), title="Wait times and run times", note=words.CLOCK),
     ]
 
 

@@ -35,7 +35,6 @@ def queue_time(data: Jobs, by: Sequence[str] = (), top: int = 10, **choice: str 
     selection = selection_of(data, choice, WAITED_AT)
     zone = selection.zone
     waits = data.view("queue_time", **choice).collect()
-    worst = data.view("worst_days", top=top, **choice).collect()
     return Report(
         f"How long jobs{chosen_in_words(selection)} waited"
         f"{days_in_words(*waits.select(first=pl.min('date'), last=pl.max('date')).row(0))}",
@@ -56,7 +55,7 @@ def queue_time(data: Jobs, by: Sequence[str] = (), top: int = 10, **choice: str 
             *([histogram(waits), scatter(waits, zone)] if waits.height else []),
             Table(
                 "worst-days",
-                worst,
+                data.view("worst_days", top=top, **choice).collect(),
                 (
                     Column("date", "day", doc=f"of submission, in the zone {zone.name}"),
                     *("jobs", lasting("mean_wait_s", "mean"), lasting("median_wait_s", "median")),
@@ -73,9 +72,7 @@ def queue_time(data: Jobs, by: Sequence[str] = (), top: int = 10, **choice: str 
     )
 
 
-def wait_statistics(
-    waits: pl.DataFrame, groups: Sequence[Sequence[str]] = (("partition",), ("qos",))
-) -> pl.DataFrame:
+def wait_statistics(waits: pl.DataFrame, groups: Sequence[Sequence[str]]) -> pl.DataFrame:
     """Return ``by``, ``name`` and statistics of ``wait_s``, for all jobs and for each group.
 
     The 90th percentile interpolates linearly between the sorted values, as numpy does by default.

@@ -31,8 +31,7 @@ def by(
 
 def failed_by(whose: Whose) -> Setting:
     """Return the setting ``by`` for failures."""
-    more = "; by node, a run counts at each of its nodes"
-    return by(whose, ("account",), more, FAILURE_KEYS)
+    return by(whose, ("account",), "; by node, a run counts at each of its nodes", FAILURE_KEYS)
 
 
 _SELECTION: Final = {
