@@ -142,10 +142,9 @@ def _typed(
     for index in pc.indices_nonzero(bad).to_pylist():
         row = raw.pick(np.array([index]))
         name, field, reasons = next(error for error in columns.errors if error[2][index].is_valid)
-        text = field.text[index].as_py()
         ctx.reject(
             convert.delimiter.join(row.column(name).text[0].as_py() for name in raw.names),
-            f"{name}: {text!r}: {reasons[index].as_py()}",
+            f"{name}: {field.text[index].as_py()!r}: {reasons[index].as_py()}",
             position=int(row.position[0]),
             record_type="slurm.step" if cls is Step else "slurm.job",
         )

@@ -65,8 +65,7 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
     convert = Context(ZoneInfo("UTC"), DELIMITER)
     output = _run(command, "check that the accounting daemon answers: sacctmgr show cluster", ctx)
     with output.open("rb") as stream:
-        blocks = read_text(stream, layout, ctx)
-        yield from assemble(blocks, selection, convert, ctx)
+        yield from assemble(read_text(stream, layout, ctx), selection, convert, ctx)
 
 
 def _fields(config: SlurmConfig, ctx: ReadContext) -> list[str]:

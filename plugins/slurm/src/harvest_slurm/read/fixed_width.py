@@ -4,7 +4,6 @@ sacct pads by bytes, not by characters. A line break in a name makes two lines t
 long as one. Values that are longer than their column are cut and end in ``+``.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from harvest_toolkit.spans import PAD
 
 from .blocks import BlockReader
 from .columns import Column, RawRows
-from .form import Layout
+from .form import Layout, slices_of
 from .said import Said, kind_of
 
 
@@ -41,12 +40,7 @@ class FixedReader(BlockReader):
         return self._split(records), index, rest
 
     def _one(
-        self,
-        lines: Sequence[bytes],
-        index: int,
-        number: int,
-        records: dict[int, bytes],
-        at_end: bool,
+        self, lines: list[bytes], index: int, number: int, records: dict[int, bytes], at_end: bool
     ) -> int:
         """Read the record that begins in a line; return its number of lines, 0 to wait for more.
 
@@ -94,14 +88,13 @@ class FixedReader(BlockReader):
 
     def _split(self, records: dict[int, bytes]) -> RawRows:
         whole = pa.array(records.values(), pa.binary())
-        columns, start = [], 0
-        for width in self.layout.widths:
-            piece = pc.binary_slice(whole, start, start + width)
+        columns = []
+        for place in slices_of(self.layout.widths):
+            piece = pc.binary_slice(whole, place.start, place.stop)
             try:
                 text = piece.cast(pa.string())
             except pa.ArrowInvalid:  # a character cut in the middle, or other bytes
                 found = piece.to_pylist()
                 text = pa.array([v.decode("utf-8", "backslashreplace") for v in found], pa.string())
             columns.append(Column(pc.utf8_trim_whitespace(text)))
-            start += width + 1
         return RawRows(self.layout.columns, columns, np.array(list(records)))

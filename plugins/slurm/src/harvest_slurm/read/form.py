@@ -1,5 +1,7 @@
 """The layout of a dump, and the largest size of its lines."""
 
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final, Literal
 
 import attrs
@@ -50,6 +52,12 @@ class Layout:
 
 LONGEST: Final = 4 * 1024 * 1024
 """The largest size of a line or record in bytes; only a part of a longer one is in memory."""
+
+
+def slices_of(widths: Sequence[int]) -> list[slice]:
+    """Return the places of columns of fixed widths in a line, with a blank between two."""
+    starts = accumulate((width + 1 for width in widths), initial=0)
+    return [slice(start, start + width) for start, width in zip(starts, widths, strict=False)]
 
 
 def too_long(size: int) -> str:

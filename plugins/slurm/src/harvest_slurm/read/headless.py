@@ -1,8 +1,7 @@
 """The layout of a dump without a header: columns that the user names, or a known order.
 
 A column of a known order fits if each of its values is what its field holds: a time, a duration, a
-state. Few orders have as many columns as the lines have fields. Hardly two of these hold the same
-kinds of values in the same places.
+state. Few orders have as many columns as lines have fields, and these hardly ever the same kinds.
 """
 
 import csv
@@ -19,7 +18,7 @@ from harvest import SourceError
 
 from ..values.fields import FREE, KINDS, NOTHING, field_of, unique_names
 from ..values.ids import PATTERN
-from .form import HEAD_BYTES, LONGEST_HEADER, Layout
+from .form import HEAD_BYTES, LONGEST_HEADER, Layout, slices_of
 from .presets import PRESETS, WIDTHS
 
 UNNAMED: Final = 0.4
@@ -150,14 +149,12 @@ _MAY_MARK: Final = re.compile(r"(?=([^0-9A-Za-z][^0-9]{0,7}))")
 """The possible begins of a delimiter: no digits, and no ASCII letter in front."""
 LONGEST_LOOKED_AT: Final = 2_000
 LOOKED_AT: Final = 20
-"""The lines, and characters of the first lines, in which a delimiter that is not common is found.
-"""
+"""The lines, and characters of the first lines, in which an uncommon delimiter is found."""
 
 SHARE: Final = 0.9
 """The share of the lines with the right number of fields that must fit."""
 WHOLE: Final = 0.5
-"""The share of lines that must have the right number of fields: a name may hold a delimiter or a
-line break."""
+"""The share of lines with the right number of fields: names may hold delimiters, line breaks."""
 CERTAIN: Final = 2
 """The number of columns, besides the job id, whose contents few other columns have."""
 
@@ -295,13 +292,10 @@ def _fields(text: str, mark: str) -> list[str]:
 
 
 def _sliced(line: bytes, widths: Sequence[int]) -> list[str]:
-    row, start = [], 0
-    for width in widths:
-        if line[start + width : start + width + 1].strip():
-            return []
-        row.append(line[start : start + width].decode("utf-8", "replace").strip())
-        start += width + 1
-    return row
+    places = slices_of(widths)
+    if any(line[place.stop : place.stop + 1].strip() for place in places):
+        return []
+    return [line[place].decode("utf-8", "replace").strip() for place in places]
 
 
 def _kinds(columns: Sequence[str]) -> list[str]:

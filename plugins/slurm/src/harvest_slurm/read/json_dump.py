@@ -37,8 +37,7 @@ def read_json(
 ) -> Iterator[Any]:
     """Return batches of jobs and steps; cluster: the name for those without one.
 
-    Positions number jobs and steps together, in the order of the input. A job that cannot be read
-    is one reject, with its steps.
+    Positions number jobs and steps together, in order. A job that cannot be read is one reject.
     """
     jobs: list[dict[str, Any]] = []
     steps: list[dict[str, Any]] = []

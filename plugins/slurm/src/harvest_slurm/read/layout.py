@@ -17,7 +17,7 @@ from harvest import SourceError
 
 from ..values.fields import canonical, is_field, unique_names
 from .csvtext import first_misplaced
-from .form import BOM, LONGEST_HEADER, Layout
+from .form import BOM, LONGEST_HEADER, Layout, slices_of
 from .headless import COMMON, NAME_THEM, NAMED, UNNAMED, headless, headless_likeness
 from .said import is_aside, kind_of, refuse_others
 
@@ -109,11 +109,8 @@ def _fixed(lines: Sequence[bytes], first: int, crlf: bool) -> Layout | None:
     for number, line in enumerate(lines[first + 1 : first + 21], start=first + 1):
         if _DASHES.fullmatch(line) and lines[number - 1].strip():
             widths = tuple(len(run) for run in line.split())
-            names, start = [], 0
-            for width in widths:
-                name = lines[number - 1][start : start + width]
-                names.append(name.decode("utf-8", "backslashreplace"))
-                start += width + 1
+            cells = (lines[number - 1][place] for place in slices_of(widths))
+            names = [cell.decode("utf-8", "backslashreplace") for cell in cells]
             if sum(is_field(name) for name in names) * 2 < len(names):
                 return None
             return Layout(

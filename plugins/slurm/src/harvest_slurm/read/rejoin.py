@@ -1,9 +1,8 @@
 """Joins and divides lines that are not one record with the right number of fields.
 
 sacct escapes nothing: a job's name may contain the delimiter or a line break. Then its record has
-too many fields or is in pieces. Such lines are joined again by the expected number of fields
-and the possible form of each. A division must be the only possible one; every other line is a
-reject.
+too many fields or is in pieces. Such lines are joined again by the expected number of fields and
+the possible form of each. A division must be the only possible one, else the line is a reject.
 """
 
 import re
@@ -141,8 +140,7 @@ class Joiner:
         longest = LINES if self._has_enough_marks(lines, first, done, at_end) else 1
         text = _decoded(lines.raw(first))
         has_run = self._has_run(text)
-        last = first
-        complaint = ""
+        end, complaint = first + 1, ""
         absorbed: set[int] = set()
         while True:
             fields = self._count(text)
@@ -150,30 +148,29 @@ class Joiner:
                 found, complaint = self.divide(text) if has_run else (None, "")
                 if found is not None:
                     done.records.append((first, list(found)))
-                    done.end = last + 1
+                    done.end = end
                     done.used |= absorbed
-                    return last + 1
+                    return end
                 if fields > self.due + EXTRA_FIELDS or complaint:
                     break
-            following = last + 1
-            if following - first >= longest:
+            if end - first >= longest:
                 break
-            if following == len(lines.start):
+            if end == len(lines.start):
                 # a block never ends between a record and the rest of its last field
                 if not at_end and not (self.last_free and self.mark not in text):
                     return None
                 break
-            more = lines.raw(following)
-            if len(more) > LONGEST or not self._continues(text, more, following in odd):
+            more = lines.raw(end)
+            if len(more) > LONGEST or not self._continues(text, more, end in odd):
                 break
             added = _decoded(more)
             has_run = has_run or self._has_run(added)
             text = f"{text}\n{added}"
-            if following not in odd:
-                absorbed.add(following)
-            last = following
+            if end not in odd:
+                absorbed.add(end)
+            end += 1
         if not self._append(lines, first, odd, done):
-            cut_off = at_end and last == first and first + 1 == len(lines.start)
+            cut_off = at_end and end == first + 1 == len(lines.start)
             self._give_up(lines.raw(first), first, done, complaint, cut_off=cut_off)
         return first + 1
 
@@ -313,9 +310,8 @@ class Joiner:
         """Return the fields of a record, or None and the reason."""
         if self.layout.trailing and not text.endswith(self.mark):
             return None, ""
-        due = f"{self._count(text)} fields instead of {self.due}"
         if self._count(text) - self.due > EXTRA_FIELDS:
-            return None, due
+            return None, f"{self._count(text)} fields instead of {self.due}"
         size = len(self.mark)
         stop = len(text) - size * self.layout.trailing
         places = [

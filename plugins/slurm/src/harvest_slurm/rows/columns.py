@@ -30,8 +30,7 @@ class Columns:
         self.ctx = ctx
         self.step = cls is Step
         self.rows = len(raw.position)
-        schema = harvest.record_type(cls).arrow_schema
-        self.kinds = {field.name: field.type for field in schema}
+        self.kinds = {field.name: field.type for field in harvest.record_type(cls).arrow_schema}
         self.ready = {
             name: ids[name].to_arrow().cast(self.kinds[name])
             for name in ids.columns

@@ -161,8 +161,7 @@ class Selection:
 
     sacct prints a job's row and then its steps, so a step belongs to the job above it if the ids
     agree. A rejected row of a job ends the steps of the job above it: what follows belongs to the
-    rejected job, perhaps another run of the same id. If ids do not agree (sorted dumps), a step
-    stays if a job of its id stayed.
+    rejected job, perhaps another run of the id. Else (sorted dumps) a step stays if its id stayed.
 
     place: the slice of time, if only its rows are wanted.
     """
@@ -171,14 +170,10 @@ class Selection:
         self.conditions = conditions
         self.where = where
         self.place = place
+        self.active = bool(conditions) or place is not None  # whether rows can be left out
         self.filtered: Counter[str] = Counter()
         self._kept_ids: set[str] = set()
         self._last: list[pl.DataFrame] = []
-
-    @property
-    def active(self) -> bool:
-        """Whether rows can be left out."""
-        return bool(self.conditions) or self.place is not None
 
     def jobs(self, table: pa.Table) -> tuple[pa.Table, pl.DataFrame]:
         """Decide on jobs, in the order of the input: the rows that stay, and a row for each job.

@@ -1,8 +1,7 @@
 """Converts columns of sacct's text to typed columns, by the kind of each field.
 
-A fast reader converts all bytes together, in the spellings of nearly all texts of a dump. The
-functions of ``scalars`` read the few distinct texts that it leaves, and only they decide what is an
-error.
+A fast reader converts all bytes together, in the spellings of nearly all texts of a dump. Only the
+functions of ``scalars``, which read the few distinct texts that it leaves, find errors.
 """
 
 from collections.abc import Callable, Sequence
@@ -59,8 +58,7 @@ class Converted:
     values: by suffix of the record's column; mostly only the empty suffix.
     words: texts to keep in ``extra``, neither values nor mistakes; or None.
     errors: why a text cannot be read, empty elsewhere; None if all can.
-    twice: the rows of ambiguous times, and the microseconds to the second occurrence of each; or
-        None.
+    twice: the rows of ambiguous times and the microseconds to each second occurrence, or None.
     distinct: of a column with few distinct texts, their values, and the index of each row's text.
     """
 
@@ -169,8 +167,7 @@ def resource_maps(kind: Kind, column: Column, *, cut: bool = False) -> Converted
     number = int if pa.types.is_integer(maps_type.item_type) else float
 
     def one(text: str) -> list[tuple[str, float | int | None]]:
-        pairs = kind.slow(text)
-        return [(key, None if value is None else number(value)) for key, value in pairs]
+        return [(key, None if value is None else number(value)) for key, value in kind.slow(text)]
 
     return _finish(column, {"": maps}, one, column.full & ~good, cut=cut)
 
@@ -200,12 +197,7 @@ def _read_one(
 
 
 def _finish(
-    column: Column,
-    fast: dict[str, Array],
-    parse: Callable[[str], Any],
-    left: Any,
-    *,
-    cut: bool = False,
+    column: Column, fast: dict[str, Array], parse: Callable[[str], Any], left: Any, *, cut: bool
 ) -> Converted:
     """Read each distinct text that the fast reader left.
 
@@ -217,8 +209,7 @@ def _finish(
     texts = column.text if left.all() else column.pick(np.flatnonzero(left)).text
     encoded = texts.dictionary_encode()
     nothing = (None,) * len(fast)
-    distinct = encoded.dictionary.to_pylist()
-    read = [_read_one(text, parse, nothing, cut=cut) for text in distinct]
+    read = [_read_one(text, parse, nothing, cut=cut) for text in encoded.dictionary.to_pylist()]
     values, words, errors = zip(*read, strict=True)
 
     def filled(base: Array, found: Sequence[Any]) -> Array:

@@ -139,8 +139,7 @@ def _amounts(text: Spans, kind: Any) -> tuple[Any, Flags]:
     found = values if pa.types.is_integer(kind) else values.astype(np.float64)
     if not good.all():
         other = np.flatnonzero(~good)
-        clocks = Spans(text.data, text.start[other], text.end[other])
-        seconds, fine = clock(clocks)
+        seconds, fine = clock(Spans(text.data, text.start[other], text.end[other]))
         found[other[fine]] = seconds[fine]
         good[other[fine]] = True
     return found, good

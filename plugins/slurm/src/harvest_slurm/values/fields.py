@@ -6,9 +6,9 @@ identifies it in a record that is in pieces (see ``rejoin``). Names are compared
 blanks, underscores and width suffix: ``JobName%30`` and ``Job Name`` are the same field.
 """
 
-import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
@@ -91,16 +91,11 @@ class Field:
     step: str | None = None
 
 
-def _both(kind: str, **columns: str) -> list[Field]:
-    return [Field(name, kind, column, column) for name, column in columns.items()]
+def _fields(records: Collection[str], kind: str, **columns: str) -> list[Field]:
+    return [Field(name, kind, **dict.fromkeys(records, col)) for name, col in columns.items()]
 
 
-def _job(kind: str, **columns: str) -> list[Field]:
-    return [Field(name, kind, column, None) for name, column in columns.items()]
-
-
-def _step(kind: str, **columns: str) -> list[Field]:
-    return [Field(name, kind, None, column) for name, column in columns.items()]
+_both, _job, _step = (partial(_fields, which) for which in (("job", "step"), ("job",), ("step",)))
 
 
 # Where two fields feed one column, the first in this list wins; the other is kept in extra where
@@ -154,24 +149,18 @@ FIELDS: Final[tuple[Field, ...]] = (
 )
 
 AMOUNTS: Final[dict[str, dict[str, str]]] = {
-    "AllocTRES": {"cpu": "alloc_cpus", "node": "alloc_nodes"},
-    "ReqTRES": {"cpu": "req_cpus", "node": "req_nodes", "mem": "req_mem_bytes"},
-    "TRESUsageInMax": {
-        "mem": "max_rss_bytes",
-        "vmem": "max_vm_size_bytes",
-        "pages": "max_pages",
-        "fs/disk": "max_disk_read_bytes",
-    },
-    "TRESUsageInAve": {
-        "mem": "ave_rss_bytes",
-        "vmem": "ave_vm_size_bytes",
-        "pages": "ave_pages",
-        "fs/disk": "ave_disk_read_bytes",
-        "cpu": "ave_cpu_s",
-    },
-    "TRESUsageInMin": {"cpu": "min_cpu_s"},
-    "TRESUsageOutMax": {"fs/disk": "max_disk_write_bytes"},
-    "TRESUsageOutAve": {"fs/disk": "ave_disk_write_bytes"},
+    field: dict(pair.split(":") for pair in pairs.split())
+    for field, pairs in {
+        "AllocTRES": "cpu:alloc_cpus node:alloc_nodes",
+        "ReqTRES": "cpu:req_cpus node:req_nodes mem:req_mem_bytes",
+        "TRESUsageInMax": "mem:max_rss_bytes vmem:max_vm_size_bytes pages:max_pages "
+        "fs/disk:max_disk_read_bytes",
+        "TRESUsageInAve": "mem:ave_rss_bytes vmem:ave_vm_size_bytes pages:ave_pages "
+        "fs/disk:ave_disk_read_bytes cpu:ave_cpu_s",
+        "TRESUsageInMin": "cpu:min_cpu_s",
+        "TRESUsageOutMax": "fs/disk:max_disk_write_bytes",
+        "TRESUsageOutAve": "fs/disk:ave_disk_write_bytes",
+    }.items()
 }
 """Amounts that fill the gaps of columns: by the field that lists them, resource -> column.
 
@@ -188,7 +177,7 @@ _NEWER: Final = [
 _WIDTH = re.compile(r"%-?\d*$")
 
 
-@functools.lru_cache(maxsize=4096)  # one header is compared under many delimiters
+@lru_cache(maxsize=4096)  # one header is compared under many delimiters
 def canonical(name: str) -> str:
     """The spelling under which names are compared."""
     return _WIDTH.sub("", name.strip()).replace(" ", "").replace("_", "").lower()

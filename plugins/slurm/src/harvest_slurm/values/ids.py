@@ -62,7 +62,6 @@ def read_ids(column: Column, raw: Column | None = None) -> pl.DataFrame:
         own = pl.col("raw").str.extract(r"^(\d{1,18})(?:\.|$)").cast(pl.Int64, strict=False)
     for name, begins in _CUT.items() if parts["step"].str.ends_with("+").any() else ():
         step = step.str.replace(rf"^(?:{begins})\+$", name)
-    is_step = pl.col("text").str.replace(r"\[[^\]]*\]?", "").str.contains(".", literal=True)
     return parts.select(
         job_id=pl.col("text").str.extract(_BEFORE_STEP),
         step_id=step,
@@ -72,7 +71,7 @@ def read_ids(column: Column, raw: Column | None = None) -> pl.DataFrame:
         array_tasks=tasks.str.strip_chars("[]"),
         het_job_id=pl.when(offset.is_not_null()).then(number),
         het_offset=offset,
-        is_step=is_step,
+        is_step=pl.col("text").str.replace(r"\[[^\]]*\]?", "").str.contains(".", literal=True),
         error=pl.when(number.is_null()).then("text").map_elements(why_no_id, pl.String),
     )
 
