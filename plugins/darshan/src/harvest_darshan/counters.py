@@ -40,12 +40,6 @@ def _common(word: str) -> str:
     return " ".join(f"{word}{i}_{kind}" for kind in (word, "COUNT") for i in range(1, 5))
 
 
-def _accesses() -> str:
-    shapes = [f"{kind}_D{d}" for kind in ("LENGTH", "STRIDE") for d in range(1, 6)]
-    values = [f"ACCESS{i}_{word}" for i in range(1, 5) for word in ("ACCESS", *shapes)]
-    return " ".join(values + [f"ACCESS{i}_COUNT" for i in range(1, 5)])
-
-
 def _timestamps(events: str = "OPEN READ WRITE CLOSE") -> str:
     return " ".join(f"F_{e}_{end}_TIMESTAMP" for end in ("START", "END") for e in events.split())
 
@@ -53,6 +47,11 @@ def _timestamps(events: str = "OPEN READ WRITE CLOSE") -> str:
 _IO_TIMES: Final = "F_READ_TIME F_WRITE_TIME F_META_TIME F_MAX_READ_TIME F_MAX_WRITE_TIME"
 _RANK_TIMES: Final = "F_FASTEST_RANK_TIME F_SLOWEST_RANK_TIME"
 _VARIANCES: Final = "F_VARIANCE_RANK_TIME F_VARIANCE_RANK_BYTES"
+_SHAPES: Final = [f"{kind}_D{d}" for kind in ("LENGTH", "STRIDE") for d in range(1, 6)]
+_ACCESSES: Final = " ".join(
+    [f"ACCESS{i}_{word}" for i in range(1, 5) for word in ("ACCESS", *_SHAPES)]
+    + [f"ACCESS{i}_COUNT" for i in range(1, 5)]
+)
 _VAR_CALLS: Final = " ".join(
     f"{way}_{kind}"
     for way in ("PUT", "GET", "IPUT", "IGET", "BPUT")
@@ -88,7 +87,7 @@ _COUNTERS: Final = {
     "H5D": (
         "OPENS READS WRITES FLUSHES BYTES_READ BYTES_WRITTEN RW_SWITCHES",
         "REGULAR_HYPERSLAB_SELECTS IRREGULAR_HYPERSLAB_SELECTS POINT_SELECTS",
-        f"MAX_READ_TIME_SIZE MAX_WRITE_TIME_SIZE {_sizes('AGG_')} {_accesses()}",
+        f"MAX_READ_TIME_SIZE MAX_WRITE_TIME_SIZE {_sizes('AGG_')} {_ACCESSES}",
         "DATASPACE_NDIMS DATASPACE_NPOINTS DATATYPE_SIZE CHUNK_SIZE_D1 CHUNK_SIZE_D2",
         f"CHUNK_SIZE_D3 CHUNK_SIZE_D4 CHUNK_SIZE_D5 USE_MPIIO_COLLECTIVE USE_DEPRECATED {_RANKS}",
     ),
@@ -99,7 +98,7 @@ _COUNTERS: Final = {
     "PNETCDF_VAR": (
         "OPENS INDEP_READS INDEP_WRITES COLL_READS COLL_WRITES NB_READS NB_WRITES BYTES_READ",
         f"BYTES_WRITTEN RW_SWITCHES {_VAR_CALLS} MAX_READ_TIME_SIZE MAX_WRITE_TIME_SIZE",
-        f"{_sizes('AGG_')} {_accesses()} NDIMS NPOINTS DATATYPE_SIZE IS_RECORD_VAR {_RANKS}",
+        f"{_sizes('AGG_')} {_ACCESSES} NDIMS NPOINTS DATATYPE_SIZE IS_RECORD_VAR {_RANKS}",
     ),
     "BG/Q": (
         "CSJOBID NNODES RANKSPERNODE DDRPERNODE INODES ANODES BNODES CNODES DNODES ENODES",

@@ -4,8 +4,11 @@ from harvest import ReportSpec, Setting, SourceSpec, declare
 from harvest.toolkit.settings import at_least, one_of
 
 from .rules import RULES
-from .views import VIEWS
+from .views.declared.files import FILES, PROCESSES, TIMELINE
+from .views.declared.jobs import BANDWIDTH, GAINS, JOBS, POSIX_FILES, RANKS, REQUESTS
 from .views.declared.shared import ONE_JOB
+
+VIEWS = (FILES, PROCESSES, TIMELINE, JOBS, REQUESTS, POSIX_FILES, RANKS, BANDWIDTH, GAINS)
 
 _RECORD_TYPES = (
     "apmpi apxc bgq daos dfs dxt_segment file h5d h5f heatmap job lustre mdhim mount mpiio "

@@ -135,9 +135,9 @@ class DxtRecords(Decoder):
                     yield _Run(head, op, first, data)
 
     def _columns(self, runs: list[_Run], log: Log) -> dict[str, pa.Array]:
-        numbers = [("offset", "i8"), ("length", "i8"), ("start", "f8"), ("end", "f8")]
-        text = ("text", "u1", self.size - STOCK)
-        form = np.dtype([*numbers, text]).newbyteorder(self.order)
+        kinds = {"offset": "i8", "length": "i8", "start": "f8", "end": "f8"}
+        fields = [(name, self.order + kind) for name, kind in kinds.items()]
+        form = np.dtype([*fields, ("text", "u1", self.size - STOCK)])
         data = runs[0].data if len(runs) == 1 else b"".join(run.data for run in runs)
         segments = np.frombuffer(data, form)
         counts = np.array([len(run.data) // self.size for run in runs])

@@ -8,7 +8,7 @@ Counters that a version does not have are not in its list. Source:
 import re
 import uuid
 from collections.abc import Collection, Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 import attrs
 import numpy as np
@@ -25,6 +25,7 @@ from .tables import BATCH_ROWS, Decoder, Log, Rows, times
 
 _PIECE = 8 << 20
 PADDING: Final = None
+_Words: TypeAlias = tuple[str | None, ...]
 
 
 @attrs.frozen
@@ -36,7 +37,7 @@ class Layout:
     """
 
     record: type[Record]
-    words: tuple[str | None, ...]
+    words: _Words
 
     @property
     def size(self) -> int:
@@ -45,11 +46,7 @@ class Layout:
 
 
 def _layout(
-    module: str,
-    *,
-    without: Collection[str] = (),
-    before: tuple[str | None, ...] = (),
-    after: tuple[str | None, ...] = (),
+    module: str, *, without: Collection[str] = (), before: _Words = (), after: _Words = ()
 ) -> Layout:
     """Build a layout from the newest one, without the counters that an older version lacks.
 

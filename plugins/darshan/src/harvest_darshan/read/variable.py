@@ -101,14 +101,13 @@ class HeatmapRecords(_Variable):
         if not 0 <= bins <= _MOST_BINS or 16 * bins > left - 48:
             raise DamagedError(f"a heat map claims {bins} intervals, while {left} bytes are left")
         writes = self._numbers(stream, f"{bins}q", left)
-        reads = self._numbers(stream, f"{bins}q", left)
         row = {
             "record_id": record_id,
             "rank": rank,
             "HEATMAP_F_BIN_WIDTH_SECONDS": width,
             "HEATMAP_NBINS": bins,
             "HEATMAP_WRITE_BINS": list(writes),
-            "HEATMAP_READ_BINS": list(reads),
+            "HEATMAP_READ_BINS": list(self._numbers(stream, f"{bins}q", left)),
         }
         return [row], 48 + 16 * bins
 

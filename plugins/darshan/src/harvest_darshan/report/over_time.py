@@ -3,8 +3,6 @@
 The labels and the time axis also serve other plots with a line per process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -28,7 +26,7 @@ LINES: Final = 300
 LABELLED: Final = 32
 TITLE: Final = "Bytes over time by process"
 
-_Bytes: TypeAlias = "tuple[pl.DataFrame, str]"
+_Bytes: TypeAlias = tuple[pl.DataFrame, str]
 """Bytes per piece of time, and their source in words.
 
 Columns: origin, rank, pid, op, bytes, and start and end in microseconds since the epoch.

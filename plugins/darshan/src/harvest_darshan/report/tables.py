@@ -12,7 +12,7 @@ from harvest_toolkit.frames import known_sum, possible, sum_or_none
 
 from ..views.declared.jobs import BANDWIDTH_COLUMNS, GAIN_COLUMNS, JOB_COLUMNS
 from ..views.jobs import bandwidth, layer_sums
-from ..views.layers import SEGMENTS, held_layers, spent_ns, sum_of, summed, traced_once
+from ..views.layers import SEGMENTS, SPENT_NS, held_layers, sum_of, summed, traced_once
 
 NAMES: Final = {"h5d": "HDF5 datasets", "pnetcdf_var": "PnetCDF variables"}
 """Names of layers that are not called as their module."""
@@ -62,7 +62,7 @@ def layers_table(
 
 def _traced(dataset: DatasetReader) -> pl.DataFrame:
     """Return a row on the trace, in the columns of the layers; no row without a trace."""
-    spent, length = spent_ns(), possible("length")
+    length = possible("length")
     ops = {"read": pl.col("op") == "read", "write": pl.col("op") == "write"}
     return (
         traced_once(dataset[SEGMENTS])
@@ -71,8 +71,8 @@ def _traced(dataset: DatasetReader) -> pl.DataFrame:
             files=pl.col("record_id").n_unique(),
             requests=pl.len(),
             **{f"{op}_bytes": sum_or_none(length.filter(mine)) for op, mine in ops.items()},
-            **{f"{op}_s": sum_or_none(spent.filter(mine)) / 1e9 for op, mine in ops.items()},
-            seconds=known_sum(spent) / 1e9,
+            **{f"{op}_s": sum_or_none(SPENT_NS.filter(mine)) / 1e9 for op, mine in ops.items()},
+            seconds=known_sum(SPENT_NS) / 1e9,
         )
         .filter(pl.col("requests") > 0)
         .collect(engine="streaming")

@@ -152,5 +152,4 @@ def _draw(figure: Any, cells: pl.DataFrame, labels: list[str], extent: Window) -
     extent.draw_longest(axes, cells, list(COLOURS.values()), lines=len(labels), faint=0.3)
     label_lines(axes, labels)
     seconds_axis(axes.xaxis, extent.seconds, "since the job began")
-    handles = [Patch(color=colour, label=op) for op, colour in COLOURS.items()]
-    legend(figure, handles)
+    legend(figure, [Patch(color=colour, label=op) for op, colour in COLOURS.items()])

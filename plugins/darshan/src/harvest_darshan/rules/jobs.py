@@ -100,12 +100,16 @@ _ALL_LAYERS: Final = (
 _NO_SUM: Final = (
     "a log lists a module without records: `harvest rejects` says why; MDHIM has no bytes"
 )
-_MISALIGNED: Final = {"share": Threshold(0.1, "share of the watched reads and writes, from 0 to 1")}
 _WATCHED: Final = "jobs with POSIX in a log, without files that have no {what} alignment"
 _UNWATCHED: Final = (
     "POSIX_{what}_NOT_ALIGNED or POSIX_{what}_ALIGNMENT is -1{more}; or "
 ) + NO_POSIX
 
+_aligned_rule = partial(
+    _rule,
+    among="uses_posix",
+    thresholds={"share": Threshold(0.1, "share of the watched reads and writes, from 0 to 1")},
+)
 _stdio_rule = partial(
     _rule, among="uses_stdio", judged="jobs with the module STDIO in a log", unable=_NO_SUM
 )
@@ -178,11 +182,10 @@ JOB_RULES: Final = (
         unable=_NO_SUM,
         thresholds={"processes": Threshold(1, "processes of an MPI program")},
     ),
-    _rule(
+    _aligned_rule(
         name="io.misaligned_file",
         doc="Requests that start inside a block of the file system. It reads and locks whole "
         "blocks, so neighbours wait for each other.",
-        among="uses_posix",
         where="misaligned_file > {share} * watched_file",
         columns=(*_OF_JOB, "misaligned_file", "watched_file", *_POSIX_COST),
         judge=_of_posix(
@@ -202,12 +205,10 @@ JOB_RULES: Final = (
         denominator="reads and writes of POSIX to files whose alignment Darshan records",
         judged=_WATCHED.format(what="file"),
         unable=_UNWATCHED.format(what="FILE", more=""),
-        thresholds=_MISALIGNED,
     ),
-    _rule(
+    _aligned_rule(
         name="io.misaligned_memory",
         doc="Buffers that do not start at a word of memory are copied more slowly.",
-        among="uses_posix",
         where="misaligned_memory > {share} * watched_memory",
         columns=(*_OF_JOB, "misaligned_memory", "watched_memory", *_POSIX_COST),
         judge=_of_posix(
@@ -227,7 +228,6 @@ JOB_RULES: Final = (
         denominator="reads and writes of POSIX whose alignment Darshan records",
         judged=_WATCHED.format(what="memory"),
         unable=_UNWATCHED.format(what="MEM", more=", which DARSHAN_MEMALIGN sets"),
-        thresholds=_MISALIGNED,
     ),
     _rule(
         name="io.mostly_metadata",

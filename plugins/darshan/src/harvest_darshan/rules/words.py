@@ -36,7 +36,6 @@ NO_END: Final = "a log has no end, because its program was killed before Darshan
 
 Row: TypeAlias = Mapping[str, Any]
 Words: TypeAlias = Callable[[Row], str]
-Advice: TypeAlias = Callable[[Sequence[Row]], str]
 
 
 def cost(share: float | None, most: Severity = "high") -> Severity:
@@ -116,7 +115,7 @@ class NamesWorst:
     of: str = "job"
     watched: str | None = None
     at_least: str | None = None
-    advice: Advice | None = None
+    advice: Callable[[Sequence[Row]], str] | None = None
 
     def __call__(self, rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
         """Return the findings on the rows that a rule selects."""

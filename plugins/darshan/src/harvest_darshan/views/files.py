@@ -12,7 +12,7 @@ from harvest_toolkit.frames import fraction, known_sum, possible, safe_sum, sum_
 from ..counters import SIZES
 from . import layers
 from .declared.files import FILE_COLUMNS
-from .grouping import named_run, once, unfinished
+from .grouping import UNFINISHED, named_run, once
 from .layers import FILE, LAYERS, run_of
 
 _LIMITS = (
@@ -42,7 +42,8 @@ def _files(dataset: DatasetReader) -> pl.DataFrame:
     as_traced = pl.col("module").is_in([LAYERS["posix"].module, LAYERS["mpiio"].module])
     untraced = counted.filter(as_traced).join(traced, on=FILE, how="anti")
     rows = pl.concat([traced, counted.filter(~as_traced), untraced], how="diagonal")
-    cut = dataset["darshan.job"].select("origin", unfinished(), "partial_modules").collect()
+    jobs = dataset["darshan.job"]
+    cut = jobs.select("origin", "partial_modules", unfinished=UNFINISHED).collect()
     used = rows.join(cut, on="origin", how="left").with_columns(
         run=run_of(),
         part=pl.col("part")
@@ -116,7 +117,7 @@ def traced_files(dataset: DatasetReader) -> pl.DataFrame:
     }
     trace = dataset[layers.SEGMENTS].select(
         *(*one, "path", "length"),
-        spent=layers.spent_ns(),
+        spent=layers.SPENT_NS,
         sequential=(follows & (pl.col("offset") >= end.shift(1))).fill_null(value=False),
         placed=pl.col("offset").is_not_null(),
     )

@@ -51,6 +51,7 @@ The parts ``read``, ``write`` (from the column ``op``) and ``meta`` do not overl
 overlap them. Other rules concern no time.
 """
 
+_WORDS = pl.col("certainty").explode().drop_nulls().unique().sort()
 _REQUESTS = pl.col("reads").cast(pl.Int128) + pl.col("writes")
 
 
@@ -74,7 +75,7 @@ def gains(
             pl.concat(found)
             .group_by(*JOB, "finding", "part")
             .agg(
-                _words().alias("certainty"),
+                _WORDS.alias("certainty"),
                 seconds=(known_sum(whole_nanoseconds("seconds")) / 1e9).round(9),
             )
         )
@@ -125,13 +126,9 @@ def _summed(parts: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     most = pl.max_horizontal(pl.sum_horizontal(apart), together)
     return parts.group_by(by).agg(
         seconds=pl.when(known).then(most),
-        certainty=_words(),
+        certainty=_WORDS,
         findings=pl.col("finding").unique().sort(),
     )
-
-
-def _words() -> pl.Expr:
-    return pl.col("certainty").explode().drop_nulls().unique().sort()
 
 
 def _by_job(parts: pl.DataFrame, per_finding: pl.DataFrame) -> pl.DataFrame:

@@ -26,6 +26,16 @@ COARSE_S = 100.0
 EXACT = "3.41"
 """The first log version whose times have fractions of seconds."""
 
+UNFINISHED = pl.col("end_time").is_null() | ORIGIN.str.ends_with("_partial")
+"""Whether Darshan did not finish a log: it has no end, or is named ``*_partial``."""
+
+_MOST_FIRST = pl.col("exe").sort_by(
+    "moved", "start_time", "origin", descending=[True, False, False], nulls_last=True
+)
+EXE_OF_JOB = _MOST_FIRST.drop_nulls().first()
+"""The command line of the log that moved most bytes, or of the first of several: the program's, as
+a launcher, for example mpiexec, moves few bytes or none."""
+
 RowsOfLogs: TypeAlias = Callable[[DatasetReader, pl.DataFrame], pl.DataFrame]
 """Builds the rows of a view from a dataset and its logs, from ``logs_by_job``."""
 
@@ -88,7 +98,7 @@ def logs_by_job(
             *("origin", "uid", "job_id", "pid", "exe", "nprocs", "hostname"),
             *("start_time", "end_time", "log_version", "metadata"),
             *("modules", "partial_modules", "unread_modules", "sha256"),
-            unfinished(),
+            unfinished=UNFINISHED,
             run=run_of(),
             run_time_s=pl.when(pl.col("run_time_s") >= 0).then("run_time_s"),
             from_us=pl.col("start_time").dt.epoch("us"),
@@ -110,11 +120,6 @@ def logs_by_job(
         .drop("job_id", "session")
     )
     return _with_moved(dataset, found if job is None else found.filter(pl.col("job") == job))
-
-
-def unfinished() -> pl.Expr:
-    """Test whether Darshan did not finish a log: it has no end, or is named ``*_partial``."""
-    return (pl.col("end_time").is_null() | ORIGIN.str.ends_with("_partial")).alias("unfinished")
 
 
 def _with_moved(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
@@ -220,16 +225,6 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
     words = ("lower_bound", "impossible_value", "coarse_clock", "one_process")
     said = pl.concat_list(pl.when(word).then(pl.lit(word)) for word in words).list.drop_nulls()
     return sure.select(*KEY, "impossible", certainty=said)
-
-
-def exe_of_job() -> pl.Expr:
-    """Return the command line of the log that moved most bytes, or of the first of several.
-
-    This log is the program's: a launcher, for example mpiexec, moves few bytes or none.
-    """
-    order, descending = ("moved", "start_time", "origin"), [True, False, False]
-    most_first = pl.col("exe").sort_by(order, descending=descending, nulls_last=True)
-    return most_first.drop_nulls().first()
 
 
 def view_of_jobs(columns: Sequence[Column]) -> Callable[[RowsOfLogs], Callable[..., pl.LazyFrame]]:

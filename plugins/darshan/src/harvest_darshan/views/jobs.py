@@ -131,7 +131,7 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
     ends = pl.col("start_time") + pl.duration(microseconds=(ran * 1e6).round())
     wall = (ends.max() - pl.col("start_time").min()).dt.total_microseconds() / 1e6
     sums = logs.group_by(KEY).agg(
-        exe=grouping.exe_of_job(),
+        exe=grouping.EXE_OF_JOB,
         uid=pl.col("uid").first(),
         logs=pl.len(),
         wall_s=pl.when(ran.is_not_null().all()).then(wall),
@@ -246,8 +246,7 @@ def _slowest(dataset: DatasetReader, logs: pl.DataFrame, layer: Layer) -> pl.Dat
     sessions = grouping.number_sessions(logs, KEY).select("origin", "nprocs", "session", *KEY)
     shared = (pl.col("rank") < 0) & (pl.col("nprocs") > 1)
     slowest = nanoseconds(f"{layer.prefix}_F_SLOWEST_RANK_TIME")
-    own = layer.spent("read", "write", "meta")
-    spent = pl.when(shared).then(slowest).otherwise(own)
+    spent = pl.when(shared).then(slowest).otherwise(layer.spent("read", "write", "meta"))
     return (
         dataset[layer.record_type]
         .join(sessions.lazy(), on="origin")

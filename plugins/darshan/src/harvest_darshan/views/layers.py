@@ -30,14 +30,10 @@ def run_of(log: str = "origin") -> pl.Expr:
     return directory_of(pl.col(log))
 
 
-def spent_ns() -> pl.Expr:
-    """Return the duration of a traced operation in whole nanoseconds.
-
-    Sums of whole numbers do not depend on the order of rows. Null for impossible times, for
-    example an end before the start.
-    """
-    spent = whole_nanoseconds(pl.col("end_s") - pl.col("start_s"))
-    return pl.when(spent >= 0).then(spent)
+_SPENT: Final = whole_nanoseconds(pl.col("end_s") - pl.col("start_s"))
+SPENT_NS: Final = pl.when(_SPENT >= 0).then(_SPENT)
+"""The duration of a traced operation in whole nanoseconds, whose sum does not depend on the order
+of rows. Null for impossible times, for example an end before the start."""
 
 
 def traced_once(trace: pl.LazyFrame) -> pl.LazyFrame:

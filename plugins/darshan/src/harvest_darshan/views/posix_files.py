@@ -39,7 +39,7 @@ def posix_files(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 def process_seconds(logs: pl.DataFrame) -> pl.DataFrame:
     """Return the program, processes, process time and ``scheduled`` of each job."""
     return logs.group_by(KEY).agg(
-        program=grouping.program_of(grouping.exe_of_job()),
+        program=grouping.program_of(grouping.EXE_OF_JOB),
         scheduled=pl.col("scheduled").first(),
         nprocs=pl.col("nprocs").sum(),
         largest_log=pl.col("nprocs").max(),

@@ -12,7 +12,7 @@ from .declared.files import PROCESS_COLUMNS
 from .declared.jobs import RANK_COLUMNS
 from .files import counter_rows, traced_files
 from .grouping import certainty, joined, layer_states
-from .layers import OPS, ORIGIN, SEGMENTS, at_least, spent_ns, traced_once
+from .layers import OPS, ORIGIN, SEGMENTS, SPENT_NS, at_least, traced_once
 
 DXT = ("DXT_POSIX", "DXT_MPIIO")
 
@@ -84,8 +84,8 @@ def ranks(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
             threads=pl.when(threads > 0).then(threads),
             operations=pl.len(),
             bytes=known_sum(possible("length")),
-            seconds=known_sum(spent_ns()) / 1e9,
-            part=((pl.col("length") < 0) | spent_ns().is_null()).any(),
+            seconds=known_sum(SPENT_NS) / 1e9,
+            part=((pl.col("length") < 0) | SPENT_NS.is_null()).any(),
             first_time=pl.col("start_time").min(),
             last_time=pl.col("end_time").max(),
         )
