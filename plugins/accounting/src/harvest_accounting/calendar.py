@@ -160,7 +160,7 @@ def _last(text: str, today: datetime) -> _Bounds:
     if text in _DAYS:
         days = _DAYS[text]
         end = midnight - timedelta(days=midnight.weekday() if text == "week" else 0)
-        return _utc(end - timedelta(days=days)), _utc(end)
+        return (end - timedelta(days=days)).astimezone(UTC), end.astimezone(UTC)
     if _AGO.fullmatch(text):
         return _bounds_of("last", text, ZoneInfo("UTC"), today)[0], None
     counted = _COUNT.fullmatch(text)
@@ -168,12 +168,12 @@ def _last(text: str, today: datetime) -> _Bounds:
         raise UsageError(f"last={text!r} is not a period", remedy=f"write {_EXAMPLES['last']}")
     amount, unit = int(counted[1]), counted[2]
     if unit in _DAYS:
-        return _utc(today - timedelta(days=amount * _DAYS[unit])), None
+        return (today - timedelta(days=amount * _DAYS[unit])).astimezone(UTC), None
     year, month = divmod(_number(today) - amount * _MONTHS[unit], 12)
     if year < 1:
         raise UsageError(f"last={text!r} starts before the year 1", remedy="write a smaller number")
     day = min(today.day, monthrange(year, month + 1)[1])
-    return _utc(today.replace(year=year, month=month + 1, day=day)), None
+    return today.replace(year=year, month=month + 1, day=day).astimezone(UTC), None
 
 
 def _bounds_of(key: str, text: str, zone: ZoneInfo, today: datetime) -> _Bounds:
@@ -182,7 +182,7 @@ def _bounds_of(key: str, text: str, zone: ZoneInfo, today: datetime) -> _Bounds:
     if named:
         return _months(*named, today)
     try:
-        begin = moment(text, zone, _utc(today))
+        begin = moment(text, zone, today.astimezone(UTC))
     except ValueError as error:
         raise UsageError(f"{key}: {error}") from None
     if _DAY.fullmatch(text) is None:
@@ -237,10 +237,7 @@ def _named(text: str) -> tuple[int, int] | None:
 def _months(first: int, length: int, today: datetime) -> _Bounds:
     """Return the first moments of a month and of the month ``length`` months later."""
     begin, end = (
-        _utc(datetime(n // 12, n % 12 + 1, 1, tzinfo=today.tzinfo)) for n in (first, first + length)
+        datetime(month // 12, month % 12 + 1, 1, tzinfo=today.tzinfo).astimezone(UTC)
+        for month in (first, first + length)
     )
     return begin, end
-
-
-def _utc(local: datetime) -> datetime:
-    return local.astimezone(UTC)

@@ -3,8 +3,7 @@
 A job counts at one moment: its end, else its start, else its submission. So it counts in only one
 month. Its hours are divided over the months in which it ran. Each part has a share of the run's
 hours, in proportion to its share of the time from start to end, with suspensions. The shares of
-a run add up to 1. A run with an unknown start or end is one part, at the moment at which it
-counts.
+a run add up to 1. A run with an unknown start or end is one part, where it counts.
 """
 
 from __future__ import annotations
@@ -26,12 +25,10 @@ from .job_runs import JobRuns, Jobs
 from .possible import ran_until
 
 COUNTS_AT: Final = ("end_time", "start_time", "submit_time")
-"""The times of a run in order of preference: the first known one is the moment at which it counts.
-"""
+"""The times of a run in order of preference: it counts at the first known one."""
 
 KEPT_RUNS: Final = 1_000_000
-"""Runs that are kept in memory, about 400 bytes each: a report and its rules ask for them 8 times.
-"""
+"""Runs that are kept in memory, of 400 bytes each: a report and its rules want them 8 times."""
 
 _STEP: Final = {"month": "1mo", "day": "1d"}
 
@@ -43,8 +40,7 @@ WAITED_AT: Final = ("submit_time", "start_time")
 class Selection:
     """The jobs that are counted.
 
-    zone: of days and months. period: open by default. only: column -> the value that jobs must
-        have.
+    zone: of days and months. period: open by default. only: column -> the value of the jobs.
     split: divide hours over each ``month`` or ``day``; ``none``: all hours count at the moment of
         the run; None: divide over the months or days of the rows, if any.
     """
@@ -94,8 +90,7 @@ class Selection:
         at: the times of a run; the first known one is that moment.
 
         ``again`` says whether the job ran again after this run; null if the order of its runs is
-        unknown. ``run_again`` is also null if no job of the cluster has several runs: the dump may
-        leave out earlier runs.
+        unknown. ``run_again`` is also null if no job of the cluster has several runs in the dump.
         """
         frames = [self._runs_of(data, runs, at) for runs in self._schedulers(data)]
         if len(frames) == 1:
@@ -171,8 +166,7 @@ def selection_of(
 ) -> Selection:
     """Return the jobs that a view's settings choose; raises UsageError for a wrong setting.
 
-    choice: ``timezone``, ``split``, settings of NAMES for a period, and columns with the value that
-        jobs must have.
+    choice: ``timezone``, ``split``, settings of NAMES, and columns with the value of the jobs.
     at: the times that decide whether a job is in the period; None for jobs that ran in it. A period
         without jobs of the dataset is an error.
     """

@@ -18,12 +18,7 @@ from .missing import filled, missing
 from .plots import by_month, of_most_hours, used_and_wasted
 from .words import days_in_words, hours, known_sum, part
 
-_LABELS: Final = {
-    "out_of_memory": "out of memory",
-    "node_fail": "node failed",
-    "not_ended": "not ended",
-    "state_unknown": "unknown",
-}
+_LABELS: Final = {"node_fail": "node failed", "state_unknown": "unknown"}
 
 
 def usage_report(
@@ -189,7 +184,8 @@ def _ends_and_waits(data: Jobs, rows: pl.DataFrame, keys: list[Column]) -> list[
     others = [name for name in (*ENDS, "not_ended", "state_unknown") if name not in FAILURES]
     others = [name for name in others if name == "completed" or rows[name].sum()]
     failed, ended = (
-        [Column(name, _LABELS.get(name, name)) for name in names] for names in (FAILURES, others)
+        [Column(name, _LABELS.get(name, name.replace("_", " "))) for name in names]
+        for names in (FAILURES, others)
     )
     lost = "known CPU hours allocated to failed runs"
     failed.append(part("failed_share", "of ended", "share of ended runs"))

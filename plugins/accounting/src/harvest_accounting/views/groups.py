@@ -29,8 +29,7 @@ def usage(
     """Sum resources allocated, used and wasted, final states, waits and failures by group.
 
     by: names out of KEYS. choice: the jobs; see ``selection_of``.
-    The group with the most wasted CPU hours comes first, within each month or day if grouped by
-    these.
+    The group with the most wasted CPU hours comes first, within each month or day if there are any.
     """
     names = groups_of(by, (*KEYS, *data.by))
     chosen = why_failed(data, selection_of(data, choice, None).parts(data, names))
@@ -71,7 +70,7 @@ def ends(data: Jobs, **choice: str | None) -> pl.LazyFrame:
             jobs=COUNTS.sum().cast(pl.Int64),
             run_again=pl.when(repeated.is_not_null().all()).then(repeated.sum()).cast(pl.Int64),
             cpu_hours=hours_of(given, pl.lit(value=True)),
-            cpu_unknown_jobs=measures.unknown_cpu_hours(),
+            cpu_unknown_jobs=measures.UNKNOWN_CPU_HOURS,
             median_run_s=pl.col("elapsed_s").filter(COUNTS).median(),
             last_job=job.sort_by(pl.col("at").filter(COUNTS)).last(),
             ended_jobs=pl.col("ended_jobs").first(),
@@ -130,8 +129,7 @@ def trend(data: Jobs, by: str | Iterable[str] = (), **choice: str | None) -> pl.
     """Return one row per month, and group if any; ``year_before_*`` are the values a year before.
 
     by: names out of KEYS without the month. choice: the jobs; see ``selection_of``.
-    The year before ends where the period or the last job ends, so an unfinished month is compared
-    with the same days.
+    The year before ends as the period or the last job does: a part of a month meets the same days.
     """
     others = groups_of(by, (*TREND_KEYS, *data.by)) if by else []
     selection = selection_of(data, choice, None)

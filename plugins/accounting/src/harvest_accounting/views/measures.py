@@ -1,11 +1,9 @@
 """Sums over the jobs of a group: resources allocated and used, and final states.
 
 Allocated hours are the sum of used hours, wasted hours (allocated minus used) and hours with
-unknown use. Unknown never counts as 0: a condition may be null for a job, and then a count of 0 is
-null.
+unknown use. Unknown never counts as 0: where a condition is null for a job, a count of 0 is null.
 
-Rows are parts of runs (``Selection.parts``) with the hours of the part. A run counts in one of its
-parts.
+Rows are parts of runs (``Selection.parts``) with their hours. A run counts in one of its parts.
 """
 
 from typing import Final
@@ -23,21 +21,22 @@ COUNTS: Final = pl.col("counts")
 
 _RAN_HERE: Final = pl.col("share") > 0
 
+UNKNOWN_CPU_HOURS: Final = (pl.col("cpu_time_s").is_null() & _RAN_HERE).sum().cast(pl.Int64)
+"""The number of runs with unknown CPU hours."""
+
 
 def _amount(column: str) -> pl.Expr:
     return pl.col("elapsed_s") * pl.col(column)
 
 
-def started() -> pl.Expr:
-    """Return whether a run started; null if unknown."""
-    return pl.coalesce(
-        pl.when(pl.col("start_time").is_not_null()).then(pl.lit(value=True)),
-        pl.col("elapsed_s") > 0,
-        pl.when(pl.col("state") == "pending").then(pl.lit(value=False)),
-    )
+_STARTED: Final = pl.coalesce(
+    pl.when(pl.col("start_time").is_not_null()).then(pl.lit(value=True)),
+    pl.col("elapsed_s") > 0,
+    pl.when(pl.col("state") == "pending").then(pl.lit(value=False)),
+)
+"""Whether a run started; null if unknown."""
 
-
-_RAN: Final = pl.coalesce(pl.col("elapsed_s") > 0, pl.col("cpu_time_s") > 0, started())
+_RAN: Final = pl.coalesce(pl.col("elapsed_s") > 0, pl.col("cpu_time_s") > 0, _STARTED)
 
 _GIVEN_AND_USED: Final = {
     "cpu": (pl.col("cpu_time_s"), pl.col("cpu_s"), _RAN),
@@ -81,11 +80,6 @@ def _hours(amounts: pl.Expr, unit: int = 1) -> pl.Expr:
     return known_sum(amounts.drop_nulls()) / (3.6e9 * unit)
 
 
-def unknown_cpu_hours() -> pl.Expr:
-    """Count runs with unknown CPU hours."""
-    return (pl.col("cpu_time_s").is_null() & _RAN_HERE).sum().cast(pl.Int64)
-
-
 def counted() -> dict[str, pl.Expr]:
     """Count runs: all, those that ran, and those with undivided hours or impossible values.
 
@@ -99,7 +93,7 @@ def counted() -> dict[str, pl.Expr]:
         "impossible_jobs": COUNTS & pl.col("impossible").is_not_null(),
     }
     summed = {name: which.sum().cast(pl.Int64) for name, which in counts.items()}
-    return summed | {"started": count_of(started())}
+    return summed | {"started": count_of(_STARTED)}
 
 
 def amounts(rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -175,7 +169,7 @@ def waits() -> dict[str, pl.Expr]:
     ran = pl.when(COUNTS & pl.col("ended") & (pl.col("elapsed_s") > 0)).then("elapsed_s")
     known = pl.coalesce(
         pl.when(wait.is_not_null()).then(pl.lit(value=True)),
-        pl.when(~started()).then(pl.lit(value=False)),
+        pl.when(~_STARTED).then(pl.lit(value=False)),
     )
     both = wait.is_not_null() & ran.is_not_null()
     return {

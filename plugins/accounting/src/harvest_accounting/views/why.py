@@ -14,25 +14,14 @@ from ..frame import OF_STEP, OWNER, owner
 from ..job_runs import ENDED, ENDS, FAILED, Jobs
 from ..period import kept_if_few, selection_of
 from .declared.common import FAILURE_KEYS, groups_of
-from .measures import COUNTS, hours_of, unknown_cpu_hours
+from .measures import COUNTS, UNKNOWN_CPU_HOURS, hours_of
 
 _MEMORY: Final = ENDS["out_of_memory"]
 
-_SIGNALS: Final = {
-    1: "SIGHUP",
-    2: "SIGINT",
-    3: "SIGQUIT",
-    4: "SIGILL",
-    6: "SIGABRT",
-    7: "SIGBUS",
-    8: "SIGFPE",
-    9: "SIGKILL",
-    11: "SIGSEGV",
-    13: "SIGPIPE",
-    15: "SIGTERM",
-    24: "SIGXCPU",
-    25: "SIGXFSZ",
-}
+_LISTED: Final = (
+    "HUP:1 INT:2 QUIT:3 ILL:4 ABRT:6 BUS:7 FPE:8 KILL:9 SEGV:11 PIPE:13 TERM:15 XCPU:24 XFSZ:25"
+)
+_SIGNALS: Final = {int(n): f"SIG{name}" for name, n in (p.split(":") for p in _LISTED.split())}
 """The signals that end programs on Linux, by number."""
 
 
@@ -132,7 +121,7 @@ def by_reason(runs: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
         jobs=COUNTS.sum().cast(pl.Int64),
         cpu_hours=hours_of(pl.col("cpu_time_s"), always),
         gpu_hours=hours_of(pl.col("elapsed_s") * pl.col("alloc_gpus"), always),
-        cpu_unknown_jobs=unknown_cpu_hours(),
+        cpu_unknown_jobs=UNKNOWN_CPU_HOURS,
         users=user.drop_nulls().n_unique().cast(pl.Int64),
         failed_step=most,
         failed_step_jobs=pl.when(step.count() > 0).then((step == most).sum()).cast(pl.Int64),
