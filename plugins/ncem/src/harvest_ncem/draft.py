@@ -5,8 +5,6 @@ changes. If the size is unknown, its change is inferred from the duration of sca
 between them. Missing or contradictory information is left to the user as a comment.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import statistics
@@ -85,12 +83,6 @@ def draft(dataset: DatasetReader) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _most(some: Sequence[_Sized], of: Sequence[_Sized]) -> bool:
-    """Test whether some stretches are two thirds of all, and have two thirds of the scans."""
-    scans, total = (sum(each.scans for each in part) for part in (some, of))
-    return 3 * len(some) >= 2 * len(of) and 3 * scans >= 2 * total
-
-
 def _range(
     stretch: Sequence[Scan], method: str, sized: tuple[str | None, str], guess: str | None
 ) -> Iterator[str]:
@@ -153,6 +145,12 @@ class _Sized:
     took_s: float
     scans: int
     measured: bool
+
+
+def _most(some: Sequence[_Sized], of: Sequence[_Sized]) -> bool:
+    """Test whether some stretches are two thirds of all, and have two thirds of the scans."""
+    scans, total = (sum(each.scans for each in part) for part in (some, of))
+    return 3 * len(some) >= 2 * len(of) and 3 * scans >= 2 * total
 
 
 def _conflicts(known: Sequence[_Sized]) -> dict[int, str]:

@@ -3,15 +3,9 @@
 import re
 from decimal import Decimal
 
-_UNITS = {
-    "us": 1,
-    "µs": 1,
-    "ms": 1_000,
-    "s": 1_000_000,
-    "m": 60_000_000,
-    "min": 60_000_000,
-    "h": 3_600_000_000,
-}
+_SECOND = 1_000_000
+_UNITS = {"us": 1, "µs": 1, "ms": 1000, "s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND}
+_UNITS["min"] = _UNITS["m"]
 _WITH_UNIT = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)\s*(us|µs|ms|s|min|m|h)")
 _CLOCK = re.compile(r"([+-]?)(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)")
 
@@ -24,14 +18,14 @@ def microseconds(text: str | float) -> int:
     if isinstance(text, bool) or not isinstance(text, (str, int, float)):
         raise ValueError(f"{text!r} is not a duration; write it like -27ms, 1.5s or 29m")
     if not isinstance(text, str):
-        return _whole(Decimal(str(text)) * 1_000_000, text)
+        return _whole(Decimal(str(text)) * _SECOND, text)
     word = text.strip()
     if found := _WITH_UNIT.fullmatch(word):
         sign, number, unit = found.groups()
         value = Decimal(number) * _UNITS[unit]
     elif found := _CLOCK.fullmatch(word):
         sign, hours, minutes, rest = found.groups()
-        value = (Decimal(hours) * 3600 + Decimal(minutes) * 60 + Decimal(rest)) * 1_000_000
+        value = (Decimal(hours) * 3600 + Decimal(minutes) * 60 + Decimal(rest)) * _SECOND
     elif re.fullmatch(r"[+-]?0+", word):
         return 0
     else:

@@ -4,8 +4,7 @@ Receiver table: ``scan_number,time0,time1,...[,time_last_written]``.
 File table: ``distiller_id,scan_number,datetime``.
 
 Other columns of a table go to ``extra``. A table without a header is recognised by its lines, if
-their columns are in one of the orders used by NCEM's four receivers or by the scripts that
-collected their times.
+their columns are in an order of NCEM's four receivers, or of the scripts that collect their times.
 """
 
 import re
@@ -19,9 +18,7 @@ from harvest_toolkit.headless import Fit, Order, fitting
 
 Kind: TypeAlias = Literal["status", "data", "h5", "log"]
 
-_UUID = (
-    r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32}"
-)
+_UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-fA-F]{32}"
 _FORMS: Final = {
     # include copies that people keep next to the live file (..._scan_12_old.json)
     "status": r"4dstem_rec_status_(?P<receiver>#)_scan_(?P<scan_number>#)(?:[^0-9].*)?\.json",

@@ -1,6 +1,7 @@
 """Sections of the report: its plots, and the table of lost scans."""
 
 import math
+import re
 from collections.abc import Iterator
 from functools import partial
 from statistics import median
@@ -159,7 +160,7 @@ def histograms(size: str, rows: pl.DataFrame) -> Plot:
         for method, found in groups
     )
     return Plot(
-        f"histogram-{_word(size)}",
+        f"histogram-{re.sub('[^0-9A-Za-z]', '-', size)}",
         draw,
         f"Durations at {size}",
         f"Histograms of the durations at {size}. {said[0].upper()}{said[1:]}.",
@@ -208,8 +209,7 @@ def _histogram(axes: Any, method: str, rows: pl.DataFrame) -> None:
 def bin_edges(values: pl.Series) -> list[float]:
     """Return the edges of at most 60 equal bins, with the width of Freedman and Diaconis.
 
-    If all values are integers, the edges lie between them, so that no bin contains more integers
-    than its neighbour.
+    Of integers, the edges lie between them, so that no bin contains more than its neighbour.
     """
     low, high = float(values.min()), float(values.max())  # type: ignore[arg-type]
     first, third = (values.quantile(q, interpolation="linear") or 0.0 for q in (0.25, 0.75))
@@ -226,10 +226,6 @@ def bin_edges(values: pl.Series) -> list[float]:
 
 def _short(value: Any) -> str:
     return "" if value is None else f"{value:,.1f}"
-
-
-def _word(text: str) -> str:
-    return "".join(c if c.isascii() and c.isalnum() else "-" for c in text)
 
 
 SHOWN: Final = 40

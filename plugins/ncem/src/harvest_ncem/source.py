@@ -1,7 +1,6 @@
 """The source ``ncem``: timestamps of 4D-STEM scans.
 
-Inputs are directories with receiver statuses, data, log and HDF5 files, or the CSV tables that were
-collected from them.
+Inputs are directories with receiver statuses, data, log and HDF5 files, or CSV tables of these.
 
 Files of one directory are grouped by scan number, so that a new scan changes only the last group.
 Receiver statuses have groups of their own, since they are read. Of other files, only metadata are
@@ -66,7 +65,9 @@ class NcemSource(Source):
         path = input_path(self.location)
         if not path.is_dir():
             return [_single(path)]
-        found = list(_partitions(path, walk_names(path)))
+        found = [
+            part for folder, names in walk_names(path) for part in _folder(path, folder, names)
+        ]
         if all(partition.options["what"] == "other" for partition in found):
             raise SourceError(
                 "holds no receiver status, data, log or HDF5 file, nor a table of them",
@@ -81,7 +82,7 @@ class NcemSource(Source):
         if not path.is_dir():
             return [_single(file) for file in files if file == path]
         folders = (next(walk_names(folder)) for folder in folders_of(path, files))
-        return list(_partitions(path, folders))
+        return [part for folder, names in folders for part in _folder(path, folder, names)]
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterable[Any]:
         """Read the rows of a table, or of the files of one group."""
@@ -112,19 +113,10 @@ def _single(path: Path) -> Partition:
     return attrs.evolve(whole, size_bytes=LOOK_BYTES, options={"what": "files", **options})
 
 
-def _partitions(root: Path, folders: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Partition]:
-    """Plan the partitions of directories at and below ``root``, given with their file names.
-
-    The order is fixed if the directories are in a fixed order.
-    """
-    above = f"{str(root).rstrip('/')}/"
-    for folder, names in folders:
-        inside = f"{folder.rstrip('/')}/"
-        yield from _folder(folder, inside, inside.removeprefix(above), names)
-
-
-def _folder(folder: str, inside: str, relative: str, names: Sequence[str]) -> Iterator[Partition]:
-    """Plan a directory's partitions; inside, relative: start of its files' paths and ids."""
+def _folder(root: Path, folder: str, names: Sequence[str]) -> Iterator[Partition]:
+    """Plan the partitions of the files of a directory at or below ``root``, in a fixed order."""
+    inside = f"{folder.rstrip('/')}/"  # as the paths of its files begin, and without root their ids
+    relative = inside.removeprefix(f"{str(root).rstrip('/')}/")
     groups: dict[tuple[bool, int], list[str]] = {}
     tables: list[str] = []
     other: list[str] = []

@@ -18,7 +18,7 @@ from ..study import Study, load_study
 from . import streaming
 from .declared import FAILED_COLUMNS
 from .offload import written
-from .scans import begins_unknown, in_ranges, number_of_files, within
+from .scans import BEGINS_UNKNOWN, in_ranges, number_of_files, within
 
 _KEY = ("scan_number", "take")
 
@@ -26,8 +26,7 @@ _KEY = ("scan_number", "take")
 def build(dataset: DatasetReader, study: Any = None, show: str = "failed") -> pl.LazyFrame:
     """Build one row per lost, failed or incomplete take; with ``show="all"``, one per take.
 
-    study: path of the study's TOML, or a Study; its ranges define the expected files and scan
-        numbers.
+    study: path of the study's TOML, or a Study; its ranges say which files and scans are due.
     """
     made = load_study(study)
     found = _problems(_methods(_files(dataset, made), made))
@@ -133,7 +132,7 @@ def _problems(found: pl.LazyFrame) -> pl.LazyFrame:
             pl.format("files of 0 bytes: {} of {}", "empty_files", files)
         ),
         pl.when("early").then(pl.lit("a file is older than the first receiver time")),
-        begins_unknown(),
+        BEGINS_UNKNOWN,
     )
     gapped = (
         _short_of("receivers", "status of {} of {} receivers"),

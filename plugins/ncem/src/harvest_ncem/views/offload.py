@@ -110,8 +110,8 @@ def _exclusion(*, has_ranges: bool) -> pl.Expr:
     return first_text(
         (pl.col("scan_number") == 0, scans.BOGUS),
         (pl.lit(has_ranges) & pl.col("size").is_null(), "in no scan range for file_transfer"),
-        (pl.col("first_receiver_time").is_null(), scans.no_begin()),
+        (pl.col("first_receiver_time").is_null(), scans.NO_BEGIN),
         (pl.col("last_written").is_null(), "no data file"),
-        (scans.undecided(), scans.UNDECIDED),
+        (scans.IS_UNDECIDED, scans.UNDECIDED),
         (pl.col("offload_s") < 0, "last written before the first receiver time"),
     ).alias("excluded")

@@ -6,8 +6,7 @@ interpolated linearly between the sorted values, the default of numpy.quantile.
 
 All comparisons use integers, since a sum of floats can miss the fence by a digit. ``measured_us``
 is the measured time in microseconds: Slurm's elapsed time, or the time from receiver to file.
-``duration_s`` differs from it by a constant per size and method (offload, correction for saving),
-which shifts values and fences equally.
+``duration_s`` differs from it by a constant per size and method, which shifts values and fences.
 """
 
 from typing import Any
@@ -32,6 +31,11 @@ STEPS = (1_000_000, 100_000, 10_000, 1_000, 100, 10)
 """Possible steps of a clock above 1, in microseconds, the coarsest first."""
 
 
+_LOW_8 = 2 * pl.col("q1_4") - 3 * (pl.col("q3_4") - pl.col("q1_4"))
+_HIGH_8 = 2 * pl.col("q3_4") + 3 * (pl.col("q3_4") - pl.col("q1_4"))
+"""Eight times the fences: q1 - 3/2 (q3 - q1), and q3 + 3/2 (q3 - q1)."""
+
+
 def build(
     dataset: DatasetReader,
     study: Any = None,
@@ -40,8 +44,7 @@ def build(
 ) -> pl.LazyFrame:
     """Build one row per size and method: quartiles, fences, number of outliers, and a warning.
 
-    study: path of the study's TOML, or a Study; max_elapsed, save_correction: as for the view
-        ncem.file_transfer.
+    study: path of the study's TOML, or a Study; max_elapsed, save_correction: see file_transfer.
     """
     rows = durations(dataset, load_study(study), max_elapsed, save_correction)
     return fences(outliers(rows.filter(pl.col("excluded").is_null()))).lazy()
@@ -109,7 +112,7 @@ def outliers(durations: pl.DataFrame) -> pl.DataFrame:
     value_8 = 8 * pl.col("measured_us")
     return durations.with_columns(
         q1_4=_quartile(1).over(GROUP), q3_4=_quartile(3).over(GROUP)
-    ).with_columns(outlier=(value_8 < _low_8()) | (value_8 > _high_8()))
+    ).with_columns(outlier=(value_8 < _LOW_8) | (value_8 > _HIGH_8))
 
 
 def _quartile(number: int) -> pl.Expr:
@@ -118,15 +121,6 @@ def _quartile(number: int) -> pl.Expr:
     in_order = pl.col("measured_us").sort()
     below, above = in_order.get(place_4 // 4), in_order.get((place_4 + 3) // 4)
     return 4 * below + place_4 % 4 * (above - below)
-
-
-def _low_8() -> pl.Expr:
-    """Return eight times the lower fence: q1 - 3/2 (q3 - q1)."""
-    return 2 * pl.col("q1_4") - 3 * (pl.col("q3_4") - pl.col("q1_4"))
-
-
-def _high_8() -> pl.Expr:
-    return 2 * pl.col("q3_4") + 3 * (pl.col("q3_4") - pl.col("q1_4"))
 
 
 def fences(marked: pl.DataFrame) -> pl.DataFrame:
@@ -145,8 +139,8 @@ def fences(marked: pl.DataFrame) -> pl.DataFrame:
         .with_columns(
             first_quartile_s=pl.col("q1_4") / 4e6 + pl.col("common_s"),
             third_quartile_s=pl.col("q3_4") / 4e6 + pl.col("common_s"),
-            low_fence_s=_low_8() / 8e6 + pl.col("common_s"),
-            high_fence_s=_high_8() / 8e6 + pl.col("common_s"),
+            low_fence_s=_LOW_8 / 8e6 + pl.col("common_s"),
+            high_fence_s=_HIGH_8 / 8e6 + pl.col("common_s"),
             spread_s=(pl.col("q3_4") - pl.col("q1_4")) / 4e6,
         )
         .with_columns(warning=_warning())

@@ -5,8 +5,7 @@ number with one UUID. Takes of a scan number are numbered in order of time from 
 
 All receivers are notified of a scan at the same moment. If a receiver's time differs from the
 others by whole or half hours, within the error of unsynchronised clocks, the receiver mistook local
-time for UTC or the reverse. Such a time cannot be used as the start of a scan until it is
-corrected.
+time for UTC or the reverse. Until it is corrected, such a time is not the start of a scan.
 """
 
 from typing import Final
@@ -50,17 +49,14 @@ def duration(name: str, value: str, example: str) -> float:
 
 
 UNDECIDED = "the clock showed one of its times twice, and nothing decides which is meant"
+IS_UNDECIDED = pl.any_horizontal(pl.col("begin_undecided", "end_undecided").fill_null(value=False))
+"""Whether the start or the end of a take is ambiguous, and the reason in words."""
 
 
 def seconds_between(start: str, end: str) -> pl.Expr:
     """Compute the seconds between two time columns; null if one of the times is ambiguous."""
     passed = seconds((pl.col(end) - pl.col(start)).dt.total_microseconds())
-    return pl.when(~undecided()).then(passed)
-
-
-def undecided() -> pl.Expr:
-    """Test whether the start of a take (``begin_undecided``) or its end is ambiguous."""
-    return pl.any_horizontal(pl.col("begin_undecided", "end_undecided").fill_null(value=False))
+    return pl.when(~IS_UNDECIDED).then(passed)
 
 
 def statuses(dataset: DatasetReader) -> pl.LazyFrame:
@@ -131,8 +127,7 @@ def takes(dataset: DatasetReader) -> pl.LazyFrame:
 def with_zones(reports: pl.LazyFrame) -> pl.LazyFrame:
     """Add to reports (scan_number, take, receiver, time) the errors of their zone.
 
-    zone_offset_s: time minus that of the correct receivers, in whole half hours; null if correct,
-        as far as is known.
+    zone_offset_s: time minus that of the correct receivers, in half hours; null if not known wrong.
     trusted: whether the time is usable as start of the scan. False if the zone is wrong, or if the
         receivers of a take are in different zones and nothing shows which are correct.
 
@@ -225,15 +220,13 @@ def number_of_files(column: str) -> pl.Expr:
     return pl.when(pl.col(column).is_not_null().any()).then(pl.col(column).fill_null(0))
 
 
-def begins_unknown() -> pl.Expr:
-    """Return why no receiver time of a take is reliable; null if one is, or there is none."""
-    none_trusted = (pl.col("receivers_left_out") > 0) & pl.col("first_receiver_time").is_null()
-    return first_text((none_trusted, "the receivers' zones differ, and none is known to be right"))
+_NONE_TRUSTED = (pl.col("receivers_left_out") > 0) & pl.col("first_receiver_time").is_null()
+ZONES_DIFFER = "the receivers' zones differ, and none is known to be right"
+BEGINS_UNKNOWN = first_text((_NONE_TRUSTED, ZONES_DIFFER))
+"""Why no receiver time of a take is reliable; null if one is, or there is none."""
 
-
-def no_begin() -> pl.Expr:
-    """Return why a take has no first receiver time."""
-    return pl.coalesce(begins_unknown(), pl.lit("no receiver time"))
+NO_BEGIN = pl.coalesce(BEGINS_UNKNOWN, pl.lit("no receiver time"))
+"""Why a take has no first receiver time."""
 
 
 def in_ranges(frame: pl.LazyFrame, study: Study, method: Method) -> pl.LazyFrame:

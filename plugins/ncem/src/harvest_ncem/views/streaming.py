@@ -16,8 +16,7 @@ def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
     """Build one row per HDF5 file, and one per take without a file if the study has the scan.
 
     study: path of the study's TOML, or a Study; its ranges with method streaming give the size.
-    A file belongs to the take whose UUID is at the end of its name, otherwise to the last take that
-    started before the file was written.
+    A file belongs to the take with the UUID in its name, else to the last that began before it.
     """
     made = load_study(study)
     ranged = any(r.method == "streaming" for r in made.ranges)
@@ -71,11 +70,11 @@ def _exclusion(*, ranged: bool) -> pl.Expr:
         (pl.col("scan_number") == 0, scans.BOGUS),
         (pl.lit(ranged) & pl.col("size").is_null(), "in no scan range for streaming"),
         (pl.col("write_time").is_null(), "no HDF5 file"),
-        (pl.col("first_receiver_time").is_null(), scans.no_begin()),
+        (pl.col("first_receiver_time").is_null(), scans.NO_BEGIN),
         (pl.col("distiller_id") == 0, "no Distiller id"),
         (pl.col("foreign"), "its UUID is that of another take"),
         (pl.col("suffix").is_not_null(), pl.format("derived file: {}", "suffix")),
-        (scans.undecided(), scans.UNDECIDED),
+        (scans.IS_UNDECIDED, scans.UNDECIDED),
         (pl.col("duration_s") < 0, "written before the first receiver time"),
         # if nothing was written, the write time of the scan is unknown
         (pl.col("size_bytes") == 0, "the HDF5 file has 0 bytes"),
