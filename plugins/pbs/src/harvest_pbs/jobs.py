@@ -1,14 +1,13 @@
 """Rows of ``pbs.job``: ids, resources and states, computed from the values of records."""
 
 import re
-from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from harvest_toolkit.frames import each_once
+from harvest_toolkit.frames import each_once, first_text
 from harvest_toolkit.values import SIZE_UNITS
 
 from .states import ENDERS, SERVER_STATES, SIGNAL_BASE, TORQUE_STATES
@@ -35,8 +34,7 @@ def job_table(raw: pa.Table) -> pa.Table:
     """Return rows of jobs.
 
     raw: a table with the columns of ``SCHEMA``, ``job_id``, ``position`` and ``code``, the
-        letter of the record. A row without a letter has its state in the column ``state``, if there
-        is one.
+        letter of the record. A row without a letter may have its state in a column ``state``.
     """
     extra = raw["extra"]
     frame: pl.DataFrame = pl.from_arrow(raw.drop_columns(["extra"]))  # type: ignore[assignment]
@@ -101,33 +99,23 @@ def _states(frame: pl.DataFrame) -> pl.DataFrame:
     overdue = signal.is_in(ENDERS) & (pl.col("elapsed_s") >= pl.col("timelimit_s"))
     # only Torque writes the owner into a log
     torque = pl.col("owner").is_not_null() & pl.col("code").is_not_null()
-    own = (
-        pl.when(torque)
-        .then(_looked_up(status, TORQUE_STATES))
-        .otherwise(_looked_up(status, SERVER_STATES))
-    )
-    ended = (
-        pl.when(status == 0)
-        .then(pl.lit("completed"))
-        .when(overdue.fill_null(False))
-        .then(pl.lit("timeout"))
-        .otherwise(pl.coalesce(own, pl.when(status.is_not_null()).then(pl.lit("failed"))))
+    of_torque, of_server = (
+        status.replace_strict(states, default=None, return_dtype=pl.String)
+        for states in (TORQUE_STATES, SERVER_STATES)
     )
     code = pl.col("code")
-    given = pl.col("state") if "state" in frame.columns else pl.lit(None, pl.String)
-    state = (
-        pl.when(code == "Q").then(pl.lit("pending")).when(code == "S").then(pl.lit("running"))
-        .when(code == "R").then(pl.lit("requeued")).otherwise(pl.coalesce(given, ended))
-    )  # fmt: skip
+    state = pl.coalesce(
+        first_text((code == "Q", "pending"), (code == "S", "running"), (code == "R", "requeued")),
+        pl.col("state") if "state" in frame.columns else None,
+        first_text((status == 0, "completed"), (overdue, "timeout")),
+        pl.when(torque).then(of_torque).otherwise(of_server),
+        first_text((status.is_not_null(), "failed")),
+    )
     return frame.with_columns(
         state=state,
         exit_code=pl.when(by_signal).then(pl.lit(0, pl.Int64)).otherwise(status),
         exit_signal=pl.when(by_signal).then(signal).when(status.is_not_null()).then(0),
     )
-
-
-def _looked_up(status: pl.Expr, states: Mapping[int, str]) -> pl.Expr:
-    return status.replace_strict(states, default=None, return_dtype=pl.String)
 
 
 def _tres(frame: pl.DataFrame, prefix: str) -> pa.Array:

@@ -59,8 +59,7 @@ ENDERS: Final = (9, 15)
 _LETTERS: Final = "Q:pending H:pending W:pending T:pending R:running B:running S:suspended"
 _MORE: Final = "U:suspended E:completing M:revoked"
 QSTAT_STATES: Final = dict(pair.split(":") for pair in f"{_LETTERS} {_MORE}".split())
-"""``job_state`` of qstat -> state; the state of a finished job (F, X) follows from its exit status.
-"""
+"""``job_state`` of qstat -> state; that of a finished job (F, X) follows from its exit status."""
 
 DELETED: Final = "91"
 """The ``substate`` of a job that was deleted."""
