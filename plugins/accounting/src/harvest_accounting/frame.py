@@ -169,7 +169,8 @@ def complete(
 ) -> pl.LazyFrame:
     """Build the frame of runs from rows of ``once``; impossible values are null (see ``possible``).
 
-    The use of a run is null until it ends. ``ran_until``: see ``possible.ran_until``.
+    The use of a run is null until it ends. ``ran_until`` is when a run ended or was last seen; null
+    if its start or end is unknown.
     also: texts that name further impossible values. fills: the columns of ``MORE`` that the rows
         have. more: columns to compute from possible values.
     """

@@ -3,7 +3,8 @@
 A job counts at one moment: its end, else its start, else its submission. So it counts in only one
 month. Its hours are divided over the months in which it ran. Each part has a share of the run's
 hours, in proportion to its share of the time from start to end, with suspensions. The shares of
-a run add up to 1. A run with an unknown start or end is one part, where it counts.
+a run add up to 1. A run with an unknown start or end is one part, at the moment at which it
+counts.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ WAITED_AT: Final = ("submit_time", "start_time")
 class Selection:
     """The jobs that are counted.
 
-    zone: of days and months. period: open by default. only: column -> the value of the jobs.
+    zone: of days and months. period: open by default. only: column -> the value that jobs must
+        have.
     split: divide hours over each ``month`` or ``day``; ``none``: all hours count at the moment of
         the run; None: divide over the months or days of the rows, if any.
     """
@@ -90,7 +92,8 @@ class Selection:
         at: the times of a run; the first known one is that moment.
 
         ``again`` says whether the job ran again after this run; null if the order of its runs is
-        unknown. ``run_again`` is also null if no job of the cluster has several runs in the dump.
+        unknown. ``run_again`` is also null if no job of the cluster has several runs: the dump may
+        leave out earlier runs.
         """
         frames = [self._runs_of(data, runs, at) for runs in self._schedulers(data)]
         if len(frames) == 1:
@@ -166,7 +169,8 @@ def selection_of(
 ) -> Selection:
     """Return the jobs that a view's settings choose; raises UsageError for a wrong setting.
 
-    choice: ``timezone``, ``split``, settings of NAMES, and columns with the value of the jobs.
+    choice: ``timezone``, ``split``, settings of NAMES for a period, and columns with the value that
+        jobs must have.
     at: the times that decide whether a job is in the period; None for jobs that ran in it. A period
         without jobs of the dataset is an error.
     """

@@ -1,4 +1,5 @@
 """Read Darshan logs without Darshan's library, which was not written for untrusted input.
 
-The container, the job record, the names and each module are decoded here, from checked bytes.
+The container, the job record, the map of names and each module are decoded here, from bytes that
+are checked before they are used.
 """

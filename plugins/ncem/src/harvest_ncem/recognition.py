@@ -4,7 +4,8 @@ Receiver table: ``scan_number,time0,time1,...[,time_last_written]``.
 File table: ``distiller_id,scan_number,datetime``.
 
 Other columns of a table go to ``extra``. A table without a header is recognised by its lines, if
-their columns are in an order of NCEM's four receivers, or of the scripts that collect their times.
+their columns are in one of the orders used by NCEM's four receivers or by the scripts that
+collected their times.
 """
 
 import re

@@ -44,7 +44,8 @@ def comparison(
 ) -> Report:
     """Build the report ``ncem.comparison``.
 
-    study: path of the study's TOML, or a Study; max_elapsed, save_correction: see file_transfer.
+    study: path of the study's TOML, or a Study; max_elapsed, save_correction: as for the view
+        ncem.file_transfer.
     """
     made = load_study(study)
     rows = durations(dataset, made, max_elapsed, save_correction)

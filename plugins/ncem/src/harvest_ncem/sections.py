@@ -209,7 +209,8 @@ def _histogram(axes: Any, method: str, rows: pl.DataFrame) -> None:
 def bin_edges(values: pl.Series) -> list[float]:
     """Return the edges of at most 60 equal bins, with the width of Freedman and Diaconis.
 
-    Of integers, the edges lie between them, so that no bin contains more than its neighbour.
+    If all values are integers, the edges lie between them, so that no bin contains more integers
+    than its neighbour.
     """
     low, high = float(values.min()), float(values.max())  # type: ignore[arg-type]
     first, third = (values.quantile(q, interpolation="linear") or 0.0 for q in (0.25, 0.75))

@@ -1,7 +1,8 @@
 """Reading the CSV tables in which the experiment's timestamps were collected.
 
 In a receiver table, a unit of input is a cell of a time column: it becomes a row, is counted as
-empty, or is rejected. A line of a file table, or one that cannot be split into cells, is a unit.
+empty, or is rejected. A line that cannot be split into cells is one unit. In a file table, a unit
+is a line.
 """
 
 from collections import Counter

@@ -34,7 +34,8 @@ def job_table(raw: pa.Table) -> pa.Table:
     """Return rows of jobs.
 
     raw: a table with the columns of ``SCHEMA``, ``job_id``, ``position`` and ``code``, the
-        letter of the record. A row without a letter may have its state in a column ``state``.
+        letter of the record. A row without a letter has its state in the column ``state``, if there
+        is one.
     """
     extra = raw["extra"]
     frame: pl.DataFrame = pl.from_arrow(raw.drop_columns(["extra"]))  # type: ignore[assignment]

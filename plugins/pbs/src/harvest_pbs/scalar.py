@@ -67,7 +67,8 @@ _MOST: Final = 2**63 - 1
 def pairs_of(text: str) -> tuple[dict[str, str], bool]:
     """Parse the pairs of a record; also return whether a value without quotes has blanks.
 
-    Raises ValueError if it does not begin with a pair, has a column twice, or an unclosed quote.
+    Raises ValueError if the record does not begin with a pair, has the key of a column twice, or
+    has a quote that is never closed.
     """
     words = [word for word in text.split(" ") if word]
     found: dict[str, str] = {}

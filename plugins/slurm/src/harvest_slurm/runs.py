@@ -108,7 +108,8 @@ def _exact_sum(column: str) -> pl.Expr:
 def failed_first(data: Rows) -> pl.LazyFrame:
     """Return the first failed step of each run, with its code, signal and nodes.
 
-    The batch script repeats a step's failure, so it comes last; the external step is Slurm's own.
+    The batch script repeats the failure of a step within it, so it comes last. The external step,
+    Slurm's own, repeats the state of the run.
     """
     steps = steps_once(data).filter(pl.col("step_id") != "extern")
     own = ~pl.col("step_id").is_in(["batch", "interactive"])

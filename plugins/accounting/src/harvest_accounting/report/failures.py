@@ -27,7 +27,8 @@ def failures(
 ) -> Report:
     """Build the report.
 
-    by: the columns to group by. top: most rows of a table, 0 for all. choice: see ``selection_of``.
+    by: the columns to group jobs by. top: the largest number of rows of a table, 0 for all. choice:
+        the jobs; see ``selection_of``.
     """
     names = groups_of(by, (*FAILURE_KEYS, *data.by))
     selection = selection_of(data, choice, None)

@@ -64,7 +64,8 @@ def missing(words: Words, jobs: pl.LazyFrame, *asked: str) -> list[str]:
 def filled(table: Table, keys: int, caption: str = "", *, counts: bool = False) -> list[Table]:
     """Return the table without its empty columns; nothing if no measure is left.
 
-    keys: how many columns name a row. caption: note on hours. counts: jobs alone are a measure.
+    keys: the number of columns that name a row. caption: the note of a table with hours. counts:
+        whether the number of jobs is a measure.
     """
     if not table.rows.height:
         return [table]

@@ -28,7 +28,8 @@ _NEEDED = ("submit_time", "start_time", "partition", "qos")
 def queue_time(data: Jobs, by: Sequence[str] = (), top: int = 10, **choice: str | None) -> Report:
     """Build the report.
 
-    by: the columns to group by, else partition and QOS. top, choice: as for ``worst_days``.
+    by: the columns to group jobs by; by default partition and QOS. top, choice: the settings of the
+        view ``worst_days``.
     """
     groups = [groups_of(by, (*KEYS, *data.by))] if by else [["partition"], ["qos"]]
     selection = selection_of(data, choice, WAITED_AT)

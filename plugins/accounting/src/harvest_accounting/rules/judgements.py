@@ -51,7 +51,8 @@ def ended_badly(
 ) -> Iterator[Finding]:  # fmt: skip
     """Report how many runs ended in a state, their CPU hours, and the user with the most of them.
 
-    hidden_without_repeats: such jobs run again, and perhaps only their last run is accounted.
+    hidden_without_repeats: schedulers run these jobs again, and the accounting may have only the
+        last run of a job.
     """
     runs, ended = rows["jobs"].sum(), rows["ended_jobs"][0]
     if not runs or runs < share * ended:

@@ -29,7 +29,8 @@ def usage(
     """Sum resources allocated, used and wasted, final states, waits and failures by group.
 
     by: names out of KEYS. choice: the jobs; see ``selection_of``.
-    The group with the most wasted CPU hours comes first, within each month or day if there are any.
+    The group with the most wasted CPU hours comes first, within each month or day if grouped by
+    these.
     """
     names = groups_of(by, (*KEYS, *data.by))
     chosen = why_failed(data, selection_of(data, choice, None).parts(data, names))
@@ -129,7 +130,8 @@ def trend(data: Jobs, by: str | Iterable[str] = (), **choice: str | None) -> pl.
     """Return one row per month, and group if any; ``year_before_*`` are the values a year before.
 
     by: names out of KEYS without the month. choice: the jobs; see ``selection_of``.
-    The year before ends as the period or the last job does: a part of a month meets the same days.
+    The year before ends where the period or the last job ends, so an unfinished month is compared
+    with the same days.
     """
     others = groups_of(by, (*TREND_KEYS, *data.by)) if by else []
     selection = selection_of(data, choice, None)

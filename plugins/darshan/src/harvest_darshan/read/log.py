@@ -44,7 +44,8 @@ _DECODERS: Final[Mapping[str, Callable[[Module, Region, str], Decoder]]] = {
 def check_log(file: BufferedReader, path: Path, limits: DarshanConfig) -> Log:
     """Check all regions of an open log, so that reading its rows cannot fail later.
 
-    Raises DamagedError if header or job record are unreadable; ``failures`` has other damage.
+    Raises DamagedError if the header or the job record is unreadable. Damage elsewhere is
+    reported in ``failures``.
     """
     size = path.stat().st_size
     header = parse_header(file.read(HEADER_BYTES), size)

@@ -39,7 +39,8 @@ def timeline(
         milliseconds that divides a session into at most 200 intervals.
 
     Each session of ``number_sessions``, for example a Dask run, has its own intervals. Intervals
-    without I/O have no row. An operation's bytes are spread over its time, and add up exactly.
+    without I/O have no row. The bytes of an operation are spread evenly over its time, as whole
+    bytes that add up exactly.
 
     Raises UsageError if bin is not a positive number, or too small for a session.
     """

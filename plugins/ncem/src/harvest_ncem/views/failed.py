@@ -26,7 +26,8 @@ _KEY = ("scan_number", "take")
 def build(dataset: DatasetReader, study: Any = None, show: str = "failed") -> pl.LazyFrame:
     """Build one row per lost, failed or incomplete take; with ``show="all"``, one per take.
 
-    study: path of the study's TOML, or a Study; its ranges say which files and scans are due.
+    study: path of the study's TOML, or a Study; its ranges define the expected files and scan
+        numbers.
     """
     made = load_study(study)
     found = _problems(_methods(_files(dataset, made), made))

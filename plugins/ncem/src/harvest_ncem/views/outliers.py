@@ -44,7 +44,8 @@ def build(
 ) -> pl.LazyFrame:
     """Build one row per size and method: quartiles, fences, number of outliers, and a warning.
 
-    study: path of the study's TOML, or a Study; max_elapsed, save_correction: see file_transfer.
+    study: path of the study's TOML, or a Study; max_elapsed, save_correction: as for the view
+        ncem.file_transfer.
     """
     rows = durations(dataset, load_study(study), max_elapsed, save_correction)
     return fences(outliers(rows.filter(pl.col("excluded").is_null()))).lazy()

@@ -127,7 +127,8 @@ def takes(dataset: DatasetReader) -> pl.LazyFrame:
 def with_zones(reports: pl.LazyFrame) -> pl.LazyFrame:
     """Add to reports (scan_number, take, receiver, time) the errors of their zone.
 
-    zone_offset_s: time minus that of the correct receivers, in half hours; null if it seems right.
+    zone_offset_s: time minus that of the correct receivers, in whole half hours; null if correct,
+        as far as is known.
     trusted: whether the time is usable as start of the scan. False if the zone is wrong, or if the
         receivers of a take are in different zones and nothing shows which are correct.
 

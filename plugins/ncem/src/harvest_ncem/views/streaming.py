@@ -16,7 +16,8 @@ def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
     """Build one row per HDF5 file, and one per take without a file if the study has the scan.
 
     study: path of the study's TOML, or a Study; its ranges with method streaming give the size.
-    A file belongs to the take with the UUID in its name, else to the last that began before it.
+    A file belongs to the take whose UUID is at the end of its name, otherwise to the last take that
+    started before the file was written.
     """
     made = load_study(study)
     ranged = any(r.method == "streaming" for r in made.ranges)

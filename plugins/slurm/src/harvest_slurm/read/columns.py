@@ -1,6 +1,7 @@
 """Rows of text as places of fields in the bytes that were read.
 
-A field becomes a text only if something needs it as text. Numbers are read in place: ``digits``.
+A field becomes a text of its own only if something needs it as text. Numbers are read in place
+(see ``digits``).
 """
 
 from __future__ import annotations

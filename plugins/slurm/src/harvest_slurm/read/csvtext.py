@@ -1,7 +1,8 @@
 """Comma-separated values: finds dumps with CSV quotes, and reads them.
 
 sacct itself quotes nothing: ``sacct --parsable2 --delimiter=,`` writes the quotes of a name as they
-are. Spreadsheets and pandas quote fields that need it, and double each quote inside.
+are. Spreadsheets and pandas quote fields that need it: such a field begins and ends with a
+quote, and each quote inside is doubled.
 """
 
 import re
@@ -153,7 +154,8 @@ class CsvReader(BlockReader):
         """Keep the records of a block with valid quotes.
 
         If a record's quotes are not valid, its first line is rejected and the next line begins a
-        record. Returns the records, the places of the rejects, and what may go on behind the block.
+        record. Returns the records, the places of the rejects, and the rest that may go on behind
+        the block.
         """
         good: list[bytes] = []
         damaged: list[int] = []
@@ -197,7 +199,8 @@ class CsvReader(BlockReader):
 def first_misplaced(data: Any, mark: int) -> int:
     """Return the place of the first quote that CSV does not allow there; -1 without any.
 
-    data: bytes from the begin of a record. mark: the delimiter. An unclosed quote is not misplaced.
+    data: bytes from the begin of a record. mark: the delimiter. A quote that is never closed is not
+        misplaced.
     """
     quotes = np.flatnonzero(data == QUOTE)
     opening, closing, last = quotes[0::2], quotes[1::2], len(data) - 1

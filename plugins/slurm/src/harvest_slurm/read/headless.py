@@ -1,7 +1,8 @@
 """The layout of a dump without a header: columns that the user names, or a known order.
 
 A column of a known order fits if each of its values is what its field holds: a time, a duration, a
-state. Few orders have as many columns as lines have fields, and these hardly ever the same kinds.
+state. Few orders have as many columns as the lines have fields. Hardly two of these hold the same
+kinds of values in the same places.
 """
 
 import csv

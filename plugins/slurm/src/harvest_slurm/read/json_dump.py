@@ -37,7 +37,8 @@ def read_json(
 ) -> Iterator[Any]:
     """Return batches of jobs and steps; cluster: the name for those without one.
 
-    Positions number jobs and steps together, in order. A job that cannot be read is one reject.
+    Positions number jobs and steps together, in the order of the input. A job that cannot be read
+    is one reject, with its steps.
     """
     jobs: list[dict[str, Any]] = []
     steps: list[dict[str, Any]] = []

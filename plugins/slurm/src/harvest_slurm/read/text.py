@@ -30,7 +30,8 @@ def read_text(
 ) -> Iterator[RawRows]:
     """Return rows of a dump of kind ``text``, ``csv`` or ``fixed``.
 
-    stream: at its first byte. Reports rejects, folds and their units; the caller counts the rows.
+    stream: at the first byte of the dump. Reports rejects, folds and their units to ``ctx``; the
+        caller counts the returned rows.
     """
     said = Said(layout, ctx)
     said.skip(stream)
@@ -191,7 +192,8 @@ class _LineReader(BlockReader):
     def _gaps(self, block: Spans, odd: Any) -> Any:
         """Return the empty lines that are part of no record, in order.
 
-        They follow a whole record whose last field cannot go on, or too many empty lines for one.
+        They follow a whole record whose last field cannot go on, or more empty lines than a record
+        may have.
         """
         empty = block.length == 0
         if not empty.any():

@@ -161,7 +161,8 @@ class Selection:
 
     sacct prints a job's row and then its steps, so a step belongs to the job above it if the ids
     agree. A rejected row of a job ends the steps of the job above it: what follows belongs to the
-    rejected job, perhaps another run of the id. Else (sorted dumps) a step stays if its id stayed.
+    rejected job, perhaps another run of the same id. If ids do not agree (sorted dumps), a step
+    stays if a job of its id stayed.
 
     place: the slice of time, if only its rows are wanted.
     """

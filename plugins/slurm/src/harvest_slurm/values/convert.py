@@ -1,7 +1,8 @@
 """Converts columns of sacct's text to typed columns, by the kind of each field.
 
-A fast reader converts all bytes together, in the spellings of nearly all texts of a dump. Only the
-functions of ``scalars``, which read the few distinct texts that it leaves, find errors.
+A fast reader converts all bytes together, in the spellings of nearly all texts of a dump. The
+functions of ``scalars`` read the few distinct texts that it leaves, and only they decide what is an
+error.
 """
 
 from collections.abc import Callable, Sequence
@@ -58,7 +59,8 @@ class Converted:
     values: by suffix of the record's column; mostly only the empty suffix.
     words: texts to keep in ``extra``, neither values nor mistakes; or None.
     errors: why a text cannot be read, empty elsewhere; None if all can.
-    twice: the rows of ambiguous times and the microseconds to each second occurrence, or None.
+    twice: the rows of ambiguous times, and the microseconds to the second occurrence of each; or
+        None.
     distinct: of a column with few distinct texts, their values, and the index of each row's text.
     """
 
