@@ -6,6 +6,7 @@ The record is a fixed structure, followed by the command line and the lines of t
 import re
 import struct
 from datetime import UTC, datetime, timedelta
+from pathlib import PurePath
 from typing import Final
 
 from .. import records
@@ -20,7 +21,7 @@ _LAST_SECOND: Final = 253_402_300_799  # the end of the year 9999
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 # user_program_id<job>-<pid>_<month>-<day>-<second>-...; with the pid since Darshan 3.3
-_FILE_NAME: Final = re.compile(r"_id\d+-(\d{1,18})_\d+-\d+-\d+-")
+_FILE_NAME: Final = re.compile(r"_id\d+-(\d+)_\d+-\d+-\d+-")
 
 
 def parse_job(data: bytes, header: Header, file_name: str) -> Log:
@@ -51,7 +52,6 @@ def parse_job(data: bytes, header: Header, file_name: str) -> Log:
     metadata, unparsed = _metadata(text_of(data[layout.size : layout.size + _METADATA]))
     exe, *lines = text_of(data[layout.size + _METADATA :]).split("\n")
     seconds = (end - start) + (end_ns - start_ns) / 1e9
-    named = _FILE_NAME.search(file_name)
     job = records.Job(
         job_id=job_id,
         uid=uid,
@@ -63,7 +63,7 @@ def parse_job(data: bytes, header: Header, file_name: str) -> Log:
         run_time_s=(seconds if exact else seconds + 1.0) if end else None,
         log_version=header.version,
         hostname=None,
-        pid=int(named[1]) if named else None,
+        pid=_pid(file_name),
         modules=[module.name for module in header.modules],
         partial_modules=[module.name for module in header.modules if module.partial],
         unread_modules=[],
@@ -75,6 +75,11 @@ def parse_job(data: bytes, header: Header, file_name: str) -> Log:
         extra=unparsed or None,
     )
     return Log(job, start * 10**9 + start_ns, [_mount(line) for line in lines if line])
+
+
+def _pid(file_name: str) -> int | None:
+    found = _FILE_NAME.search(PurePath(file_name).name)
+    return int(found[1]) if found and len(found[1]) < 19 else None
 
 
 def _time(seconds: int, nanoseconds: int) -> datetime:
