@@ -29,7 +29,7 @@ COUNTS_AT: Final = ("end_time", "start_time", "submit_time")
 """The times of a run in order of preference: it counts at the first known one."""
 
 KEPT_RUNS: Final = 1_000_000
-"""Runs that are kept in memory, of 400 bytes each: a report and its rules want them 8 times."""
+"""Runs that are kept in memory, about 400 bytes each: a report and its rules use them 8 times."""
 
 _STEP: Final = {"month": "1mo", "day": "1d"}
 

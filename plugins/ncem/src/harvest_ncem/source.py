@@ -1,6 +1,7 @@
 """The source ``ncem``: timestamps of 4D-STEM scans.
 
-Inputs are directories with receiver statuses, data, log and HDF5 files, or CSV tables of these.
+Inputs are directories with receiver statuses, data, log and HDF5 files, or the CSV tables that were
+collected from them.
 
 Files of one directory are grouped by scan number, so that a new scan changes only the last group.
 Receiver statuses have groups of their own, since they are read. Of other files, only metadata are

@@ -1,9 +1,11 @@
 """Sums over the jobs of a group: resources allocated and used, and final states.
 
 Allocated hours are the sum of used hours, wasted hours (allocated minus used) and hours with
-unknown use. Unknown never counts as 0: where a condition is null for a job, a count of 0 is null.
+unknown use. Unknown never counts as 0: a condition may be null for a job, and then a count of 0 is
+null.
 
-Rows are parts of runs (``Selection.parts``) with their hours. A run counts in one of its parts.
+Rows are parts of runs (``Selection.parts``) with the hours of the part. A run counts in one of its
+parts.
 """
 
 from typing import Final

@@ -6,7 +6,8 @@ interpolated linearly between the sorted values, the default of numpy.quantile.
 
 All comparisons use integers, since a sum of floats can miss the fence by a digit. ``measured_us``
 is the measured time in microseconds: Slurm's elapsed time, or the time from receiver to file.
-``duration_s`` differs from it by a constant per size and method, which shifts values and fences.
+``duration_s`` differs from it by a constant per size and method (offload, correction for saving),
+which shifts values and fences equally.
 """
 
 from typing import Any

@@ -5,7 +5,8 @@ number with one UUID. Takes of a scan number are numbered in order of time from 
 
 All receivers are notified of a scan at the same moment. If a receiver's time differs from the
 others by whole or half hours, within the error of unsynchronised clocks, the receiver mistook local
-time for UTC or the reverse. Until it is corrected, such a time is not the start of a scan.
+time for UTC or the reverse. Such a time cannot be used as the start of a scan until it is
+corrected.
 """
 
 from typing import Final

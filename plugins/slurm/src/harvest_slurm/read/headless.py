@@ -155,7 +155,8 @@ LOOKED_AT: Final = 20
 SHARE: Final = 0.9
 """The share of the lines with the right number of fields that must fit."""
 WHOLE: Final = 0.5
-"""The share of lines with the right number of fields: names may hold delimiters, line breaks."""
+"""The share of lines that must have the right number of fields: a name may hold a delimiter or a
+line break."""
 CERTAIN: Final = 2
 """The number of columns, besides the job id, whose contents few other columns have."""
 

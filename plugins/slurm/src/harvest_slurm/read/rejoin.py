@@ -1,8 +1,9 @@
 """Joins and divides lines that are not one record with the right number of fields.
 
 sacct escapes nothing: a job's name may contain the delimiter or a line break. Then its record has
-too many fields or is in pieces. Such lines are joined again by the expected number of fields and
-the possible form of each. A division must be the only possible one, else the line is a reject.
+too many fields or is in pieces. Such lines are joined again by the expected number of fields
+and the possible form of each. A division must be the only possible one; every other line is a
+reject.
 """
 
 import re

@@ -297,5 +297,5 @@ def pickled_class(pickled: bytes) -> str | None:
                 if not f"{module}.{name}".startswith(_AROUND):
                     return name.rpartition(".")[2] or None
     except (ValueError, IndexError):  # truncated, or not a pickle
-        pass
+        return None
     return None
