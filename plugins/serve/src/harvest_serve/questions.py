@@ -191,7 +191,7 @@ def _value(given: Filter, type: str) -> Any:  # noqa: A002 - what it is
     read, what = _READ[type]
     try:
         return read(given.value.strip() if type != "text" else given.value)
-    except (KeyError, ValueError, OverflowError):  # a time may be out of range in UTC
+    except (ValueError, OverflowError):  # a time may be out of range in UTC
         raise UsageError(
             f"{given.value!r} is not of the type {type}", where=given.column, remedy=f"write {what}"
         ) from None
@@ -200,6 +200,12 @@ def _value(given: Filter, type: str) -> Any:  # noqa: A002 - what it is
 def _moment(text: str) -> str:
     found = datetime.fromisoformat(text)
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
 
 
 def _integer(text: str) -> int | float:
@@ -217,7 +223,7 @@ _READ: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
     "integer": (_integer, "a number, such as 1000 or 1e9"),
     "number": (float, "a number, such as 1.5 or 1e9"),
     "text": (str, "text"),
-    "boolean": (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),
+    "boolean": (_boolean, "true or false"),
     "time": (_moment, "a time such as 2026-03-02 or 2026-03-02T10:00:00"),
     "date": (lambda text: date.fromisoformat(text).isoformat(), "a date such as 2026-03-02"),
     "time of day": (

@@ -151,9 +151,9 @@ async def run_in_turn(
     The turn lasts until the function ends, even after its client gave up: a view that is being
     computed cannot be stopped, and its work counts for the limit.
     """
-    await turns.take(written=written)
     ticket, context = Ticket(), copy_context()
     context.run(_ticket.set, ticket)
+    await turns.take(written=written)
     try:
         waited = asyncio.wrap_future(in_thread(lambda: context.run(function)))
     except BaseException:
