@@ -173,6 +173,9 @@ class PluginManager(Registered):
 
     def view(self, name: str) -> View:
         """Return the view with this name; raise UsageError or PluginError."""
+        if not self.claims.of("views", name) and self.record_types([name]):
+            remedy = f"its rows: harvest query DATASET 'from \"{name}\" limit 20'"
+            raise UsageError(f"{name!r} is a record type, not a view", remedy=remedy)
         return self.find("view", name)  # type: ignore[no-any-return]
 
     def report(self, name: str) -> ReportSpec:
