@@ -29,15 +29,9 @@ def read(path):
 
 
 def without_position(found):
+    own = ("position", "line", "origin", "id")
     kept = {
-        name: [
-            {
-                key: value
-                for key, value in row.items()
-                if key not in ("position", "line", "origin", "id")
-            }
-            for row in found.rows(name)
-        ]
+        name: [{k: v for k, v in row.items() if k not in own} for row in found.rows(name)]
         for name in ("ncem.receiver_status", "ncem.data_file")
     }
     return kept, [(reject.raw, reject.reason) for reject in found.rejects], found.filtered

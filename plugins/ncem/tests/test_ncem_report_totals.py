@@ -1,6 +1,5 @@
 """Every number of the report agrees with its tables, also where a kind of input is missing."""
 
-import csv
 import re
 from collections import Counter
 from pathlib import Path
@@ -56,11 +55,7 @@ def test_each_row_of_the_views_and_each_line_counts_once(study):
 
 def lines(paths) -> int:
     """Rows of CSV files below their headers."""
-    count = 0
-    for path in paths:
-        with path.open(newline="") as file:
-            count += len(list(csv.reader(file))) - 1
-    return count
+    return sum(len(path.read_text().splitlines()) - 1 for path in paths)
 
 
 def test_tiles_and_descriptions_give_the_numbers_of_the_table(study):

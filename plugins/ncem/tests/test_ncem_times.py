@@ -77,19 +77,14 @@ def test_times_agree_with_the_datetime_module(drawn):
     texts, expected = [], []
     for instant, form in drawn:
         local = instant.astimezone(PACIFIC)
-        if form == "utc":
-            texts.append(instant.isoformat())
-            expected.append(instant)
-        elif form == "zone":
-            texts.append(local.isoformat())
-            expected.append(instant)
-        elif form == "double":
-            texts.append(instant.isoformat() + "+00:00")
-            expected.append(instant)
-        else:
-            naive = local.replace(tzinfo=None)
-            texts.append(naive.isoformat(" "))
-            expected.append(naive.replace(tzinfo=PACIFIC, fold=0).astimezone(UTC))
+        written = {
+            "utc": instant.isoformat(),
+            "zone": local.isoformat(),
+            "double": instant.isoformat() + "+00:00",
+            "naive": local.replace(tzinfo=None).isoformat(" "),
+        }
+        texts.append(written[form])
+        expected.append(local.replace(fold=0).astimezone(UTC) if form == "naive" else instant)
     rows = pl.DataFrame({"text": texts}, {"text": pl.String})
     parsed, _ = parse_times(rows, "America/Los_Angeles")
     assert parsed["time"].to_list() == expected

@@ -6,7 +6,7 @@ more could not be judged.
 """
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from faulty_study import STUDY, write_study
@@ -72,13 +72,6 @@ def whole(tmp_path_factory) -> tuple[harvest.Dataset, str]:
     return harvest.open(folder / "out"), str(folder / "study.toml")
 
 
-def rows_by_key(
-    dataset: harvest.Dataset, study: str, view: str
-) -> dict[tuple[Any, ...], dict[str, Any]]:
-    found = dataset.view(view, study=study).collect()
-    return {tuple(r[key] for key in KEYS[view]): r for r in found.iter_rows(named=True)}
-
-
 def test_every_view_is_looked_at():
     assert set(KEYS) == {view.name for view in VIEWS}
 
@@ -105,6 +98,13 @@ def test_means_are_of_the_same_durations_or_not_known(whole, kind, column):
     dataset, study = whole
     altered = without_column(dataset, kind, column)
     for view in ("ncem.streaming", "ncem.file_transfer"):
-        before, after = rows_by_key(dataset, study, view), rows_by_key(altered, study, view)
+        keys = KEYS[view]
+        before, after = (
+            {
+                tuple(r[k] for k in keys): r
+                for r in data.view(view, study=study).collect().to_dicts()
+            }
+            for data in (dataset, altered)
+        )
         for key in before.keys() & after.keys():
             assert after[key]["duration_s"] in (before[key]["duration_s"], None)

@@ -18,6 +18,7 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest.toolkit.amounts import count_in_words
+from harvest_toolkit.frames import complete_sum
 
 from .study import Study, positions_of, size_name
 from .views import streaming
@@ -292,24 +293,19 @@ def _scans(dataset: DatasetReader) -> Iterator[Scan]:
         dataset["ncem.data_file"]
         .filter(pl.col("kind") == "data")
         .group_by("scan_number")
-        .agg(
-            bytes=pl.when(pl.col("size_bytes").is_not_null().all()).then(
-                pl.col("size_bytes").sum()
-            ),
-            data_path=pl.col("path").max(),
-        )
+        .agg(bytes=complete_sum("size_bytes"), data_path=pl.col("path").max())
     )
+    of_take = ("scan_number", "take", "first_receiver_time")
     offload = written(dataset).filter(pl.col("data_files") > 0)
     streamed = streaming.build(dataset).filter(pl.col("write_time").is_not_null())
     taken = [
-        offload.select("scan_number", "take", "first_receiver_time", method=pl.lit("file_transfer"),
-                       took_s="offload_s", distiller_id=pl.lit(None, pl.Int64),
-                       path=pl.lit(None, pl.String)),
-        streamed.select("scan_number", "take", "first_receiver_time", method=pl.lit("streaming"),
-                        took_s="duration_s", distiller_id="distiller_id", path="path"),
-    ]  # fmt: skip
+        offload.select(*of_take, took_s="offload_s", method=pl.lit("file_transfer")),
+        streamed.select(
+            *of_take, "distiller_id", "path", took_s="duration_s", method=pl.lit("streaming")
+        ),
+    ]
     found = (
-        pl.concat(taken)
+        pl.concat(taken, how="diagonal")
         .filter(pl.col("scan_number") != 0)
         # raw files were written for file transfer, whatever happened to them later
         .sort("scan_number", "method", pl.col("take"), descending=[False, False, True])

@@ -48,7 +48,21 @@ def read_statuses(
         if reason:
             ctx.reject(raw, reason, position=1, origin=origin, record_type="ncem.receiver_status")
             continue
-        rows.append(_status_row(status, _name(name), origin, config))
+        parts = _name(name)
+        other = [(key, value) for key, value in status.items() if key not in STATUS_KEYS]
+        rows.append(
+            {
+                "text": status["time"],
+                "scan_number": parts.scan_number,
+                "receiver": parts.receiver,
+                "uuid": status["UUID"] or None,
+                "progress": float(status["progress"]),
+                "last_scan_number": status["last_scan_number"],
+                "shift": config.receiver_offset(parts.receiver or 0),
+                "extra": [{"key": key, "value": _text(value)} for key, value in other] or None,
+                "origin": origin,
+            }
+        )
         raws.append(raw)
         ctx.advance(LOOK_BYTES)
     good = _with_times(pl.DataFrame(rows, schema=_STATUS_SCHEMA), raws, config, ctx)
@@ -65,23 +79,6 @@ def read_statuses(
             position=pl.lit(1, pl.Int64),
         ),
     )
-
-
-def _status_row(
-    status: dict[str, Any], name: FileName, origin: str, config: NcemConfig
-) -> dict[str, Any]:
-    other = [(key, value) for key, value in status.items() if key not in STATUS_KEYS]
-    return {
-        "text": status["time"],
-        "scan_number": name.scan_number,
-        "receiver": name.receiver,
-        "uuid": status["UUID"] or None,
-        "progress": float(status["progress"]),
-        "last_scan_number": status["last_scan_number"],
-        "shift": config.receiver_offset(name.receiver or 0),
-        "extra": [{"key": key, "value": _text(value)} for key, value in other] or None,
-        "origin": origin,
-    }
 
 
 def _with_times(
@@ -179,7 +176,16 @@ def read_files(
             )
             ctx.reject(name, reason, position=1, origin=origin, record_type="ncem.data_file")
             continue
-        rows.append(_file_row(stat, _name(name), origin, config))
+        parts = _name(name)
+        shift = config.site_offset("nersc" if parts.kind == "h5" else "ncem")
+        micros = stat.st_mtime_ns // 1_000
+        rows.append(
+            (
+                *(parts.scan_number, parts.distiller_id, parts.kind, origin, stat.st_size),
+                *(micros + shift, micros, shift / 1e6),
+                *(parts.module, parts.uuid, parts.suffix, parts.stamp),
+            )
+        )
         ctx.advance(LOOK_BYTES)
     if rows:
         found = pl.DataFrame(rows, schema=_FILE_SCHEMA, orient="row").with_columns(
@@ -188,16 +194,6 @@ def read_files(
             position=pl.lit(1, pl.Int64),
         )
         yield DataFile, found
-
-
-def _file_row(
-    found: os.stat_result, name: FileName, path: str, config: NcemConfig
-) -> tuple[Any, ...]:
-    shift = config.site_offset("nersc" if name.kind == "h5" else "ncem")
-    micros = found.st_mtime_ns // 1_000
-    times = (micros + shift, micros, shift / 1e6)
-    of_name = (name.module, name.uuid, name.suffix, name.stamp)
-    return name.scan_number, name.distiller_id, name.kind, path, found.st_size, *times, *of_name
 
 
 _FILE_SCHEMA = pl.Schema(

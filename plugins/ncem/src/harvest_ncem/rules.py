@@ -105,9 +105,8 @@ def _scans_left_out(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     """Report each reason in a finding, and name the scans that the study has elsewhere."""
     streamed, unplaced = rows["n_streamed"][0], rows["n_unplaced"][0]
     others = [f"{count_in_words(streamed, 'other scan')} were streamed"] if streamed else []
-    others += (
-        [f"the study names no method for {count_in_words(unplaced, 'scan')}"] if unplaced else []
-    )
+    if unplaced:
+        others.append(f"the study names no method for {count_in_words(unplaced, 'scan')}")
     rest = f" Besides, {' and '.join(others)}." if others else ""
     counts = rows["excluded"].value_counts(sort=True)
     for reason, count in counts.sort("count", "excluded", descending=[True, False]).iter_rows():
@@ -129,11 +128,6 @@ def _clock_too_coarse(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
             ("coarse_clock",),
         )
 
-
-_NO_STATUS: Final = (
-    "no receiver status was harvested of them (4dstem_rec_status_*.json, or a table of receiver "
-    "times)"
-)
 
 RULES: Final = (
     _on_receivers(
@@ -288,7 +282,8 @@ RULES: Final = (
         "time",
         denominator="scans with a file and a receiver time that can be trusted",
         judged="scans with a data or HDF5 file; scan 0 is left out",
-        unable=_NO_STATUS,
+        unable="no receiver status was harvested of them (4dstem_rec_status_*.json, or a table of "
+        "receiver times)",
     ),
     _rule(
         name="ncem.scans_left_out",

@@ -119,7 +119,6 @@ def _folder(root: Path, folder: str, names: Sequence[str]) -> Iterator[Partition
     inside = f"{folder.rstrip('/')}/"  # as the paths of its files begin, and without root their ids
     relative = inside.removeprefix(f"{str(root).rstrip('/')}/")
     groups: dict[tuple[bool, int], list[str]] = {}
-    tables: list[str] = []
     other: list[str] = []
     for name in names:
         found = parse_name(name)
@@ -127,11 +126,9 @@ def _folder(root: Path, folder: str, names: Sequence[str]) -> Iterator[Partition
             key = (found.kind == "status", found.scan_number // SCANS_PER_GROUP)
             groups.setdefault(key, []).append(name)
         elif is_csv(name) and may_be(Path(inside + name), recognise):
-            tables.append(name)
+            yield file_partition(inside + name, id=f"{relative}{name}", options={"what": "table"})
         else:
             other.append(name)
-    for name in tables:
-        yield file_partition(inside + name, id=f"{relative}{name}", options={"what": "table"})
     for (read, group), members in sorted(groups.items(), key=lambda g: (not g[0][0], g[0][1])):
         first = group * SCANS_PER_GROUP
         word = "status" if read else "files"

@@ -88,11 +88,5 @@ def _reason(zone: str) -> pl.Expr:
 def _minutes(offset: pl.Expr) -> pl.Expr:
     digits = offset.str.replace_all(":", "", literal=True)
     hours, minutes = (digits.str.slice(at, 2).cast(pl.Int64, strict=False) for at in (1, 3))
-    amount = hours * 60 + minutes
-    return (
-        pl.when(offset.is_null() | (offset == "Z"))
-        .then(0)
-        .when(digits.str.starts_with("-"))
-        .then(-amount)
-        .otherwise(amount)
-    )
+    amount = (hours * 60 + minutes).fill_null(0)  # without an offset, or with Z
+    return pl.when(digits.str.starts_with("-")).then(-amount).otherwise(amount)

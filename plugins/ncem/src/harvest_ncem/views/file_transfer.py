@@ -133,9 +133,7 @@ def _offload(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
 
 def _by_size(values: dict[str, float]) -> pl.Expr:
     """Return a size's correction: 0 if the study gives none, null if the size is unknown."""
-    found = pl.lit(0.0)
-    if values:
-        found = pl.col("size").replace_strict(values, default=0.0, return_dtype=pl.Float64)
+    found = pl.col("size").replace_strict(values, default=0.0, return_dtype=pl.Float64)
     return pl.when(pl.col("size").is_not_null()).then(found).alias("save_correction_s")
 
 

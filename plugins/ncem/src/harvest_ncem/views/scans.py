@@ -258,12 +258,9 @@ def _holds(scans: Range) -> pl.Expr:
 
 def volume(study: Study) -> pl.Expr:
     """Return the data volume of a scan in 10^9 bytes, by its size."""
-    computed = positions() * study.volume_gb("1x1")
     given = {name: size.data_gb for name, size in study.sizes.items()}
-    if given:
-        known = pl.col("size").replace_strict(given, default=None, return_dtype=pl.Float64)
-        computed = pl.coalesce(known, computed)
-    return computed.alias("data_gb")
+    known = pl.col("size").replace_strict(given, default=None, return_dtype=pl.Float64)
+    return pl.coalesce(known, positions() * study.volume_gb("1x1")).alias("data_gb")
 
 
 def positions() -> pl.Expr:
