@@ -91,32 +91,32 @@ def overview(table: pl.DataFrame) -> Plot:
     """Plot the mean duration of each size and method, with the speed-up of streaming."""
     shown = table.filter(pl.col("outliers") == "removed")
     sizes = shown["size"].unique(maintain_order=True).to_list()
-    factors = {size: value for size, value in shown.select("size", "speed_up").iter_rows() if value}
+    streamed = shown.filter(pl.col("method") == "streaming").drop_nulls("speed_up")
+    top = pl.col("mean_s") + pl.col("std_s").fill_null(0.0)
+    factors = streamed.select("size", "speed_up", top).rows()
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for number, method in enumerate(LABELS):
             _bars(axes, number, sizes, shown.filter(pl.col("method") == method))
-        top = (pl.col("mean_s") + pl.col("std_s").fill_null(0.0)).max()
-        tops = dict(shown.group_by("size").agg(top).iter_rows())
-        for size, factor in factors.items():
+        for size, factor, height in factors:
             axes.annotate(
                 f"{factor:.2f}×",
-                (sizes.index(size), tops[size]),
+                (sizes.index(size) + 0.01, height),
                 xytext=(0, 5),
                 textcoords="offset points",
-                ha="center",
                 fontweight="bold",
             )
         axes.set_xticks(range(len(sizes)), sizes)
         axes.grid(visible=False, axis="x")
         axes.margins(y=0.12)
         axes.set_ylim(bottom=0)
-        axes.set_xlabel("scan size (positions)")
+        above = "; above streaming, its speed-up" if factors else ""
+        axes.set_xlabel(f"scan size (positions){above}")
         axes.set_ylabel("duration per scan (s)")
         legend(figure)
 
-    said = "; ".join(f"{size} {value:.2f} times" for size, value in factors.items())
+    said = "; ".join(f"{size} {value:.2f} times" for size, value, _ in factors)
     return Plot(
         "speed-up",
         draw,
@@ -233,6 +233,7 @@ SHOWN: Final = 40
 """Maximum number of table rows; the view lists all."""
 
 _FATES: Final = {"lost": "lost", "failed": "failed", "gapped": "with gaps"}
+_ABSENT: Final = "without status or file"
 _SAME: Final = ("fate", "method", "size", "problem")
 
 
@@ -245,10 +246,12 @@ def failed_table(dataset: DatasetReader, study: Study) -> Iterator[Table]:
         return
     lines = together(found)
     left = lines.height - SHOWN
-    counts = dict(found.group_by("fate").agg(pl.col("numbers").sum()).iter_rows())
-    said = ", ".join(
-        f"{counts[fate]:,} {words}" for fate, words in _FATES.items() if fate in counts
-    )
+    nothing = (pl.col("fate") == "gapped") & pl.col("take").is_null()
+    fate = pl.when(nothing).then(pl.lit(_ABSENT)).otherwise(pl.col("fate").replace(_FATES))
+    counts = dict(found.group_by(fate).agg(pl.col("numbers").sum()).iter_rows())
+    fates = [words for words in (*_FATES.values(), _ABSENT) if words in counts]
+    said = ", ".join(f"{counts[words]:,} {words}" for words in fates)
+    noun = "scan number" if _ABSENT in counts else "scan"
     yield Table(
         "failed-scans",
         lines.head(SHOWN),
@@ -260,8 +263,8 @@ def failed_table(dataset: DatasetReader, study: Study) -> Iterator[Table]:
         ),
         title="Scans that were lost, failed or have gaps",
         group="fate",
-        note=f"{count_in_words(sum(counts.values()), 'scan')}: {said}; those in a row with the "
-        "same problem are one line. The view ncem.failed_scans lists each"
+        note=f"{count_in_words(sum(counts.values()), noun)}: {said}; those in a row with the same "
+        "problem are one line. The view ncem.failed_scans lists each"
         + (f"; {count_in_words(left, 'line')} more are not shown." if left > 0 else "."),
     )
 
