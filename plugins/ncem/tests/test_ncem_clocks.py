@@ -1,17 +1,33 @@
-"""Times that the clock showed twice make no duration, and views say why."""
+"""Clocks that are wrong are corrected; times that they showed twice make no duration."""
 
+import re
 from datetime import UTC, datetime
+
+import pytest
 
 import harvest
 from harvest_ncem.views.scans import UNDECIDED
 
 
-def harvested(folder, **tables):
+def harvested(folder, offsets=None, **tables):
     """A dataset of the tables, and the notes of its run."""
     for name, text in tables.items():
         (folder / f"{name}.csv").write_text(text)
-    result = harvest.run(f"ncem:{folder}", f"parquet:{folder / 'out'}", workers=1, progress=False)
+    settings = {"ncem": {"clock_offset": offsets or {}}}
+    result = harvest.run(f"ncem:{folder}", f"parquet:{folder}/out", settings=settings, workers=1)
     return harvest.open(folder / "out"), result.notes
+
+
+@pytest.mark.parametrize("given", [{}, {"1": "-3s"}])
+def test_a_harvest_with_the_advice_to_a_wrong_clock_corrects_it(tmp_path, given):
+    """Without an offset before, and with one of the wrong sign."""
+    times = ",".join(f"2024-03-01T10:00:{second}Z" for second in (30, 27, 31))
+    table = f"scan_number,time0,time1,time2\n1,{times}\n"
+    data, _ = harvested(tmp_path, given, times=table)
+    (first,) = data.findings(["ncem.clocks_apart"]).found
+    advised = re.findall(r"--set ncem\.clock_offset\.(\d)=(\S+),", first.advice)
+    data, _ = harvested(tmp_path, dict(advised), times=table)
+    assert (len(advised), data.findings(["ncem.clocks_apart"]).found) == (1, ())
 
 
 def test_streaming_is_not_timed_where_a_write_may_be_an_hour_later(tmp_path):

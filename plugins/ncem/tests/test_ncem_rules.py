@@ -20,11 +20,10 @@ def spoken(name: str, rows: dict[str, list], **thresholds: float) -> list[tuple[
 
 
 APART = {"receiver": [0, 1, 2], "median_offset_s": [2.0, -2.5, 0.1], "n": [10, 1200, 12]}
-APART |= {
-    "n_zone": [0, 0, 0],
-    "n_beyond": [0, 12, 0],
-    "suggested_clock_offset_s": [-2.0, 2.5, -0.1],
-}
+APART |= {"low_offset_s": [2.0, -4.5, 0.0], "high_offset_s": [2.0, -0.5, 0.1], "n_zone": 0}
+APART |= {"n_beyond": [0, 12, 0], "suggested_clock_offset_s": [-2.0, 2.5, -0.1]}
+UNSTEADY = {"receiver": 1, "median_offset_s": 0.5, "low_offset_s": -1083.5, "high_offset_s": 3.0}
+UNSTEADY |= {"n": [49], "n_zone": 0, "n_beyond": 49, "suggested_clock_offset_s": None}
 SPREAD = {"scan_number": [0, 7, 8, 9], "take": [1, 1, 1, 2], "worst_receiver": [0, 1, 2, 3]}
 SPREAD |= {"clock_spread_s": [99.0, 2.0, 2.1, 4.0], "worst_offset_s": [99.0, 1.0, 1.1, 3.0]}
 MISSING = {"scan_number": [0, 7, 8], "take": 1, "receivers": [1, 4, 3], "first_receiver_time": None}
@@ -34,6 +33,9 @@ SPOKEN = [
     ("ncem.clocks_apart", APART, {"seconds": 2.5}, "high",
      "Receiver 1: clock 2.5 s behind. Median of 1,200 scans, compared with all receivers; 2 s are "
      "allowed."),
+    ("ncem.clocks_apart", UNSTEADY, {"seconds": 1084}, "high",
+     "Receiver 1: clock not steady, from -1,083.5 to 3 s. Middle 80 % of 49 scans, compared with "
+     "all receivers; 2 s are allowed."),
     # scan 0 is bogus
     ("ncem.scans_apart", SPREAD, {"seconds": 4}, "medium",
      "2 of 3 scans: receivers disagree by more than 2 s. Largest difference: 4 s, in scan 9."),

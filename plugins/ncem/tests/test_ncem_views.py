@@ -230,7 +230,17 @@ def test_clock_check_flags_what_is_apart():
     per = {r["receiver"]: r for r in rows(clock_check.build(data, per="receiver"))}
     assert per[3]["median_offset_s"] == statistics.median([89.25, 0.0])
     assert (per[3]["unsynchronised"], per[0]["unsynchronised"]) == (True, False)
-    assert per[3]["suggested_clock_offset_s"] == -per[3]["median_offset_s"]
+    # no one offset brings both scans of receiver 3 to 0
+    assert per[3]["suggested_clock_offset_s"] is None
+    assert per[0]["suggested_clock_offset_s"] == -per[0]["median_offset_s"]
+
+
+def test_one_late_scan_of_ten_leaves_an_offset_steady():
+    told = [(n, r, 100 * n + (60 if n == r == 2 else 0)) for n in range(1, 11) for r in range(3)]
+    data = dataset((scan, receiver, second, None) for scan, receiver, second in told)
+    *_, late = rows(clock_check.build(data, per="receiver"))
+    assert (late["n_beyond"], late["suggested_clock_offset_s"]) == (1, 0)
+    assert not late["unsynchronised"]
 
 
 def test_file_transfer_adds_offload_and_subtracts_saving():

@@ -31,15 +31,28 @@ _on_receivers = partial(
 
 
 def _clocks_apart(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[Finding]:
-    for receiver, offset, scans in rows.select("receiver", "median_offset_s", "n").iter_rows():
-        ahead = "ahead" if offset > 0 else "behind"
+    for receiver, offset, low, high, lacking, scans in rows.select(_OF_CLOCK).iter_rows():
+        clock, part, advice = f"not steady, from {low:,.6g} to {high:,.6g} s", "Middle 80 %", ""
+        if lacking is not None and max(offset - low, high - offset) <= seconds:
+            clock, part = f"{abs(offset):,.6g} s {'ahead' if offset > 0 else 'behind'}", "Median"
+            advice = (
+                f"Harvest again with --set ncem.clock_offset.{receiver}={round(lacking, 3):.12g}s, "
+                "and synchronise the receivers by NTP or PTP."
+            )
         yield Finding(
             "high",
-            f"Receiver {receiver}: clock {abs(offset):.3g} s {ahead}",
-            f"Median of {count_in_words(scans, 'scan')}, compared with all receivers; "
+            f"Receiver {receiver}: clock {clock}",
+            f"{part} of {count_in_words(scans, 'scan')}, compared with all receivers; "
             f"{seconds:g} s are allowed.",
             {"receiver": receiver},
+            advice=advice,
         )
+
+
+_OF_CLOCK: Final = (
+    *("receiver", "median_offset_s", "low_offset_s", "high_offset_s"),
+    *("suggested_clock_offset_s", "n"),
+)
 
 
 def _wrong_zone(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
@@ -150,16 +163,17 @@ RULES: Final = (
         name="ncem.clocks_apart",
         doc="A receiver whose clock differs from the others' shifts every time that starts or "
         "ends with it, so a comparison of methods may compare clocks.",
-        among="coalesce(n_zone, 0) * 2 <= n",
-        where="abs(median_offset_s) > {seconds}",
-        columns=("receiver", "median_offset_s", "n", "n_beyond", "suggested_clock_offset_s"),
+        among="coalesce(n_zone * 2 < n, true)",
+        where="abs(median_offset_s) > {seconds} or median_offset_s - low_offset_s > {seconds} "
+        "or high_offset_s - median_offset_s > {seconds}",
+        columns=(*_OF_CLOCK, "n_beyond"),
         judge=_clocks_apart,
-        advice="Harvest again with the offset that the evidence suggests "
-        "(--set ncem.clock_offset.RECEIVER=SECONDS), and synchronise the receivers by NTP or PTP.",
+        advice="See the offset of each scan in ncem.clock_check. Harvest scans with one offset on "
+        "their own: their findings name what to add. Synchronise the receivers by NTP or PTP.",
         reference="receivers learn of a scan at the same moment; the study's own limit is 2 s",
-        numerator="median of a receiver's time minus the median of all receivers of the scan, s",
-        judged="receivers that reported a scan together with others and whose zone is right in at "
-        "least half of them; scan 0 is left out",
+        numerator="its median minus that of all receivers, or a decile's distance from it, s",
+        judged="receivers that reported a scan together with others and whose zone is right in "
+        "more than half of them; scan 0 is left out",
         thresholds={"seconds": Threshold(2, "seconds from the median of all receivers")},
     ),
     _on_clocks(
@@ -173,7 +187,7 @@ RULES: Final = (
             by="clock_spread_s",
             largest=True,
             headline="{some}: receivers disagree by more than {seconds:g} s",
-            detail="Largest difference: {clock_spread_s:.3g} s, in scan {scan_number}.",
+            detail="Largest difference: {clock_spread_s:,.6g} s, in scan {scan_number}.",
         ),
         advice="Look at the worst receiver of each scan; where it is always the same one, its "
         "clock is wrong, else the receiver was busy or started late.",

@@ -34,12 +34,9 @@ def build(
     reports = (
         statuses(dataset)
         # whole microseconds since the earliest time: exact, unlike epochs as floats
-        .with_columns(since=time - time.min().over(take))
-        .with_columns(
-            # a median of integers is an integer or a half, which a float represents exactly
-            offset_us=since - reference,
-            receivers=pl.len().over(take).cast(pl.Int64),
-        )
+        .with_columns(since=time - time.min().over(take), receivers=pl.len().over(take))
+        # a median of integers is an integer or a half, which a float represents exactly
+        .with_columns(pl.col("receivers").cast(pl.Int64), offset_us=since - reference)
         .with_columns(offset_s=_seconds_of_halves(pl.col("offset_us")))
     )
     return _per_receiver(reports, limit) if per == "receiver" else _per_scan(reports, limit)
@@ -82,6 +79,10 @@ def _per_receiver(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
     several = pl.col("receivers") > 1
     exact, offset = (pl.col(name).filter(several) for name in ("offset_us", "offset_s"))
     wrong = pl.col("zone_offset_s")
+    in_zone = pl.col("offset_s").filter(several & wrong.is_null())
+    lacking = pl.col("clock_offset_s").fill_null(0) - pl.col("offset_s")
+    median, low, high = (pl.col(f"{which}_offset_s") for which in ("median", "low", "high"))
+    steady = (pl.max_horizontal(median - low, high - median) <= limit).fill_null(value=True)
     return (
         reports.filter(pl.col("scan_number") != 0)
         .group_by("receiver")
@@ -89,6 +90,10 @@ def _per_receiver(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
             n=several.sum().cast(pl.Int64),
             # use the exact offsets: a median of floats may be a digit above the limit
             median_offset_s=_seconds_of_halves(exact.median()),
+            low_offset_s=in_zone.quantile(0.1),
+            high_offset_s=in_zone.quantile(0.9),
+            # the setting takes whole microseconds
+            suggested_clock_offset_s=lacking.filter(several).median().round(6),
             mean_offset_s=exact.mean() / 1e6,
             min_offset_s=offset.min(),
             max_offset_s=offset.max(),
@@ -98,8 +103,8 @@ def _per_receiver(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
             zone_offset_s=wrong.drop_nulls().mode().sort().first(),
         )
         .with_columns(
-            unsynchronised=pl.col("median_offset_s").abs() > limit,
-            suggested_clock_offset_s=-pl.col("median_offset_s"),
+            pl.when(steady).then("suggested_clock_offset_s"),
+            unsynchronised=(median.abs() > limit) | ~steady,
         )
         .sort("receiver")
     )

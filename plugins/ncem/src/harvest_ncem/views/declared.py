@@ -247,10 +247,14 @@ _CLOCK_CHECK: Final = (
     seconds("clock_spread_s", "The same of the receivers whose zone is right; null for fewer than "
             "two."),
     seconds("median_offset_s", f"Median over its scans: {_APART} {_ALONE}."),
-    flag("unsynchronised", "Whether the spread, or of a receiver the median offset whatever its "
-         "sign, exceeds the threshold; null for a scan with fewer than two receivers."),
-    seconds("suggested_clock_offset_s", "What added to the receiver's times would bring its median "
-            f"offset to 0 {_ALONE}."),
+    seconds("low_offset_s", f"First decile over its scans in the right zone: {_APART} {_ALONE}."),
+    seconds("high_offset_s", f"Last decile over its scans in the right zone: {_APART} {_ALONE}."),
+    flag("unsynchronised", "Whether the spread, or of a receiver the median offset or the distance "
+         "of a decile from it, whatever its sign, exceeds the threshold; null for a scan with "
+         "fewer than two receivers."),
+    seconds("suggested_clock_offset_s", "Setting ncem.clock_offset that would bring the median "
+            "offset to 0; null where a decile is farther from it than the threshold, so that no "
+            f"one offset fits {_ALONE}."),
     number("worst_receiver", "Receiver farthest from the median of the scan; of several the "
            "lowest; null without any."),
     seconds("worst_offset_s", f"Offset of the worst receiver: {_APART}."),

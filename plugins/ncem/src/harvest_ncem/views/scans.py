@@ -63,9 +63,10 @@ def seconds_between(start: str, end: str) -> pl.Expr:
 def statuses(dataset: DatasetReader) -> pl.LazyFrame:
     """Return one row per take and receiver: scan_number, take, uuid, receiver, time, progress.
 
+    ``clock_offset_s`` is what the harvest added to the receiver's clock.
     ``zone_offset_s`` and ``trusted`` say whether the time is reliable: see ``with_zones``.
-    - If a take and receiver have several rows (copies of a file), the earliest time and the largest
-      progress are used.
+    - If a take and receiver have several rows (copies of a file), the earliest time, the smallest
+      clock_offset_s and the largest progress are used.
     - A row without UUID, from a CSV table, is dropped if a receiver status has the same scan,
       receiver and time to the second.
     - If no two receivers of a scan number share a UUID, UUIDs do not show which rows belong
@@ -83,7 +84,7 @@ def statuses(dataset: DatasetReader) -> pl.LazyFrame:
         .with_columns(key=pl.when("apart").then(pl.format("#{}", "rank")).otherwise(uuid))
         .with_columns(begin=pl.col("time").min().over(scan, "key"))
         .with_columns(take=pl.struct("begin", "key").rank("dense").over(scan).cast(pl.Int64))
-        .select(scan, "take", "uuid", "receiver", "time", "progress", "undecided")
+        .select(*_TAKE, "uuid", "receiver", "time", "progress", "undecided", "clock_offset_s")
     )
     return kept(dataset, "ncem.statuses", found.collect).lazy()
 
@@ -91,7 +92,7 @@ def statuses(dataset: DatasetReader) -> pl.LazyFrame:
 def _without_copies(dataset: DatasetReader) -> pl.LazyFrame:
     same = ["scan_number", "receiver", "second"]
     rows = dataset["ncem.receiver_status"].select(
-        *("scan_number", "receiver", "uuid", "time", "progress"),
+        *("scan_number", "receiver", "uuid", "time", "progress", "clock_offset_s"),
         undecided=pl.col("undecided_times").is_not_null(),
         second=pl.coalesce("recorded_time", "time").dt.truncate("1s"),
     )
@@ -99,7 +100,7 @@ def _without_copies(dataset: DatasetReader) -> pl.LazyFrame:
     return (
         rows.filter(known | ~known.any().over(same))
         .group_by("scan_number", "receiver", "uuid")
-        .agg(pl.col("time").min(), pl.col("progress").max(), pl.col("undecided").any())
+        .agg(pl.col("time", "clock_offset_s").min(), pl.col("progress", "undecided").max())
     )
 
 
