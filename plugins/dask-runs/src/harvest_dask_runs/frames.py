@@ -3,6 +3,9 @@
 A dataset may hold several runs.  The files of a run are in one directory, so the directory
 of ``origin`` names the run.  Task keys, worker addresses and client ids are unique only
 within a run.
+
+Several files of a run may hold the same event, for example a table and its first rows.  Such an
+event has one row here, and as many rows as the file that holds it most often.
 """
 
 from collections.abc import Mapping
@@ -76,8 +79,40 @@ def load(
     found = {}
     for name in names:
         frame = dataset[name].with_columns(run=directory_of(pl.col("origin")))
+        if name in RECORDER and (again := _again(dataset, name)).height:
+            frame = frame.join(again.lazy(), on=PLACE, how="anti")
         found[name] = frame if wanted is None else frame.filter(pl.col("run") == wanted)
     return found
+
+
+PLACE: Final = ["origin", "position"]
+RECORDER: Final[Mapping[str, list[str]]] = {
+    "dask.task_transition": [],
+    "dask.worker_transition": ["worker"],
+    "dask.transfer": ["worker"],
+}
+"""Record types of single events, with the column that names the recorder if a run has several."""
+
+
+def _again(dataset: DatasetReader, name: str) -> pl.DataFrame:
+    """Find the rows of a record type whose event another file of the run holds: their PLACE."""
+    run, recorder = directory_of(pl.col("origin")), RECORDER[name]
+    of_file = ["origin", *recorder]
+
+    def find() -> pl.DataFrame:
+        files = dataset[name].select(of_file).unique().collect()
+        several = files.lazy().filter(pl.len().over(run, *recorder) > 1)
+        rows = dataset[name].join(several, on=of_file, how="semi", nulls_equal=True)
+        same = [n for n in rows.collect_schema() if n not in (*PLACE, "extra", "copies")]
+        return (
+            rows.sort(PLACE)
+            .with_columns(run=run, number=pl.int_range(pl.len()).over("origin", *same))
+            .filter(~pl.struct("run", *same, "number").is_first_distinct())
+            .select(PLACE)
+            .collect()
+        )
+
+    return kept(dataset, ("dask.again", name), find)
 
 
 def host_of(address: pl.Expr) -> pl.Expr:

@@ -49,8 +49,8 @@ SUMMARY_COLUMNS: Final = (
          f"{_NO_TRANSFERS}, or none has its bytes."),
     size("bytes_to_clients", f"The part of bytes_sent to clients; {_NO_TRANSFERS}, or none has its "
          "bytes."),
-    count("scheduler_transitions", "Transitions of tasks that the scheduler recorded; "
-          f"{_NO_SCHEDULER}."),
+    count("scheduler_transitions", "Transitions of tasks that the scheduler recorded, each once "
+          f"where several files of the run hold it; {_NO_SCHEDULER}."),
     count("worker_transitions", "Transitions of tasks that workers recorded; null where they "
           "recorded none."),
     count("data_failures", "Events that the consumer could not parse; null where no log of the "
