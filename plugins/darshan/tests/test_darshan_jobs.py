@@ -69,10 +69,10 @@ def test_a_job_is_called_after_the_program_that_moves_bytes(opened):
         log("r/u_uname_id13-13", 13, 2, 30, exe="uname -m"),
     )
     for view in ("io.requests", "io.posix_files"):
-        assert set(data.view(view).collect()["program"]) == {"sim"}
+        assert set(data.view(view).select("program", "logs").collect().rows()) == {("sim", 3)}
     assert data.view("io.jobs").collect()["exe"].to_list() == ["/opt/sim in.nml"]
     assert data.view("io.jobs", per="log").collect()["program"].n_unique() == 3
-    assert page_of(data, "darshan.io").title == "I/O of sim (pid 11)"
+    assert page_of(data, "darshan.io").title == "I/O of sim (3 logs)"
 
 
 def test_numbers_of_a_job_are_sums_over_its_logs_and_each_layer_counts_once(opened):

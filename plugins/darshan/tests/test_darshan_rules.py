@@ -103,8 +103,8 @@ SPOKEN = [
      "Job 7 (a.out): 83 % of shared-file writes are small",
      "1,001 of 1,200 writes to files that all ranks share are below 1 MiB; writes take 4 % of "
      "process time."),
-    ("io.random_access", [RANDOM, writes()], "medium",
-     "Job 7 (a.out): 20 % of reads are random",
+    ("io.random_access", [RANDOM | {"job": None, "pid": 815, "logs": 3}, writes()], "medium",
+     "a.out (3 logs): 20 % of reads are random",
      "2,001 of 10,000 reads start before the end of the last one, most in /x; reads take 5 % "
      "of process time."),
     ("io.redundant", [AGAIN, writes()], "high",

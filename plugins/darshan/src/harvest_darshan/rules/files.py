@@ -69,7 +69,7 @@ def slow_ranks(
     yield named.finding(ordered[:1], words.certainty(ordered))
 
 
-_OF_FILE: Final = ("file", "job", "pid", "program")
+_OF_FILE: Final = ("file", "job", "pid", "program", "logs")
 _LATE: Final = ("late_s", "late_share", "slowest_rank", "fastest_rank", "certainty")
 _SHARED: Final = (
     "files with a record of all ranks, in logs of several processes; files that only some ranks "

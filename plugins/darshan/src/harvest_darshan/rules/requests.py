@@ -56,7 +56,7 @@ def _once(rows: Sequence[Row]) -> str:
     return ""
 
 
-_OF_JOB: Final = ("job", "pid", "program", "op")
+_OF_JOB: Final = ("job", "pid", "program", "logs", "op")
 _COST: Final = ("seconds", "time_share", "certainty")
 _MPIIO: Final = ("mpiio_s", "mpiio_share", "certainty")
 _SMALL: Final = {

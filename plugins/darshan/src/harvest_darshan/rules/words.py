@@ -50,11 +50,13 @@ def cost(share: float | None, most: Severity = "high") -> Severity:
 
 
 def job_name(row: Row) -> str:
-    """Format ``job 4711 (a.out)``, or without a scheduler ``a.out (pid 815)``."""
-    program, process = row["program"], row["pid"]
+    """Format ``job 7 (a.out)``, or without a scheduler ``a.out (pid 815)``, ``a.out (33 logs)``."""
+    program, process, logs = row["program"], row["pid"], row.get("logs") or 1
     if row["job"] is not None:
         return f"job {row['job']}" + (f" ({program})" if program else "")
-    return (program or "unnamed program") + ("" if process is None else f" (pid {process})")
+    # each log has a process id, and the first one may be that of a launcher
+    which = f" ({logs:,} logs)" if logs > 1 else "" if process is None else f" (pid {process})"
+    return (program or "unnamed program") + which
 
 
 def part(some: float, whole: float, word: str) -> str:

@@ -133,7 +133,6 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
     sums = logs.group_by(KEY).agg(
         exe=grouping.EXE_OF_JOB,
         uid=pl.col("uid").first(),
-        logs=pl.len(),
         wall_s=pl.when(ran.is_not_null().all()).then(wall),
         copies=complete_sum("copies"),
         unfinished_logs=pl.col("unfinished").sum(),
@@ -150,13 +149,13 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
             pl.format("{} of {} logs not finished", "unfinished_logs", "logs")
         ),
     )
-    found = sums.with_columns(
+    found = joined(sums, process_seconds(logs)).with_columns(
         gaps=pl.concat_str(gaps, separator="; ", ignore_nulls=True).replace("", None),
         missing_counters=unfinished
         | lacking.list.eval(~pl.element().str.starts_with("DXT")).list.any(),
         unsummed_modules=pl.col("modules").list.set_intersection(list(UNSUMMED)).list.sort(),
     )
-    return joined(found, process_seconds(logs)).rename({"nprocs": "processes"})
+    return found.rename({"nprocs": "processes"})
 
 
 def _in_words(modules: str, what: str) -> pl.Expr:

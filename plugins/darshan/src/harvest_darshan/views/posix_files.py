@@ -37,10 +37,11 @@ def posix_files(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 
 
 def process_seconds(logs: pl.DataFrame) -> pl.DataFrame:
-    """Return the program, processes, process time and ``scheduled`` of each job."""
+    """Return the program, logs, processes, process time and ``scheduled`` of each job."""
     return logs.group_by(KEY).agg(
         program=grouping.program_of(grouping.EXE_OF_JOB),
         scheduled=pl.col("scheduled").first(),
+        logs=pl.len(),
         nprocs=pl.col("nprocs").sum(),
         largest_log=pl.col("nprocs").max(),
         # unknown if one log has no end

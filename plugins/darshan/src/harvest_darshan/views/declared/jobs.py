@@ -32,7 +32,7 @@ JOB_COLUMNS: Final = (
     *shared.OF_JOB,
     text("exe", "Command line of the log that moves most bytes, cut by Darshan; null without one."),
     number("uid"),
-    count("logs", "Logs of the job."),
+    shared.LOGS,
     count("processes", "Processes in the job's logs; a log without MPI has one."),
     shared.LARGEST_LOG,
     shared.WALL_S,
@@ -134,6 +134,7 @@ REQUEST_COLUMNS: Final = (
     count("nonblocking", "Nonblocking requests to MPI-IO; null without its records."),
     seconds("mpiio_s", "Time in MPI-IO requests, including POSIX below; null without records."),
     share("mpiio_share", "mpiio_s as a share of process time; null without it or an end of a log."),
+    shared.LOGS,
     shared.LARGEST_LOG,
     shared.USES_POSIX,
     shared.USES_MPIIO,
@@ -151,7 +152,7 @@ REQUESTS: Final = View(
         "op program job pid run requests bytes seconds time_share small random",
         "redundant_bytes shared began small_file small_in_file random_file shared_small",
         "redundant_file independent collective split nonblocking mpiio_s mpiio_share",
-        "largest_log uses_posix uses_mpiio",
+        "logs largest_log uses_posix uses_mpiio",
     ),
 )
 
@@ -200,6 +201,7 @@ POSIX_FILE_COLUMNS: Final = (
     number("slowest_rank", "The slowest rank in the record of late_s; null without one."),
     share("read_spread", _SPREAD.format(done="read", did="read")),
     share("write_spread", _SPREAD.format(done="written", did="wrote")),
+    shared.LOGS,
     shared.CERTAINTY,
 )  # fmt: skip
 
@@ -214,7 +216,7 @@ POSIX_FILES: Final = View(
         "file program job pid run read_bytes write_bytes read_s write_s meta_s time_share",
         "processes shared reads writes small_reads small_writes late_share late_s rank_spread",
         "byte_imbalance time_imbalance fastest_rank slowest_rank read_spread write_spread",
-        "slowest_meta_s slowest_meta_most_s read_extent write_extent",
+        "slowest_meta_s slowest_meta_most_s read_extent write_extent logs",
     ),
 )
 

@@ -17,6 +17,7 @@ PID: Final = number("pid", "Process id of the first log, where no scheduler gave
 BEGAN: Final = time("began", "Start of the job's first log.")
 PROGRAM: Final = text("program", "Name of the program, without its directory, from the log that "
                       "moves most bytes; null where no log has a command line.")  # fmt: skip
+LOGS: Final = count("logs", "Logs of the job.")
 WALL_S: Final = seconds("wall_s", "From the first start of a log to the last end; null where one "
                         "has no end. A log with a clock of whole seconds lasts to the end of its "
                         "last one.")  # fmt: skip
