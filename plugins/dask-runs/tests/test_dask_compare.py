@@ -179,6 +179,7 @@ def test_failures_and_bytes_are_named(changed):
     )
     tiles = {tile.label: tile.value for tile in report.tiles}
     assert tiles["transferred"] == "+3.91 KiB"
+    assert str(report.tiles[2]).endswith(" % (observed threads: 3 instead of 2)")
     moved = "bytes transferred 4.88 KiB instead of 1,000 bytes"
     assert any(moved in text for text in report.intro)
     (other,) = (text for text in report.intro if text.startswith("Other conditions: "))

@@ -26,7 +26,7 @@ OF_RUN: Final = {
     "span_s": "span of executions",
     "wall_s": "span of recorded events",
     "busy_s": "time of executions",
-    "used_share": "thread use",
+    "used_share": "use of observed threads",
     "tasks": "tasks",
     "executions": "executions",
     "unended": "executions not seen to end",
@@ -56,7 +56,7 @@ OF_RUN: Final = {
     "loop_warnings": "times that an event loop did not respond",
     "loop_s": "time that event loops did not respond",
     "counted_bytes": "bytes of files, counted",
-    "io_s": "time in I/O of tasks",
+    "io_s": "time in I/O of known tasks or kinds",
     "graphs": "graphs",
     "graph_tasks": "tasks in graphs",
 }
@@ -76,7 +76,7 @@ OF_PREFIX: Final = {
     "bytes_sent": "bytes sent",
     "io_read_bytes": "bytes read from files",
     "io_write_bytes": "bytes written to files",
-    "io_s": "time in I/O of tasks",
+    "io_s": "time in I/O of known tasks",
 }
 """A kind of task: columns of ``dask.prefixes``, and bytes moved by ``dask.tasks``."""
 
