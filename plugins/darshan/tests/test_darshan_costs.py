@@ -151,7 +151,7 @@ def test_the_page_begins_with_gains_and_its_key_numbers_are_the_sums_of_the_tabl
     assert [str(tile) for tile in report.tiles] == [
         "jobs: 3 (3 processes)",
         "bytes moved: at least 28.6 MiB (2 of 3 jobs)",
-        "time in I/O: 7 % (of process time, at least 14 s, 2 of 3 jobs)",
+        "time in I/O: 7 % (of process time, at least 14 s in I/O, 2 of 3 jobs)",
         "possible gain: 14 s (of process time, at most)",
     ]
     assert (tables["jobs"].height, tables["jobs"]["bytes"].sum()) == (3, 30_000_000)

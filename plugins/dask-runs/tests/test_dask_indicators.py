@@ -208,8 +208,8 @@ def test_its_page_begins_with_what_is_wrong(faulty, page):
         "3 of 44 executions failed (6.8 %). All are of kind score with ValueError('no data')."
     ) in texts
     assert (
-        "Only 1 of 8 threads ran tasks 42 % of the time. 8.5 of 20 s. The last 5.5 s never had "
-        "more. The longest task, sum-1, ran 8.5 s."
+        "Only 1 of 8 threads busy 42 % of the time. 8.5 of 20 s. The last 5.5 s never had "
+        "more, idle time included. The longest task, sum-1, ran 8.5 s."
     ) in texts
     for each in found:  # the evidence gives the row again
         rows = faulty.view(each.evidence.view).filter(pl.sql_expr(each.evidence.where)).collect()

@@ -104,15 +104,15 @@ def test_work_for_few_threads():
 
     assert spoken("dask.work_for_few", run) == once(
         "medium",
-        "At most 4 of 40 threads ran tasks 40 % of the time. "
-        "20 of 50 s. The last 10 s never had more.",
+        "Only 1 to 4 of 40 threads busy 40 % of the time. "
+        "20 of 50 s. The last 10 s never had more, idle time included.",
     )
     assert spoken("dask.work_for_few", run | {"serial_s": 10.0}) == []
     ((severity, text),) = spoken(
         "dask.work_for_few", run | {"few_threads": 1, "serial_s": 26.0, "tail_s": 4.9}
     )
     assert severity == "high"
-    assert text == "Only 1 of 40 threads ran tasks 52 % of the time. 26 of 50 s."
+    assert text == "Only 1 of 40 threads busy 52 % of the time. 26 of 50 s."
     ran = {
         "few_prefixes": ["load", "sum"],
         "few_shares": [0.75, 0.25],
@@ -123,7 +123,7 @@ def test_work_for_few_threads():
         "few_dependents_prefix": "sum",
     }
     what = " The longest task, load-1, ran 12 s; 3 tasks waited for it."
-    assert spoken("dask.work_for_few", run | ran)[0][1].endswith(f" never had more.{what}")
+    assert spoken("dask.work_for_few", run | ran)[0][1].endswith(f", idle time included.{what}")
     unused = {"observed_threads": 40, "span_s": 50.0, "thread_s": 2000.0, "observed_busy_s": 90.0}
     unused |= {"used_share": 0.045, "few_threads": 4, "peak_threads": 4}
     path = {"path_computing_s": 40.0, "path_tasks": 5, "path_prefix": "load", "path_prefix_s": 36.0}

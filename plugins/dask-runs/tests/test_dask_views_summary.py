@@ -80,7 +80,8 @@ def test_what_a_record_lacks_is_said_in_a_sentence():
         ([worker("x", 2, "a>b", "0")], (),
          "1 worker reported without registration: 0"),
         ([scheduler("y", 1, "waiting>processing")], (),
-         "1 task did not reach memory, erred or released: the record may end before the run did"),
+         "1 task reached none of memory, erred and released: the record may end before the run "
+         "did"),
         ([r.GraphTask(time=at(0), client="c", key=k, dependencies=[], requested=False, graph=1)
           for k in "xyz"],
          (), "2 of 3 tasks in the graphs have no scheduler transition"),

@@ -144,8 +144,8 @@ def _spent(jobs: pl.DataFrame) -> Tile:
     ran = float(whole["process_s"].sum())
     if not ran:
         return Tile("time in I/O", spent, "in all processes")
-    coarse = any("coarse_clock" in words for words in jobs["certainty"].to_list())
-    notes = ["of process time", spent, _part(whole, jobs), "coarse clock" if coarse else ""]
+    coarse = "coarse clock" if "coarse_clock" in jobs["certainty"].explode().to_list() else ""
+    notes = ["of process time", f"{spent} in I/O", _part(whole, jobs), coarse]
     share = share_in_words(float(whole["io_s"].sum()) / ran)
     return Tile("time in I/O", share, ", ".join(filter(None, notes)))
 

@@ -126,9 +126,15 @@ def rule(
     return made
 
 
+SHORT: Final = 16
+"""Characters of a run's name where a headline lacks room for all."""
+
+
 def _of_run(said: Finding, name: str) -> Finding:
     room = 78 - len(said.headline)
-    short = shorten(name, min(max(room - 14, 16), room, 32), "id")
+    # in full or the same in all headlines with little room
+    whole = len(name) <= min(max(room - 14, SHORT), room, 32)
+    short = name if whole else shorten(name, min(SHORT, room), "id")
     return attrs.evolve(
         said,
         headline=f"{short}: {said.headline}",

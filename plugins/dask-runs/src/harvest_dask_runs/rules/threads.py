@@ -101,13 +101,14 @@ def _unused_threads(run: common.Run, *, share: float, **_: float) -> Finding:
 def _work_for_few(run: common.Run, **_: float) -> Finding:
     part, few = run["serial_s"] / run["span_s"], run["few_threads"]
     observed = f" ({common.workers_in_words(run)})" if common.is_part(run) else ""
+    number = "1" if few == 1 else f"1 {'or' if few == 2 else 'to'} {few:,}"
     text = f"{common.part_of(run['serial_s'], run['span_s'])}{observed}."
     if run["tail_s"] >= 0.1 * run["span_s"]:
-        text += f" The last {seconds_in_words(run['tail_s'])} never had more."
+        text += f" The last {seconds_in_words(run['tail_s'])} never had more, idle time included."
     return Finding(
         "high" if part > 0.5 and not common.is_part(run) else "medium",
-        f"{'Only 1' if few == 1 else f'At most {few:,}'} of {run['observed_threads']:,} threads "
-        f"ran tasks {share_in_words(part)} of the time",
+        f"Only {number} of {run['observed_threads']:,} threads busy "
+        f"{share_in_words(part)} of the time",
         f"{text} {_what_ran(run)}".rstrip(),
     )
 

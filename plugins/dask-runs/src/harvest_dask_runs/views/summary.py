@@ -308,8 +308,8 @@ def completeness_notes(run: Mapping[str, Any]) -> Iterator[str]:
         )
     if unfinished := run["unfinished_tasks"]:
         yield (
-            f"{_count(unfinished, 'task')} did not reach memory, erred or released: the record may "
-            "end before the run did"
+            f"{_count(unfinished, 'task')} reached none of memory, erred and released: the record "
+            "may end before the run did"
         )
     if run["worker_transitions"] is None and run["scheduler_transitions"]:
         yield "no worker transition is recorded: the executions and their times are the scheduler's"

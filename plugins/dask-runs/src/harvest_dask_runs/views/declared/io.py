@@ -52,7 +52,7 @@ TASK_IO: Final = View(
     settings=RUN_SETTING,
     columns=TASK_IO_COLUMNS,
     first=(
-        *("key", "op", "bytes", "seconds", "count", "file", "run", "worker", "how", "beside"),
+        *("key", "file", "bytes", "seconds", "op", "count", "run", "worker", "how", "beside"),
         *("module", "first_time", "last_time", "host", "pid", "thread", "by_elimination"),
         *("log",),
     ),
