@@ -38,6 +38,7 @@ OF_RUN: Final = {
     "median_s": "median execution",
     "workers": "workers",
     "threads": "threads",
+    "observed_threads": "observed threads",
     "observed_workers": "observed workers",
     "silent_workers": "silent workers",
     "lost_workers": "lost workers",

@@ -71,23 +71,15 @@ def _tiles(found: Comparison) -> list[Tile]:
         ("transferred", "moved_bytes"),
     ):
         row = rows.get(measure)
-        threads = [_threads(side) for side in (found.after, found.before)]
         if row is None or row["difference"] is None:
             tiles.append(Tile(label, "unknown", "not recorded on both sides"))
-        elif measure == "used_share" and threads[0] != threads[1]:
+        elif measure == "used_share" and rows["observed_threads"]["difference"]:
             # shares of unlike wholes: their difference says little
-            of = " instead of ".join(threads)
-            tiles.append(Tile(label, instead(row), f"observed threads: {of}"))
+            threads = instead(rows["observed_threads"])
+            tiles.append(Tile(label, instead(row), f"observed threads: {threads}"))
         else:
             tiles.append(Tile(label, change(row) if row["difference"] else "equal", instead(row)))
     return tiles
-
-
-def _threads(side: Sequence[Numbers]) -> str:
-    """Format the observed threads of the runs whose use is known: 24, 24 to 48."""
-    known = [run.known for run in side if run.known["used_share"] is not None]
-    numbers = sorted({each["observed_threads"] for each in known})
-    return " to ".join(f"{number:,}" for number in dict.fromkeys((*numbers[:1], *numbers[-1:])))
 
 
 def _parts(found: Comparison, part: str, whole: str, title: str, note: str) -> Table | None:

@@ -126,15 +126,11 @@ def rule(
     return made
 
 
-SHORT: Final = 16
-"""Characters of a run's name where a headline lacks room for all."""
-
-
 def _of_run(said: Finding, name: str) -> Finding:
     room = 78 - len(said.headline)
-    # in full or the same in all headlines with little room
-    whole = len(name) <= min(max(room - 14, SHORT), room, 32)
-    short = name if whole else shorten(name, min(SHORT, room), "id")
+    # in full, or the same in all headlines that have the room
+    whole = len(name) <= min(max(room - 14, 16), room, 32)
+    short = name if whole else shorten(name, min(16, room), "id")
     return attrs.evolve(
         said,
         headline=f"{short}: {said.headline}",
