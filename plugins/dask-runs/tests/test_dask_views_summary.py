@@ -4,11 +4,10 @@ from itertools import chain
 from typing import Any
 
 import pytest
-from dask_rows import A, B, at, dataset, one, ran, scheduler, tables_of, transfer, worker
+from dask_rows import A, B, at, dataset, one, ran, scheduler, transfer, worker
 
 from harvest import Record
 from harvest_dask.records import types as r
-from harvest_dask_runs.memory import MemoryReader
 from harvest_dask_runs.views.summary import run_summary as run_summary_view
 from harvest_dask_runs.views.tasks import tasks
 
@@ -169,10 +168,9 @@ def test_an_event_that_several_files_of_a_run_hold_counts_once():
     one_file, other = ([scheduler("x", 1, "released>waiting"), *complete_run()] for _ in range(2))
     for row in other:
         row.origin = "/runs/R1/other.csv"
-    tables = tables_of([*one_file, *other[:-1]], "/runs/R1")
+    data = dataset(*one_file, *other, run="/runs/R1")
 
-    summary, task = (one(view(MemoryReader(tables))) for view in (run_summary_view, tasks))
+    summary, task = one(run_summary_view(data)), one(tasks(data))
 
     assert (summary["scheduler_transitions"], summary["worker_transitions"]) == (4, 3)
     assert (summary["bytes_sent"], task["executions"]) == (5, 1)
-    assert tables["dask.task_transition"].num_rows == 8

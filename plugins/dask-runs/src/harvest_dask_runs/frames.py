@@ -3,9 +3,6 @@
 A dataset may hold several runs.  The files of a run are in one directory, so the directory
 of ``origin`` names the run.  Task keys, worker addresses and client ids are unique only
 within a run.
-
-Several files of a run may hold the same event, for example a table and its first rows.  Such an
-event has one row here, and as many rows as the file that holds it most often.
 """
 
 from collections.abc import Mapping
@@ -27,9 +24,9 @@ def runs_of(dataset: DatasetReader) -> list[str]:
 
     def find() -> list[str]:
         present = [dataset[name] for name in DASK_TYPES if name in dataset]
-        origins = pl.collect_all(frame.select(pl.col("origin").unique()) for frame in present)
-        named = [frame.select(run=directory_of(pl.col("origin"))) for frame in origins]
-        return sorted({run for frame in named for run in frame["run"].unique()})
+        run = directory_of(pl.col("origin").unique())
+        named = pl.collect_all(frame.select(run=run.unique()) for frame in present)
+        return sorted({name for frame in named for name in frame["run"]})
 
     return kept(dataset, "dask.runs", find)
 
@@ -69,7 +66,7 @@ Frames: TypeAlias = Mapping[str, pl.LazyFrame]
 def load(
     dataset: DatasetReader, names: tuple[str, ...] = DASK_TYPES, *, run: str | None = None
 ) -> Frames:
-    """Load record types as lazy frames with the column ``run``.
+    """Load record types as lazy frames with the column ``run``, each event of a run once.
 
     run: the only run to keep: its directory, or the directory's name.
 
@@ -79,30 +76,24 @@ def load(
     found = {}
     for name in names:
         frame = dataset[name].with_columns(run=directory_of(pl.col("origin")))
-        if name in RECORDER and (again := _again(dataset, name)).height:
+        if name in EVENTS and (again := _again(dataset, name)).height:
             frame = frame.join(again.lazy(), on=PLACE, how="anti")
         found[name] = frame if wanted is None else frame.filter(pl.col("run") == wanted)
     return found
 
 
+EVENTS: Final = ("dask.task_transition", "dask.worker_transition", "dask.transfer")
 PLACE: Final = ["origin", "position"]
-RECORDER: Final[Mapping[str, list[str]]] = {
-    "dask.task_transition": [],
-    "dask.worker_transition": ["worker"],
-    "dask.transfer": ["worker"],
-}
-"""Record types of single events, with the column that names the recorder if a run has several."""
 
 
 def _again(dataset: DatasetReader, name: str) -> pl.DataFrame:
     """Find the rows of a record type whose event another file of the run holds: their PLACE."""
-    run, recorder = directory_of(pl.col("origin")), RECORDER[name]
-    of_file = ["origin", *recorder]
+    run = directory_of(pl.col("origin"))
 
     def find() -> pl.DataFrame:
-        files = dataset[name].select(of_file).unique().collect()
-        several = files.lazy().filter(pl.len().over(run, *recorder) > 1)
-        rows = dataset[name].join(several, on=of_file, how="semi", nulls_equal=True)
+        files = dataset[name].select("origin", "worker").unique().collect()
+        several = files.lazy().filter(pl.len().over(run, "worker") > 1)
+        rows = dataset[name].join(several, on=["origin", "worker"], how="semi", nulls_equal=True)
         same = [n for n in rows.collect_schema() if n not in (*PLACE, "extra", "copies")]
         return (
             rows.sort(PLACE)
