@@ -159,7 +159,9 @@ class FixedRecords(Decoder):
             if name.startswith("+"):
                 extra.append((name[1:], values[row].view(np.int64)))
             elif name.endswith("_uuid"):
-                columns[name] = _uuids(data, len(words), row)
+                raw = np.frombuffer(data, np.uint8).reshape(-1, 8 * len(words))
+                ids = (uuid.UUID(bytes=one.tobytes()) for one in raw[:, 8 * row : 8 * row + 16])
+                columns[name] = pa.array(map(str, ids), pa.string())
             else:
                 # the column is a slice of the matrix, not a copy
                 piece = buffer.slice(8 * rows * row, 8 * rows)
@@ -178,11 +180,6 @@ class FixedRecords(Decoder):
         starts = np.where(values[first] > 0, values[first], np.inf).min(axis=0)
         ends = np.where(values[last] > 0, values[last], -np.inf).max(axis=0)
         return {"first_time": times(start_ns, starts), "last_time": times(start_ns, ends)}
-
-
-def _uuids(data: memoryview, words: int, row: int) -> pa.Array:
-    raw = np.frombuffer(data, np.uint8).reshape(-1, 8 * words)[:, 8 * row : 8 * row + 16]
-    return pa.array([str(uuid.UUID(bytes=value.tobytes())) for value in raw], pa.string())
 
 
 def _nonzero_maps(columns: list[tuple[str, NDArray[np.int64]]]) -> pa.Array:

@@ -187,11 +187,6 @@ def layer_states(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _impossible(dataset: DatasetReader) -> pl.DataFrame:
-    layers = (one.impossible(dataset[one.record_type]) for one in held_layers(dataset).values())
-    return kept(dataset, "darshan.impossible", lambda: pl.concat(layers).collect())
-
-
 def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.DataFrame:
     """Return the ``certainty`` of each job's numbers (by :data:`KEY`), and ``impossible``.
 
@@ -201,7 +196,9 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
     modules: modules that the numbers come from; by default all but traces (DXT).
     """
     of_modules = pl.lit(not modules) | pl.col("module").is_in(modules)
-    wrong = _impossible(dataset).filter(of_modules).group_by(name="origin").agg("counter")
+    layers = (one.impossible(dataset[one.record_type]) for one in held_layers(dataset).values())
+    impossible = kept(dataset, "darshan.impossible", lambda: pl.concat(layers).collect())
+    wrong = impossible.filter(of_modules).group_by(name="origin").agg("counter")
     cut = pl.concat_list("partial_modules", "unread_modules").list.eval(
         pl.element().filter(
             pl.element().is_in(modules) if modules else ~pl.element().str.starts_with("DXT")

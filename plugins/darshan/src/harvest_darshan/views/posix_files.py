@@ -196,7 +196,7 @@ def _spread(values: pl.Expr) -> pl.Expr:
     return pl.when(known).then(apart.otherwise(0.0))
 
 
-MPIIO = ("independent", "collective", "split", "nonblocking")
+MPIIO = {"independent": "INDEP", "collective": "COLL", "split": "SPLIT", "nonblocking": "NB"}
 
 _SUMMED = ("requests", "bytes", "small", "random", "redundant_bytes")
 
@@ -255,8 +255,7 @@ def _file_with_most(column: str) -> pl.Expr:
 
 
 def _mpiio(dataset: DatasetReader, logs: pl.DataFrame, op: str, verb: str) -> pl.DataFrame:
-    words = dict(zip(MPIIO, ("INDEP", "COLL", "SPLIT", "NB"), strict=True))
-    counts = {name: sum_or_none(possible(f"MPIIO_{word}_{verb}")) for name, word in words.items()}
+    counts = {name: sum_or_none(possible(f"MPIIO_{word}_{verb}")) for name, word in MPIIO.items()}
     return (
         dataset["darshan.mpiio"]
         .join(logs.select("origin", *KEY).lazy(), on="origin")

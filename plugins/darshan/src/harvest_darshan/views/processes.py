@@ -38,7 +38,8 @@ def _processes(dataset: DatasetReader) -> pl.DataFrame:
         host="hostname",
     )
     for what, frame in (("traced", traced), ("counted", counted), ("stdio", buffered)):
-        found = found.join(_sums(frame, what), on="log", how="left")
+        sums = {f"{what}_{op}_bytes": at_least(pl.col("bytes").filter(op=op)) for op in OPS}
+        found = found.join(frame.group_by(log=ORIGIN).agg(**sums), on="log", how="left")
     untraced = pl.col("modules").list.set_intersection(list(DXT)).list.len() == 0
     lost = pl.col("unread_modules").list.set_intersection(list(DXT)).list.len() > 0
     # a trace that was read but has no operation of a log counts as 0
@@ -60,13 +61,6 @@ def _processes(dataset: DatasetReader) -> pl.DataFrame:
             for op in OPS
         )
         .sort("run", "log")
-    )
-
-
-def _sums(files: pl.DataFrame, what: str) -> pl.DataFrame:
-    return files.group_by(log=ORIGIN).agg(
-        at_least(pl.col("bytes").filter(pl.col("op") == op)).alias(f"{what}_{op}_bytes")
-        for op in OPS
     )
 
 

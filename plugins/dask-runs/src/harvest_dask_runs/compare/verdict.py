@@ -1,6 +1,7 @@
 """A comparison in words: its numbers, and sentences with the verdict first."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -109,7 +110,8 @@ def sentences(found: Comparison) -> list[str]:
         compared = count_in_words(found.rows.height, "number")
         return [f"Nothing differs: all {compared} known of both sides are equal.", _who(found)]
     return [
-        " ".join([_capital(_headline(found, rows)), *_kinds(rows), *_path(rows)]),
+        # the name of a run stays unchanged
+        " ".join([re.sub("^the ", "The ", _headline(found, rows)), *_kinds(rows), *_path(rows)]),
         *_presence(found),
         *_listed("Failures", FAILURES, rows),
         *_listed("Memory and bytes", MEMORY, rows),
@@ -117,11 +119,6 @@ def sentences(found: Comparison) -> list[str]:
         _spread(found),
         _who(found),
     ]
-
-
-def _capital(sentence: str) -> str:
-    """Capitalize ``the 3 runs after``; the name of a run stays unchanged."""
-    return f"The{sentence[3:]}" if sentence.startswith("the ") else sentence
 
 
 def _who(found: Comparison) -> str:

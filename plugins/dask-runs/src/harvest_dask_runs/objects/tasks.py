@@ -123,8 +123,7 @@ class Task:
     @property
     def last_state(self) -> TaskState | None:
         """Its last recorded state in the scheduler."""
-        events = self.scheduler_events
-        return events[-1].finish_state if events else None
+        return self.states[-1] if self.states else None
 
     def time_in_state(self, worker: str | None = None) -> dict[TaskState, float]:
         """Return the seconds spent in each state, in order of first entry.

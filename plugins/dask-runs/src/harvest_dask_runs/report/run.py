@@ -1,7 +1,7 @@
 """The report ``dask.run``: one run on one page."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -61,7 +61,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
             LazySection("transfers", lambda: _transfers(frames["dask.transfer"], top)),
             LazySection("io", lambda: io_sections(data, name, judged, tasks, start)),
             LazySection("slowest", lambda: _slowest(judged.io, tasks, top)),
-            _notes(),
+            NOTES,
         ],
     )
 
@@ -73,16 +73,16 @@ def _intro(summary: dict[str, Any], workers: pl.DataFrame) -> list[str]:
     known = "" if registered == workers.height else f" ({registered} of them registered)"
     if registered is None:
         known = " (registrations not recorded)"
-    parts = [
-        f"{count(workers.height, 'worker')}{known}{on}, from {_clock(summary['first_time'])} to "
-        f"{_clock(summary['last_time'])} UTC."
-    ]
     troubles = [
         count(summary[what], f"task {how}", f"tasks {how}")
         for what, how in (("erred_tasks", "erred"), ("unfinished_tasks", "did not finish"))
         if summary[what]
     ]
-    return [*parts, f"{' and '.join(troubles)}."] if troubles else parts
+    return [
+        f"{count(workers.height, 'worker')}{known}{on}, from {_clock(summary['first_time'])} to "
+        f"{_clock(summary['last_time'])} UTC.",
+        *([f"{' and '.join(troubles)}."] if troubles else []),
+    ]
 
 
 def _tiles(summary: dict[str, Any], numbers: dict[str, Any], executed: int) -> list[Tile]:
@@ -297,21 +297,20 @@ def _slowest(io: pl.DataFrame, tasks: pl.DataFrame, top: int) -> Section:
     )
 
 
-def _notes() -> Notes:
-    return Notes(
-        "notes",
-        [
-            "An execution: the scheduler saw it reach memory, or a worker recorded it. It counts "
-            "once. Its duration is the scheduler's, else the worker's. Where only the scheduler "
-            "recorded it, its start may be off by the difference of the clocks.",
-            "File I/O: Darshan's counters have all bytes (counted). DXT records single operations "
-            "with their times (traced). The rest is untraced, mostly buffered I/O (STDIO).",
-            "Transfers: the sender, the receiver or both report them. Of each pair of workers the "
-            "larger sum counts.",
-            "`harvest dask-runs trace` writes all single events of the run for Perfetto.",
-        ],
-        title="How to read it",
-    )
+NOTES: Final = Notes(
+    "notes",
+    [
+        "An execution: the scheduler saw it reach memory, or a worker recorded it. It counts "
+        "once. Its duration is the scheduler's, else the worker's. Where only the scheduler "
+        "recorded it, its start may be off by the difference of the clocks.",
+        "File I/O: Darshan's counters have all bytes (counted). DXT records single operations "
+        "with their times (traced). The rest is untraced, mostly buffered I/O (STDIO).",
+        "Transfers: the sender, the receiver or both report them. Of each pair of workers the "
+        "larger sum counts.",
+        "`harvest dask-runs trace` writes all single events of the run for Perfetto.",
+    ],
+    title="How to read it",
+)
 
 
 def _clock(time: Any) -> str:

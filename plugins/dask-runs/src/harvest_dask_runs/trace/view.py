@@ -140,20 +140,18 @@ def write_trace(
             if lines:
                 file.write(separator + ",\n".join(lines).encode())
                 separator = b",\n"
-        file.write(b'\n],"otherData":' + orjson.dumps(_header(tracks, counts)) + b"}\n")
+        left_out = sorted(tracks.left_out.items())
+        header = {
+            "run": tracks.run,
+            "start": iso_of(tracks.start),
+            "start_epoch_us": tracks.start,
+            "events": dict(sorted(counts.items())),
+            "left_out": {what: count for what, count in left_out if count},
+        }
+        file.write(b'\n],"otherData":' + orjson.dumps(header) + b"}\n")
         if file is not raw:
             file.close()
     return counts
-
-
-def _header(tracks: Tracks, counts: Counter[str]) -> dict[str, Any]:
-    return {
-        "run": tracks.run,
-        "start": iso_of(tracks.start),
-        "start_epoch_us": tracks.start,
-        "events": dict(sorted(counts.items())),
-        "left_out": {what: count for what, count in sorted(tracks.left_out.items()) if count},
-    }
 
 
 def _category_counts(batch: pl.DataFrame) -> dict[str, int]:
@@ -163,8 +161,7 @@ def _category_counts(batch: pl.DataFrame) -> dict[str, int]:
         .when(pl.col("ph") == "s").then(pl.lit("flow"))
         .when(pl.col("ph") == "M").then(pl.lit("metadata"))
     )  # fmt: skip
-    counted = batch.select(kind=kind).drop_nulls().group_by("kind").len()
-    return dict(counted.iter_rows())
+    return dict(batch.select(kind=kind).drop_nulls().group_by("kind").len().iter_rows())
 
 
 def _lines(batch: pl.DataFrame) -> list[str]:

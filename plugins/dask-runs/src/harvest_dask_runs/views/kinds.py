@@ -152,6 +152,8 @@ def kinds_of(found: pl.DataFrame, frames: Frames, io: pl.DataFrame) -> pl.DataFr
         max_s=seconds.max(),
         size_bytes=known_sum("size_bytes"),
     )
+    failed = failed_tasks(frames).collect()
+    failures = failed.group_by(one).agg(pl.col("failed", "unseen").sum())
     of_key = found.select("run", "key", "prefix").unique(["run", "key"])
     total = pl.col("total_s").sum().over("run")
     # in other runs, there may be failures and repeats that are not recorded
@@ -159,7 +161,8 @@ def kinds_of(found: pl.DataFrame, frames: Frames, io: pl.DataFrame) -> pl.DataFr
     none = pl.when("whole").then(0)
     return (
         # also kinds of which only failures are recorded
-        sums.join(_failures(frames), on=one, how="full", coalesce=True)
+        sums.join(failures, on=one, how="full", coalesce=True)
+        .join(commonest_errors(failed), on=one, how="left")
         .join(_repeats(found, of_key), on=one, how="left")
         .join(_io(io, found, of_key), on=one, how="left")
         .join(whole.with_columns(whole=True), on="run", how="left")
@@ -181,14 +184,6 @@ def kinds_of(found: pl.DataFrame, frames: Frames, io: pl.DataFrame) -> pl.DataFr
         .with_columns(share=fraction("total_s", total), io_share=fraction("io_s", "io_busy_s"))
         .select(column.name for column in PREFIX_COLUMNS)
     )
-
-
-def _failures(frames: Frames) -> pl.DataFrame:
-    """Sum up failures by run and prefix: failed, unseen, and the columns error*."""
-    failed = failed_tasks(frames).collect()
-    one = ["run", "prefix"]
-    sums = failed.group_by(one).agg(pl.col("failed", "unseen").sum())
-    return sums.join(commonest_errors(failed), on=one, how="left")
 
 
 def _repeats(found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:

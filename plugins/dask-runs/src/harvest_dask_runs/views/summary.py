@@ -8,6 +8,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.model.frames import seconds
+from harvest.toolkit.amounts import count_in_words as count
 from harvest_dask.records.key_prefixes import prefix_of
 from harvest_toolkit.frames import count_if_known, known_sum, sum_or_none
 
@@ -298,7 +299,7 @@ def completeness_notes(run: Mapping[str, Any]) -> Iterator[str]:
     yield from _on_losses(run)
     if missed := run["missed_executions"]:
         yield (
-            f"only the scheduler recorded {_count(missed, 'execution')} of workers that recorded "
+            f"only the scheduler recorded {count(missed, 'execution')} of workers that recorded "
             "others: records of workers may begin late, or lack events"
         )
     if run["untold_graph_tasks"] and run["scheduler_transitions"]:
@@ -308,7 +309,7 @@ def completeness_notes(run: Mapping[str, Any]) -> Iterator[str]:
         )
     if unfinished := run["unfinished_tasks"]:
         yield (
-            f"{_count(unfinished, 'task')} reached none of memory, erred and released: the record "
+            f"{count(unfinished, 'task')} reached none of memory, erred and released: the record "
             "may end before the run did"
         )
     if run["worker_transitions"] is None and run["scheduler_transitions"]:
@@ -333,23 +334,19 @@ def _on_workers(run: Mapping[str, Any]) -> Iterator[str]:
             f"{_names(silent)}; silence there is not idleness"
         )
     if busy := run["silent_busy_workers"]:
-        yield (f"the scheduler recorded executions on {_count(busy, 'worker')} without events")
+        yield (f"the scheduler recorded executions on {count(busy, 'worker')} without events")
     if workers and (strange := run["unregistered_workers"]):
-        yield (f"{_count(len(strange), 'worker')} reported without registration: {_names(strange)}")
+        yield (f"{count(len(strange), 'worker')} reported without registration: {_names(strange)}")
 
 
 def _on_losses(run: Mapping[str, Any]) -> Iterator[str]:
     if events := run["data_failures"]:
-        yield f"{_count(events, 'event')} {'was' if events == 1 else 'were'} lost in the consumer"
+        yield f"{count(events, 'event was', 'events were')} lost in the consumer"
     if lost := run["lost_processes"]:
         how = "killed, unable to write, or still running when it was read"
-        yield f"{_count(len(lost), 'record')} without an end ({how}): {_names(lost)}"
+        yield f"{count(len(lost), 'record')} without an end ({how}): {_names(lost)}"
     if spells := run["blind_spells"]:
         yield f"not recorded: {_names(spells, '; ', '; and ')}"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _names(names: Sequence[str], between: str = ", ", last: str = " and ") -> str:

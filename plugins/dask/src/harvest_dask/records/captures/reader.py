@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from harvest import Partition, ReadContext, Record, record_type
+from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import excerpt, printable
 
 from ..arrays import text_map
@@ -150,7 +151,10 @@ class _Reader:
             role = self.facts.text("role") or "unknown"
             yield from self._made((RunNode, one_row(role=role, host=self.facts.text("host"))))
         if self.blind:
-            self.ctx.note(_blind_sentence(self.blind))
+            spells = count_in_words(len(self.blind), "spell")
+            known = sum(count for count in self.blind if count is not None)
+            lost = f"{'at least ' if None in self.blind else ''}{known:,} rows are lost"
+            self.ctx.note(f"{spells} in which nothing could be recorded; {lost}")
         if self.facts.frames and "start" not in self.facts.seen:
             self.ctx.note("the frame that names its process is missing")
         if "start" in self.facts.seen and self.facts.version != VERSION:
@@ -254,13 +258,6 @@ class _Reader:
     def _fold(self, what: str) -> None:
         self.ctx.read(1)
         self.ctx.folded(1, what)
-
-
-def _blind_sentence(lost: list[int | None]) -> str:
-    spells = "a spell" if len(lost) == 1 else f"{len(lost)} spells"
-    known = sum(count for count in lost if count is not None)
-    at_least = "at least " if None in lost else ""
-    return f"{spells} in which nothing could be recorded; {at_least}{known:,} rows are lost"
 
 
 def _unpacked(payload: bytes) -> dict[str, Any]:

@@ -28,10 +28,13 @@ def record_class(kind: str) -> type[Record]:
 
 def columns_of(batch: Batch, facts: ProcessFacts) -> Columns:
     """Return the columns of a batch's record class; faults are recorded in the batch."""
-    table = TABLES.get(batch.kind)
-    if table is None:
-        return _unknown(batch, facts)
-    return batch.complete(table.cls, table.make(batch, facts), table.renamed)
+    if table := TABLES.get(batch.kind):
+        return batch.complete(table.cls, table.make(batch, facts), table.renamed)
+    # a kind without a table: all values as text
+    columns = {"time": batch.column("time", TIME), "topic": _constant(batch, batch.kind)}
+    fields = batch.fields(*batch.others())
+    rest = {} if fields is None else {"fields": fields}
+    return columns | _recorder(batch, facts) | rest
 
 
 @attrs.frozen
@@ -127,14 +130,6 @@ def _spans(batch: Batch, facts: ProcessFacts) -> Columns:
         **_recorder(batch, facts),
         "fields": batch.fields("id", "tags", "annotations"),
     }
-
-
-def _unknown(batch: Batch, facts: ProcessFacts) -> Columns:
-    """Return columns for a kind without a table: all values as text."""
-    columns = {"time": batch.column("time", TIME), "topic": _constant(batch, batch.kind)}
-    fields = batch.fields(*batch.others())
-    rest = {} if fields is None else {"fields": fields}
-    return columns | _recorder(batch, facts) | rest
 
 
 def _recorder(batch: Batch, facts: ProcessFacts) -> Columns:
