@@ -243,9 +243,7 @@ def test_a_dataset_gives_what_memory_gives(tmp_path):
     # given the example run, harvested into Parquet files
     pytest.importorskip("harvest_parquet", reason="the parquet plugin is not installed")
     run, out = RUNS["example"], tmp_path / "out"
-    with pytest.raises(SystemExit) as left:
-        main(["run", "-s", f"mofka-dask:{run}", "-k", f"parquet:{out}"])
-    assert not left.value.code
+    harvest.run([f"mofka-dask:{run}"], f"parquet:{out}", workers=1)
     dataset, memory = harvest.open(out), in_memory(run)
 
     # then the views are the same rows, by either engine of polars
@@ -263,13 +261,10 @@ def test_a_dataset_gives_what_memory_gives(tmp_path):
 def test_text_of_a_view(tmp_path):
     pytest.importorskip("harvest_parquet", reason="the parquet plugin is not installed")
     out, text = tmp_path / "out", tmp_path / "tasks.txt"
-    for arguments in (
-        ["run", "-s", f"mofka-dask:{RUNS['example']}", "-k", f"parquet:{out}"],
-        ["view", "dask.tasks", str(out), "-o", str(text)],
-    ):
-        with pytest.raises(SystemExit) as left:
-            main(arguments)
-        assert not left.value.code
+    harvest.run([f"mofka-dask:{RUNS['example']}"], f"parquet:{out}", workers=1)
+    with pytest.raises(SystemExit) as left:
+        main(["view", "dask.tasks", str(out), "-o", str(text)])
+    assert not left.value.code
     blocks = text.read_text().strip().split("\n\n")
     assert len(blocks) == 58
     assert all(block.startswith("Task ") for block in blocks)

@@ -13,8 +13,8 @@ HEADER = ",key,start,finish,called_from,time"
 ROW = "0,list-1,released,waiting,tcp://10.0.0.1:1,1713553301.5"
 
 
-def transitions(tmp_path: Path, data: str | bytes) -> Collected:
-    path = tmp_path / "worker_transition.csv"
+def read(tmp_path: Path, data: str | bytes, name: str = "worker_transition.csv") -> Collected:
+    path = tmp_path / name
     path.write_bytes(data.encode() if isinstance(data, str) else data)
     found = collect(MofkaDaskSource(str(path)))
     assert (found.units or 0) == found.accounted
@@ -22,9 +22,7 @@ def transitions(tmp_path: Path, data: str | bytes) -> Collected:
 
 
 def test_columns_are_found_by_name_whatever_their_order(tmp_path):
-    found = transitions(
-        tmp_path, "time,finish,key,called_from,start\n1713553301.5,Waiting,k,w,RELEASED\n"
-    )
+    found = read(tmp_path, "time,finish,key,called_from,start\n1713553301.5,Waiting,k,w,RELEASED\n")
     (row,) = found.rows("dask.worker_transition")
     assert row["time"] == datetime(2024, 4, 19, 19, 1, 41, 500_000, tzinfo=UTC)
     assert (row["key"], row["start_state"], row["finish_state"], row["worker"]) == (
@@ -35,7 +33,7 @@ def test_columns_are_found_by_name_whatever_their_order(tmp_path):
 
 
 def test_unknown_columns_go_to_extra_and_the_index_does_not(tmp_path):
-    found = transitions(tmp_path, f"{HEADER},rank,note\n{ROW},7,\n{ROW},,\n")
+    found = read(tmp_path, f"{HEADER},rank,note\n{ROW},7,\n{ROW},,\n")
     first, second = found.rows("dask.worker_transition")
     assert first["extra"] == [("rank", "7")]
     assert second["extra"] is None
@@ -43,7 +41,7 @@ def test_unknown_columns_go_to_extra_and_the_index_does_not(tmp_path):
 
 def test_byte_order_mark_crlf_and_quoted_newlines_are_read(tmp_path):
     text = f'\ufeff{HEADER}\r\n0,"a ""b"",\nc",x,y,w,1713553301.5\r\n'
-    (row,) = transitions(tmp_path, text).rows("dask.worker_transition")
+    (row,) = read(tmp_path, text).rows("dask.worker_transition")
     assert row["key"] == 'a "b",\nc'
 
 
@@ -58,7 +56,7 @@ def test_byte_order_mark_crlf_and_quoted_newlines_are_read(tmp_path):
     ],
 )
 def test_a_bad_row_is_rejected_and_its_neighbours_are_read(tmp_path, line, reason):
-    found = transitions(tmp_path, f"{HEADER}\n{ROW}\n{line}\n{ROW}\n")
+    found = read(tmp_path, f"{HEADER}\n{ROW}\n{line}\n{ROW}\n")
     assert [r["position"] for r in found.rows("dask.worker_transition")] == [1, 3]
     (reject,) = found.rejects
     assert (reject.position, reject.raw) == (2, line.encode())
@@ -66,7 +64,7 @@ def test_a_bad_row_is_rejected_and_its_neighbours_are_read(tmp_path, line, reaso
 
 
 def test_a_last_line_without_newline_is_set_aside_even_if_complete(tmp_path):
-    found = transitions(tmp_path, f"{HEADER}\n{ROW}\n{ROW}")
+    found = read(tmp_path, f"{HEADER}\n{ROW}\n{ROW}")
     assert len(found.rows("dask.worker_transition")) == 1
     (reject,) = found.rejects
     assert (reject.position, reject.raw, reject.reason) == (2, ROW.encode(), CUT)
@@ -75,7 +73,7 @@ def test_a_last_line_without_newline_is_set_aside_even_if_complete(tmp_path):
 
 @pytest.mark.parametrize("data", ["", HEADER, HEADER + "\n", "\ufeff" + HEADER + "\r\n"])
 def test_an_empty_file_or_a_bare_header_gives_no_rows_and_a_note(tmp_path, data):
-    found = transitions(tmp_path, data)
+    found = read(tmp_path, data)
     assert not found.tables
     assert not found.rejects
     assert len(found.notes) == 1
@@ -93,15 +91,13 @@ def test_a_header_without_its_columns_costs_the_file_only(tmp_path):
 
 
 def test_blank_lines_are_counted_and_have_no_number(tmp_path):
-    found = transitions(tmp_path, f"{HEADER}\n\n{ROW}\n\r\n{ROW}\n")
+    found = read(tmp_path, f"{HEADER}\n\n{ROW}\n\r\n{ROW}\n")
     assert [r["position"] for r in found.rows("dask.worker_transition")] == [1, 2]
     assert found.filtered == {"blank line": 2}
 
 
 def test_nul_bytes_within_a_text_are_kept(tmp_path):
-    (row,) = transitions(tmp_path, f"{HEADER}\n0,a\0b,x,y,w,1713553301.5\n").rows(
-        "dask.worker_transition"
-    )
+    (row,) = read(tmp_path, f"{HEADER}\n0,a\0b,x,y,w,1713553301.5\n").rows("dask.worker_transition")
     assert row["key"] == "a\0b"
 
 
@@ -116,9 +112,7 @@ def test_numbers_that_pandas_made_floats_are_whole_again(tmp_path):
         "k,9223372036854775808,w,p,g,a,b,x,s,,,,,1713553304.5",
         "k,,w,p,g,a,b,x,s,,,fast,,1713553304.5",
     ]
-    path = tmp_path / "scheduler_transition.csv"
-    path.write_text("\n".join([header, *rows]) + "\n")
-    found = collect(MofkaDaskSource(str(path)))
+    found = read(tmp_path, "\n".join([header, *rows, ""]), "scheduler_transition.csv")
     first, second = found.rows("dask.task_transition")
     assert (first["thread"], first["size_bytes"], first["duration_s"]) == (
         *(140737353971456, 50254, 1.25),
@@ -142,21 +136,18 @@ def test_numbers_that_pandas_made_floats_are_whole_again(tmp_path):
     ],
 )
 def test_newer_couplers_drop_or_rename_actions_and_quote_times(tmp_path, text, expected):
-    path = tmp_path / "client.csv"
-    path.write_text(text)
-    (row,) = collect(MofkaDaskSource(str(path))).rows("dask.client")
+    (row,) = read(tmp_path, text, "client.csv").rows("dask.client")
     assert row["action"] == expected
     assert row["time"] == datetime(2024, 4, 19, 19, 1, 41, 500_000, tzinfo=UTC)
 
 
 def test_an_action_of_other_events_goes_to_extra(tmp_path):
-    found = transitions(tmp_path, f"{HEADER},action\n{ROW},worker_transition\n")
+    found = read(tmp_path, f"{HEADER},action\n{ROW},worker_transition\n")
     assert found.rows("dask.worker_transition")[0]["extra"] == [("action", "worker_transition")]
 
 
 def test_a_worker_that_ends_tells_only_the_time(tmp_path):
-    path = tmp_path / "worker.csv"
-    path.write_text(",worker,action,stimulus_id,time\n0,,,,1713553301.5\n")
-    (row,) = collect(MofkaDaskSource(str(path))).rows("dask.worker")
+    text = ",worker,action,stimulus_id,time\n0,,,,1713553301.5\n"
+    (row,) = read(tmp_path, text, "worker.csv").rows("dask.worker")
     assert row["worker"] is None
     assert row["time"] is not None

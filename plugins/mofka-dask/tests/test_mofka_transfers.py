@@ -149,9 +149,6 @@ def test_the_two_words_of_the_hash_are_independent():
 def test_a_cell_that_would_run_a_command_is_rejected_and_not_run(tmp_path):
     marker = tmp_path / "ran"
     cell = f"{{__import__('pathlib').Path('{marker}').touch(): 1}}"
-    (tmp_path / "worker_transfer.csv").write_text(
-        f'start,stop,keys,type,called_from\n1713553301.5,1713553301.5,"{cell}",incoming_transfer,w\n'
-    )
-    found = collect(MofkaDaskSource(str(tmp_path)))
+    found = harvest(tmp_path, [transfer(0, keys=cell)])
     assert "is not a literal" in found.rejects[0].reason
     assert not marker.exists()
