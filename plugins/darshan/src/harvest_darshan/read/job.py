@@ -51,7 +51,6 @@ def parse_job(data: bytes, header: Header, file_name: str) -> Log:
             raise DamagedError(f"the job record is damaged: its {name} is {value}")
     metadata, unparsed = _metadata(text_of(data[layout.size : layout.size + _METADATA]))
     exe, *lines = text_of(data[layout.size + _METADATA :]).split("\n")
-    named = _FILE_NAME.search(PurePath(file_name).name)
     seconds = (end - start) + (end_ns - start_ns) / 1e9
     job = records.Job(
         job_id=job_id,
@@ -64,7 +63,7 @@ def parse_job(data: bytes, header: Header, file_name: str) -> Log:
         run_time_s=(seconds if exact else seconds + 1.0) if end else None,
         log_version=header.version,
         hostname=None,
-        pid=int(named[1]) if named and len(named[1]) < 19 else None,
+        pid=_pid(file_name),
         modules=[module.name for module in header.modules],
         partial_modules=[module.name for module in header.modules if module.partial],
         unread_modules=[],
@@ -76,6 +75,11 @@ def parse_job(data: bytes, header: Header, file_name: str) -> Log:
         extra=unparsed or None,
     )
     return Log(job, start * 10**9 + start_ns, [_mount(line) for line in lines if line])
+
+
+def _pid(file_name: str) -> int | None:
+    found = _FILE_NAME.search(PurePath(file_name).name)
+    return int(found[1]) if found and len(found[1]) < 19 else None
 
 
 def _time(seconds: int, nanoseconds: int) -> datetime:

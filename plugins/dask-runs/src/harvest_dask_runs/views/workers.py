@@ -33,15 +33,6 @@ def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFr
     recorded = ~silent & pl.col("by_workers")
     idle = recorded & pl.col("executed").is_null()
     measures = pl.col("transfers", "bytes_received", "bytes_sent")
-    changes = (
-        frames["dask.worker_transition"]
-        .group_by(ONE)
-        .agg(
-            transitions=pl.len().cast(pl.Int64),
-            transitions_first=pl.col("time").min(),
-            transitions_last=pl.col("time").max(),
-        )
-    )
     movements = pl.when(transferred).then(measures).otherwise(0)
     return (
         _names(frames)
@@ -49,7 +40,7 @@ def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFr
         .join(_executions(ran), on=ONE, how="left")
         .join(recorded_runs(frames), on="run", how="left")
         .join(_threads_in_logs(frames["dask.log_event"]), on="run", how="left")
-        .join(changes, on=ONE, how="left")
+        .join(_transition_reports(frames["dask.worker_transition"]), on=ONE, how="left")
         .join(_transfer_reports(frames["dask.transfer"]), on=ONE, how="left")
         .join(captured(frames["dask.process"]), on=ONE, how="left")
         .with_columns(
@@ -216,6 +207,14 @@ def _threads_in_logs(log: pl.LazyFrame) -> pl.LazyFrame:
     )
     numbers = pl.col("number").drop_nulls().unique()
     return lines.group_by("run").agg(nthreads=pl.when(numbers.len() == 1).then(numbers.first()))
+
+
+def _transition_reports(transitions: pl.LazyFrame) -> pl.LazyFrame:
+    return transitions.group_by(ONE).agg(
+        transitions=pl.len().cast(pl.Int64),
+        transitions_first=pl.col("time").min(),
+        transitions_last=pl.col("time").max(),
+    )
 
 
 def _transfer_reports(transfers: pl.LazyFrame) -> pl.LazyFrame:
