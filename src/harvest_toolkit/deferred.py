@@ -4,10 +4,9 @@ A view over millions of traced operations must run in bounded memory, whichever 
 collects with.  Its function runs the streaming engine itself, and reads nothing before that.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from .frames import fitted
 
@@ -21,20 +20,5 @@ def deferred(
 
     A whole number that its column cannot hold is null: see :func:`.frames.fitted`.
     """
-
-    def source(
-        with_columns: list[str] | None,
-        predicate: pl.Expr | None,
-        n_rows: int | None,
-        batch_size: int | None,
-    ) -> Iterator[pl.DataFrame]:
-        del batch_size  # a hint; the result is small compared with its input
-        frame = fitted(compute(), schema)
-        if predicate is not None:
-            frame = frame.filter(predicate)
-        if n_rows is not None:
-            frame = frame.head(n_rows)
-        yield frame if with_columns is None else frame.select(with_columns)
-
     # cached for one query, so that frames collected together compute it once
-    return register_io_source(source, schema=dict(schema)).cache()
+    return pl.defer(lambda: fitted(compute(), schema), schema=dict(schema)).cache()
