@@ -21,12 +21,11 @@ class ChoiceNeeded(UsageError):
         self,
         message: str,
         *,
-        where: str | None = None,
-        remedy: str | None = None,
         settings: Iterable[str] = (),
         names: Iterable[str] = (),
+        **more: str | None,
     ):
-        super().__init__(message, where=where, remedy=remedy)
+        super().__init__(message, **more)
         self.settings, self.names = tuple(settings), tuple(names)
 
 
