@@ -68,7 +68,7 @@ class Batch:
         Raises UsageError if there is none.
         """
         batch = cls(directory)
-        if not any(True for _ in batch._places()):
+        if not any(batch.directory.glob(f"*/{SUBMITTED}")):
             problem = "no batch was submitted from here"
             remedy = "give the directory that was named when it was submitted"
             raise UsageError(problem, where=str(batch.directory), remedy=remedy)
@@ -202,15 +202,8 @@ class Batch:
         """Cancel all jobs that have not ended."""
         slurm.cancel(submission for job in self._jobs() for submission in job.submissions)
 
-    def _places(self) -> Iterable[Path]:
-        if not self.directory.is_dir():
-            return []
-        return (
-            entry for entry in sorted(self.directory.iterdir()) if (entry / SUBMITTED).is_file()
-        )
-
     def _jobs(self) -> list[JobFiles]:
-        jobs = [JobFiles(place) for place in self._places()]
+        jobs = [JobFiles(path.parent) for path in sorted(self.directory.glob(f"*/{SUBMITTED}"))]
         return sorted(jobs, key=lambda job: job.submissions[0].job_id)
 
     def _check(self, jobs: Sequence[Job]) -> None:

@@ -4,7 +4,6 @@
 A command that succeeded in an earlier attempt of the task is not run again.
 """
 
-import contextlib
 import os
 import signal
 import socket
@@ -12,7 +11,6 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from harvest.errors import ExitCode
@@ -65,7 +63,7 @@ class _ArrayTask:
             code = 127
         else:
             if self.stopped:
-                self._forward(signal.SIGTERM)
+                self.child.terminate()
             code = self.child.wait()
         ended: dict[str, Any] = {"state": "ended", "ended": _now()}
         ended["exit_code"] = code if code >= 0 else None
@@ -73,14 +71,10 @@ class _ArrayTask:
         write(path, state | ended)
         return code if code >= 0 else 128 - code
 
-    def _stop(self, number: int, frame: FrameType | None) -> None:
+    def _stop(self, *_: object) -> None:
         self.stopped = True
-        self._forward(number)
-
-    def _forward(self, number: int) -> None:
-        if self.child is not None and self.child.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self.child.send_signal(number)
+        if self.child is not None:
+            self.child.terminate()
 
 
 def _now() -> str:
