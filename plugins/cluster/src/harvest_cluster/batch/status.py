@@ -7,6 +7,7 @@ tasks that could not write: killed tasks, lost nodes, jobs that still wait.
 import os
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -138,25 +139,21 @@ def _command(
 ) -> CommandStatus:
     active = queued is not None and queued.active
     host = own["host"] if own else ""
+    status = partial(CommandStatus, number=number, active=active)
     if own and own["exit_code"] == 0:
-        return CommandStatus(number=number, state="done", active=active, exit_code=0, host=host)
+        return status(state="done", exit_code=0, host=host)
     if queued is not None and active:
         if queued.waiting or own is None:
-            reason = "" if queued.reason == "None" else queued.reason
-            return CommandStatus(number=number, state="pending", active=True, reason=reason)
+            return status(state="pending", reason="" if queued.reason == "None" else queued.reason)
         if own["state"] == "running":
-            return CommandStatus(number=number, state="running", active=True, host=host)
+            return status(state="running", host=host)
     if own and own["state"] == "ended":
         how = f"signal {own['signal']}" if own["signal"] else f"exit code {own['exit_code']}"
-        return CommandStatus(
-            number=number, state="failed", active=active, exit_code=own["exit_code"],
-            signal=own["signal"], reason=how, host=host,
-        )  # fmt: skip
+        code, signal = own["exit_code"], own["signal"]
+        return status(state="failed", exit_code=code, signal=signal, reason=how, host=host)
     if not submitted:
-        return CommandStatus(number=number, state="pending", active=False, reason="not submitted")
-    return CommandStatus(
-        number=number, state="failed", active=False, reason=_end(queued or ended), host=host
-    )
+        return status(state="pending", reason="not submitted")
+    return status(state="failed", reason=_end(queued or ended), host=host)
 
 
 def _end(ended: TaskState | None) -> str:
