@@ -33,23 +33,21 @@ def write_task(folder: Path, number: int, bundle: Bundle) -> None:
 def write_error(folder: Path, number: int, error: BaseException) -> None:
     """Write the error that stopped an array task, for the run that waits for the task."""
     document: dict[str, Any]
-    if isinstance(error, HarvestError):
+    if isinstance(error, OSError):
+        file = None if error.filename is None else str(error.filename)
+        document = {"type": "OSError", "arguments": [error.errno, error.strerror, file]}
+    else:
+        if not isinstance(error, HarvestError):
+            error = HarvestError(
+                f"unexpected {type(error).__name__}: {error}",
+                remedy="this is a defect: run with --engine local --debug and report the traceback",
+            )
         names = [cls.__name__ for cls in type(error).__mro__]
         document = {
             "type": next(name for name in names if name in _ERRORS),
             "message": error.message,
             "where": error.where,
             "remedy": error.remedy,
-        }
-    elif isinstance(error, OSError):
-        file = None if error.filename is None else str(error.filename)
-        document = {"type": "OSError", "arguments": [error.errno, error.strerror, file]}
-    else:
-        document = {
-            "type": "HarvestError",
-            "message": f"unexpected {type(error).__name__}: {error}",
-            "where": None,
-            "remedy": "this is a defect: run with --engine local --debug and report the traceback",
         }
     write(_error_path(folder, number), document)
 
