@@ -56,7 +56,7 @@ class DaskEngine(Engine):
         wanted = self.workers and min(self.workers, len(work.bundles))
         with connect(self.config, wanted, work.cost_bytes) as client, work.remote() as remote:
             tasks = ClusterTasks(
-                client, self.config, Bundle.read, work.on_progress, remote.terms, origin=_origin
+                client, self.config, Bundle.read, work.on_progress, remote.terms, _origin
             )
             given = units(remote.bundles, work.cost_bytes, lambda: tasks.threads)
             yield from tasks.results(map(Bundle.prepare, given))
@@ -84,38 +84,32 @@ def _origin(unit: Bundle) -> str:
     return f"{origin}, or one of the {others} behind it" if others else origin
 
 
+@attrs.define(eq=False)
 class ClusterTasks:
     """Applies a function to tasks on a cluster.
 
     terms: conditions that each worker must meet; origin: returns a task's name for errors.
+    given: tasks in work, each with the number of times that its workers were lost.
     """
 
-    def __init__(
-        self,
-        client: Any,
-        config: DaskConfig,
-        function: Callable[..., Any],
-        on_progress: Callable[[Progress], None] | None = None,
-        terms: Terms | None = None,
-        *,
-        origin: Callable[[Any], str] = str,
-    ):
-        self.client = client
-        self.config = config
-        self.terms = terms
-        self.function = function
-        self.origin = origin
-        # each with the number of times that its workers were lost
-        self.given: dict[Any, tuple[Any, int]] = {}
-        self.done: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self.threads = 0
-        self.looked = self.seen = time.monotonic()
-        self.topic = f"harvest-{secrets.token_hex(8)}" if on_progress is not None else None
-        if on_progress is not None:
-            client.subscribe_topic(self.topic, lambda event: on_progress(Progress(*event[1])))
+    client: Any
+    config: DaskConfig
+    function: Callable[..., Any]
+    on_progress: Callable[[Progress], None] | None = None
+    terms: Terms | None = None
+    origin: Callable[[Any], str] = str
+    given: dict[Any, tuple[Any, int]] = attrs.field(factory=dict, init=False)
+    done: queue.SimpleQueue[Any] = attrs.field(factory=queue.SimpleQueue, init=False)
+    threads: int = attrs.field(default=0, init=False)
+    looked: float = attrs.field(factory=time.monotonic, init=False)
+    seen: float = attrs.field(factory=time.monotonic, init=False)
+    topic: str | None = attrs.field(default=None, init=False)
 
     def results(self, tasks: Iterable[Any]) -> Iterator[Any]:
         """Yield results as they complete; raises the error of a task."""
+        if (report := self.on_progress) is not None:
+            self.topic = f"harvest-{secrets.token_hex(8)}"
+            self.client.subscribe_topic(self.topic, lambda event: report(Progress(*event[1])))
         try:
             self._first_worker()
             for task in tasks:
