@@ -41,58 +41,51 @@ def check_plugin(plugins: PluginManager, name: str) -> list[str]:
     return problems
 
 
-def _check_rule(plugins: PluginManager, rule: Rule) -> list[str]:
-    problems = []
+def _check_rule(plugins: PluginManager, rule: Rule) -> Iterator[str]:
     if rule.view not in plugins.views:
-        problems.append(f"{rule.name}: unknown view {rule.view!r}")
-    problems += [
-        f"{rule.name}: unknown report {name!r}"
-        for name in rule.reports
-        if name not in plugins.reports
-    ]
+        yield f"{rule.name}: unknown view {rule.view!r}"
+    for name in rule.reports:
+        if name not in plugins.reports:
+            yield f"{rule.name}: unknown report {name!r}"
     for text, ask in ((rule.among, rule.population), (rule.where, rule.condition)):
         try:
             pl.sql_expr(ask({name: t.value for name, t in rule.thresholds.items()}))
         except (KeyError, pl.exceptions.PolarsError) as error:
-            problems.append(f"{rule.name}: {text!r} is not a condition: {error}")
+            yield f"{rule.name}: {text!r} is not a condition: {error}"
             break
-    return problems
 
 
-def class_problems(cls: type[Source] | type[Sink]) -> list[str]:
-    """Return what a source or sink class does not declare or document, one sentence each."""
-    problems = []
+def class_problems(cls: type[Source] | type[Sink]) -> Iterator[str]:
+    """Yield what a source or sink class does not declare or document, one sentence each."""
     if inspect.isabstract(cls):
-        problems.append(f"{cls.name}: it lacks {' and '.join(sorted(cls.__abstractmethods__))}")
+        yield f"{cls.name}: it lacks {' and '.join(sorted(cls.__abstractmethods__))}"
     if not attrs.has(cls.Config):
-        problems.append(f"{cls.name}: Config is not an attrs class")
+        yield f"{cls.name}: Config is not an attrs class"
     else:
-        problems += [
-            f"{cls.name}: setting {a.name!r} has no documentation (metadata 'doc')"
-            for a in attrs.fields(cls.Config)
-            if not a.metadata.get("doc")
-        ]
+        for a in attrs.fields(cls.Config):
+            if not a.metadata.get("doc"):
+                yield f"{cls.name}: setting {a.name!r} has no documentation (metadata 'doc')"
         if not inspect.isabstract(cls):
-            problems += _problems_of_defaults(cls)
+            yield from _problems_of_defaults(cls)
     names = Counter[str]()
     for record_class in getattr(cls, "record_types", ()):
         try:
             kind = record_type(record_class)
             _ = kind.arrow_schema  # raises when a column has no Arrow type
         except RecordTypeError as error:
-            problems.append(str(error))
+            yield str(error)
             continue
         names[kind.name] += 1
         if not kind.doc:
-            problems.append(f"{kind.name}: the record class has no docstring")
-        problems += [f"{kind.name}.{c.name}: no documentation" for c in kind.columns if not c.doc]
-        problems += [
-            f"{kind.name}.{c.name}: ids of the role {c.role!r} are int or str, not float"
-            for c in kind.columns
-            if c.role in ("subject", "pid", "thread", "job") and c.python_type is float
-        ]
-    twice = (name for name, count in names.items() if count > 1)
-    return problems + [f"{cls.name}: two record types are called {name}" for name in twice]
+            yield f"{kind.name}: the record class has no docstring"
+        for c in kind.columns:
+            if not c.doc:
+                yield f"{kind.name}.{c.name}: no documentation"
+            if c.role in ("subject", "pid", "thread", "job") and c.python_type is float:
+                yield f"{kind.name}.{c.name}: ids of the role {c.role!r} are int or str, not float"
+    for name, count in names.items():
+        if count > 1:
+            yield f"{cls.name}: two record types are called {name}"
 
 
 def _problems_of_defaults(cls: type[Source] | type[Sink]) -> Iterator[str]:
@@ -119,19 +112,18 @@ def owned(plugins: PluginManager, kind: str, name: str) -> list[Any]:
     return [s for s in getattr(plugins, kind).values() if plugins.owner(s).name == name]
 
 
-def _check_class(cls: Any, spec: Any, base: type) -> list[str]:
+def _check_class(cls: Any, spec: Any, base: type) -> Iterator[str]:
     fits: bool = isinstance(cls, type) and issubclass(cls, base)
     if not fits:
-        return [f"{spec.name}: {cls!r} is not a subclass of harvest.{base.__name__}"]
-    problems = []
+        yield f"{spec.name}: {cls!r} is not a subclass of harvest.{base.__name__}"
+        return
     if cls.name != spec.name:
-        problems.append(f"{spec.name}: its class calls itself {cls.name!r}")
-    return problems + class_problems(cls)
+        yield f"{spec.name}: its class calls itself {cls.name!r}"
+    yield from class_problems(cls)
 
 
-def _check_target(plugins: PluginManager, spec: Any, attribute: str) -> list[str]:
+def _check_target(plugins: PluginManager, spec: Any, attribute: str) -> Iterator[str]:
     try:
         plugins.load_part(spec, getattr(spec, attribute), spec.name)
     except PluginError as error:
-        return [f"{spec.name}: {type(error.__cause__).__name__}: {error.__cause__}"]
-    return []
+        yield f"{spec.name}: {type(error.__cause__).__name__}: {error.__cause__}"

@@ -32,7 +32,7 @@ class RowPromises(SinkKit):
 
     @promise("settings are declared and documented", quick=True)
     def test_settings_are_declared(self) -> None:
-        problems = class_problems(self.sink)
+        problems = list(class_problems(self.sink))
         require(not problems, "\n".join(problems), "declare and document it")
 
     @promise("every value comes back as it was written", quick=True)

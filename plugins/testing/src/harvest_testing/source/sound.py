@@ -39,7 +39,7 @@ class ReadingPromises(SourceKit):
 
     @promise("record types, columns and settings are declared and documented", quick=True)
     def test_schema_is_declared(self) -> None:
-        problems = class_problems(self.source)
+        problems = list(class_problems(self.source))
         require(not problems, "\n".join(problems), "declare and document it")
 
     @promise("every unit read becomes a row or a reject, or is counted with a reason", quick=True)
