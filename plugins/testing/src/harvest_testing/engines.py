@@ -7,7 +7,7 @@ import contextlib
 import importlib
 import io
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -15,8 +15,9 @@ import attrs
 
 import harvest
 from harvest import interrupt
+from harvest.engines.pool import LocalEngine
 from harvest.errors import ExitCode, HarvestError
-from harvest.plugins import PluginManager, plugins_of
+from harvest.plugins import plugins_of
 
 from .lab.files import files_below
 from .lab.globals import changes, snapshot
@@ -106,7 +107,7 @@ class EngineConformance(Conformance):
         (inputs.parent / "journal").unlink(missing_ok=True)
         settings = {self.engine.name: self.settings} if self.settings else None
         how = {"workers": self.workers, "settings": settings, **how}
-        trial = self._tried(self.engine, inputs, out, how)
+        trial = self._tried("mine", self.engine, inputs, out, how)
         require(trial.status is not None, trial.words, LOST)
         require(
             not trial.said,
@@ -122,12 +123,12 @@ class EngineConformance(Conformance):
 
     def by_local(self, inputs: Path, out: Path, **how: Any) -> Trial:
         """Harvest the same inputs with the engine ``local``, for comparison."""
-        return self._tried(None, inputs, out, {"workers": 1, **how})
+        return self._tried("reference", LocalEngine, inputs, out, {"workers": 1, **how})
 
     def _tried(
-        self, engine: type[harvest.Engine] | None, inputs: Path, out: Path, how: Mapping[str, Any]
+        self, place: str, engine: type[harvest.Engine], inputs: Path, out: Path, how: dict[str, Any]
     ) -> Trial:
-        scratch = inputs.parent / ("reference" if engine is None else "mine")
+        scratch = inputs.parent / place
         scratch.mkdir(exist_ok=True)
         task = (_run, engine, inputs, out, how, scratch / "run.pid")
         # a dataset's file names depend on the given paths, so both runs use relative ones
@@ -230,35 +231,26 @@ class _Declared:
     harvest_api = 1
 
     def __init__(self, engine: type[harvest.Engine]):
-        self._engine = engine
-
-    @harvest.hookimpl
-    def harvest_engines(self) -> Iterable[harvest.EngineSpec]:
-        return [harvest.EngineSpec(name=self._engine.name, doc="Under test.", factory=self._engine)]
-
-
-def _plugins(engine: type[harvest.Engine] | None) -> PluginManager:
-    declared = [] if engine is None or engine.name == "local" else [_Declared(engine)]
-    return plugins_of(*declared)
+        spec = harvest.EngineSpec(name=engine.name, doc="Under test.", factory=engine)
+        self.harvest_engines = harvest.declare(spec)
 
 
 def _run(
-    engine: type[harvest.Engine] | None, inputs: Path, out: Path, how: Mapping[str, Any], pid: Path
+    engine: type[harvest.Engine], inputs: Path, out: Path, how: Mapping[str, Any], pid: Path
 ) -> Trial:
     """Harvest a directory of text files in this process; write its id to the file ``pid``."""
     pid.write_text(str(os.getpid()))
     importlib.import_module("polars")  # its import sets an environment variable
     interrupt.install()
-    plugins = _plugins(engine)
-    name = "local" if engine is None else engine.name
-    plugins.engine(name)
+    plugins = plugins_of() if engine.name == LocalEngine.name else plugins_of(_Declared(engine))
+    plugins.engine(engine.name)
     before = snapshot()
     places = (f"{LINES}:{os.path.relpath(place)}" for place in (inputs, out))
     trial = Trial()
     with contextlib.redirect_stdout(io.StringIO()) as said:
         try:
             with interrupt.orderly():
-                harvest.run(*places, engine=name, plugins=plugins, **how)
+                harvest.run(*places, engine=engine.name, plugins=plugins, **how)
         except KeyboardInterrupt:
             trial = Trial(status=ExitCode.INTERRUPTED)
         except HarvestError as error:
@@ -270,7 +262,7 @@ def _run(
 
 def _contents(out: Path) -> dict[str, Any]:
     """Return a dataset's files, rejects, accounts of partitions, and entries left in staging."""
-    plugins = _plugins(None)
+    plugins = plugins_of()
     plugins.add_file(LINES)
     dataset = harvest.open(out, plugins=plugins)
     return {
