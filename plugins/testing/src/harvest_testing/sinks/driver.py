@@ -21,6 +21,7 @@ import pyarrow as pa
 from harvest import PartFile, PartWriter, Publication, Sink, SmallRows
 from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, size_of
+from harvest.storage.staging import read_small, write_small_parts
 from harvest.toolkit.files import flush
 
 __all__ = ["SinkDriver", "files_with", "part_stem"]
@@ -71,12 +72,11 @@ class SinkDriver:
             staged[key] = self.sink.state / "staging" / stem
             staged[key].mkdir(parents=True)
             rows = list(tables)
-            shared = self.sink.shares_files
-            if shared and sum(size_of(table) for _, table in rows) <= self.small_bytes:
-                few = _small(rows)
-                parts[key] = tuple(_unwritten(name, each) for name, each in few.items())
-                if few:
-                    small[key] = partial(dict, few)
+            if self.sink.shares_files and sum(size_of(t) for _, t in rows) <= self.small_bytes:
+                (files,) = write_small_parts(staged[key], [_by_type(rows)])
+                parts[key] = tuple(files)
+                if files:
+                    small[key] = partial(read_small, staged[key], files)
             else:
                 parts[key] = _stage_files(self.sink.writer(staged[key], stem), staged[key], rows)
         return Publication(
@@ -113,20 +113,11 @@ def files_with(kind: RecordType, files: Mapping[str, Iterable[PartFile]]) -> lis
     return [file for file in every if file.record_type in (kind.name, "events")]
 
 
-def _small(given: Iterable[Rows]) -> dict[str, SmallRows]:
+def _by_type(given: Iterable[Rows]) -> dict[str, pa.Table]:
     tables: dict[str, list[pa.Table]] = {}
     for kind, table in given:
         tables.setdefault(kind.name, []).append(table)
-    whole = {name: concat_tables(each) for name, each in tables.items()}
-    return {n: SmallRows(rows, 0, rows.num_rows, size_of(rows)) for n, rows in whole.items()}
-
-
-def _unwritten(name: str, few: SmallRows) -> PartFile:
-    """Describe rows of a small partition that the sink has not written yet."""
-    return PartFile(
-        path=f"{name}.arrow", record_type=name, rows=few.stop, size_bytes=few.size_bytes,
-        sha256="", first_row=0, file_rows=few.stop,
-    )  # fmt: skip
+    return {name: concat_tables(each) for name, each in tables.items()}
 
 
 def _stage_files(
