@@ -20,9 +20,9 @@ import pyarrow as pa
 
 from harvest import PartFile, PartWriter, Publication, Sink, SmallRows
 from harvest.model import RecordType
-from harvest.model.arrow import concat_tables, size_of
+from harvest.model.arrow import joined_by_type, size_of
+from harvest.reading.reading import described
 from harvest.storage.staging import read_small, write_small_parts
-from harvest.toolkit.files import flush
 
 __all__ = ["SinkDriver", "files_with", "part_stem"]
 
@@ -73,7 +73,7 @@ class SinkDriver:
             staged[key].mkdir(parents=True)
             rows = list(tables)
             if self.sink.shares_files and sum(size_of(t) for _, t in rows) <= self.small_bytes:
-                (files,) = write_small_parts(staged[key], [_by_type(rows)])
+                (files,) = write_small_parts(staged[key], [joined_by_type(rows)])
                 parts[key] = tuple(files)
                 if files:
                     small[key] = partial(read_small, staged[key], files)
@@ -113,13 +113,6 @@ def files_with(kind: RecordType, files: Mapping[str, Iterable[PartFile]]) -> lis
     return [file for file in every if file.record_type in (kind.name, "events")]
 
 
-def _by_type(given: Iterable[Rows]) -> dict[str, pa.Table]:
-    tables: dict[str, list[pa.Table]] = {}
-    for kind, table in given:
-        tables.setdefault(kind.name, []).append(table)
-    return {name: concat_tables(each) for name, each in tables.items()}
-
-
 def _stage_files(
     writer: PartWriter, directory: Path, given: Iterable[Rows]
 ) -> tuple[PartFile, ...]:
@@ -130,12 +123,7 @@ def _stage_files(
     except BaseException:
         writer.abort()
         raise
-    files = []
-    for path, name, rows in written:
-        size, digest = flush(directory / path)
-        file = PartFile(path=path, record_type=name, rows=rows, size_bytes=size, sha256=digest)
-        files.append(file)
-    return tuple(files)
+    return described(directory, written)
 
 
 def _digest(text: str) -> str:
