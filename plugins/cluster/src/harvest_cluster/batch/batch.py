@@ -144,8 +144,7 @@ class Batch:
     ) -> int:
         place = self.directory / label
         job_id, cluster = slurm.submit(place / SCRIPT, place, array=array, dependency=dependency)
-        numbers = None if tasks is None else tuple(tasks)
-        submissions = [*JobFiles(place).submissions, Submission(job_id, cluster, numbers)]
+        submissions = [*JobFiles(place).submissions, Submission(job_id, cluster, tasks)]
         write(place / SUBMITTED, [attrs.asdict(submission) for submission in submissions])
         return job_id
 

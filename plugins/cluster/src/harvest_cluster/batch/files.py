@@ -37,7 +37,9 @@ class Submission:
 
     job_id: int
     cluster: str
-    tasks: tuple[int, ...] | None
+    tasks: tuple[int, ...] | None = attrs.field(
+        converter=attrs.converters.optional(tuple[int, ...])
+    )
 
 
 def write(path: Path, document: Any) -> None:

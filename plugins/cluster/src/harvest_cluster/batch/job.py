@@ -103,13 +103,8 @@ class Job:
 
     def document(self) -> dict[str, Any]:
         """Return the document that the job's tasks read when they begin."""
-        return {
-            "name": self.name,
-            "cwd": self.cwd,
-            "per_task": self.per_task,
-            "array_limit": self.array_limit,
-            "commands": [list(words) for words in self.commands],
-        }
+        read = attrs.filters.include("name", "cwd", "per_task", "array_limit", "commands")
+        return attrs.asdict(self, filter=read)
 
 
 def safe_name(name: str) -> str:

@@ -93,10 +93,7 @@ class JobFiles:
         self.per_task: int = job.get("per_task", 1)
         self.array_limit: int | None = job.get("array_limit")
         self.count: int = len(job.get("commands", ()))
-        self.submissions = [
-            Submission(s["job_id"], s["cluster"], None if s["tasks"] is None else tuple(s["tasks"]))
-            for s in read(directory / SUBMITTED) or ()
-        ]
+        self.submissions = [Submission(**each) for each in read(directory / SUBMITTED) or ()]
 
     def latest(self) -> dict[int, TaskId]:
         """The last submission of each array task, by its number."""
