@@ -22,16 +22,17 @@ from harvest import PartFile, PartWriter, Publication, Sink, SmallRows
 from harvest.model import RecordType
 from harvest.model.arrow import joined_by_type, size_of
 from harvest.reading.reading import described
+from harvest.storage.part import part_stem as stem_of
 from harvest.storage.staging import read_small, write_small_parts
 
-__all__ = ["SinkDriver", "files_with", "part_stem"]
+__all__ = ["SinkDriver", "part_stem"]
 
 Rows: TypeAlias = tuple[RecordType, pa.Table]
 
 
 def part_stem(key: str, state: str) -> str:
     """Make the stem of a part's file names, as the core does: key, and hashes of key and state."""
-    return f"{key}-{_digest(key)[:16]}-{_digest(state)[:12]}"
+    return stem_of(hashlib.sha256(key.encode()).hexdigest()[:16], key, state)
 
 
 @attrs.define
@@ -104,13 +105,9 @@ class SinkDriver:
 
     def scan(self, kind: RecordType) -> pl.LazyFrame:
         """Scan all committed rows of a record type."""
-        return self.sink.scan(files_with(kind, self.files), kind)
-
-
-def files_with(kind: RecordType, files: Mapping[str, Iterable[PartFile]]) -> list[PartFile]:
-    """Return the files of all parts that may hold rows of a record type."""
-    every = (file for of_part in files.values() for file in of_part)
-    return [file for file in every if file.record_type in (kind.name, "events")]
+        every = (file for of_part in self.files.values() for file in of_part)
+        mine = [file for file in every if file.record_type in (kind.name, "events")]
+        return self.sink.scan(mine, kind)
 
 
 def _stage_files(
@@ -124,7 +121,3 @@ def _stage_files(
         writer.abort()
         raise
     return described(directory, written)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
