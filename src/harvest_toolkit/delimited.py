@@ -234,11 +234,8 @@ def _number_lines(data: bytes, spans: _Spans, first: int, count_lines: bool) -> 
     starts, stops = spans.starts, spans.stops
     lengths = stops - starts
     buffer = np.frombuffer(data, np.uint8)
-    blank = lengths == 1
-    if len(lengths):
-        blank |= (lengths == 2) & (buffer[starts] == _CR)
-    if blank.any():
-        starts, stops = starts[~blank], stops[~blank]
+    blank = (lengths == 1) | ((lengths == 2) & (buffer[starts] == _CR))
+    starts, stops = starts[~blank], stops[~blank]
     places = np.array([start for start, _, _ in spans.damages], np.int64)
     if count_lines:
         newlines = np.flatnonzero(buffer == _LF)

@@ -170,14 +170,11 @@ def _address(config: DaskConfig) -> str:
 def _silent() -> Iterator[None]:
     """Silence Dask's own log: a lost worker fills pages with tracebacks, and errors report it."""
     names = [name for name in logging.root.manager.loggerDict if name.startswith(_LOGGERS)]
-    levels = {name: logging.getLogger(name).level for name in names}
-    try:
-        for name in names:
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    with contextlib.ExitStack() as levels:
+        for logger in map(logging.getLogger, names):
+            levels.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.CRITICAL + 1)
         yield
-    finally:
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
 
 
 def _security(config: DaskConfig) -> Any:
