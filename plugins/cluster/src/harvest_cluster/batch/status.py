@@ -116,23 +116,16 @@ def job_status(
     written = {entry.name for entry in os.scandir(states)}
     commands = []
     for number in range(job.count):
-        task = latest.get(number // job.per_task)
+        task = latest[number // job.per_task]
         name = f"{number}.json"
         own = read(states / name) if name in written else None
-        queued = known.get(task) if task is not None else None
-        ended = accounted.get(task) if task is not None else None
-        commands.append(_command(number, own, queued, ended, submitted=task is not None))
+        commands.append(_command(number, own, known.get(task), accounted.get(task)))
     ids = tuple(submission.job_id for submission in job.submissions)
     return JobStatus(name=job.name, job_ids=ids, commands=tuple(commands), log=job.directory / LOG)
 
 
 def _command(
-    number: int,
-    own: dict[str, Any] | None,
-    queued: TaskState | None,
-    ended: TaskState | None,
-    *,
-    submitted: bool,
+    number: int, own: dict[str, Any] | None, queued: TaskState | None, ended: TaskState | None
 ) -> CommandStatus:
     active = queued is not None and queued.active
     host = own["host"] if own else ""
@@ -148,8 +141,6 @@ def _command(
         how = f"signal {own['signal']}" if own["signal"] else f"exit code {own['exit_code']}"
         code, signal = own["exit_code"], own["signal"]
         return status(state="failed", exit_code=code, signal=signal, reason=how, host=host)
-    if not submitted:
-        return status(state="pending", reason="not submitted")
     return status(state="failed", reason=_end(queued or ended), host=host)
 
 
