@@ -253,12 +253,8 @@ def failing(error: Exception, frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame.map_batches(fail, schema=frame.collect_schema())
 
 
-def copies(dataset: Dataset, times: int) -> Dataset:
-    """Multiply the rows of a dataset: copies have equal numbers and times, but distinct texts."""
-    return AlteredDataset(dataset, partial(_copied, times))
-
-
-def _copied(times: int, frame: pl.LazyFrame) -> pl.LazyFrame:
+def copied(times: int, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Multiply the rows of a frame: copies have equal numbers and times, but distinct texts."""
     texts = [n for n, kind in frame.collect_schema().items() if kind in (pl.String, pl.Categorical)]
     number = pl.LazyFrame({"copy of": range(times)})
     suffix = pl.when(pl.col("copy of") > 0).then("~" + pl.col("copy of").cast(pl.String))

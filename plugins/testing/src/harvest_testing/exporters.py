@@ -11,7 +11,7 @@ import polars as pl
 
 from harvest import Dataset, HarvestError
 
-from .datasets import AlteredDataset, copies, failing
+from .datasets import AlteredDataset, copied, failing
 from .lab.files import differing, files_below
 from .lab.globals import leaving_nothing, require_closed
 from .promise import Conformance, does_not_apply, promise, require
@@ -108,7 +108,7 @@ class ExporterConformance(Conformance):
             self._require_rows(dataset, target, 1)
         times = MANY // max(1, sum(dataset.record_types.values())) + 1
         large = target.with_name(f"large-{target.name}")
-        self.write(copies(dataset, times), large)
+        self.write(AlteredDataset(dataset, partial(copied, times)), large)
         self._require_rows(dataset, large, times)
         for words, change in (("equal values", _alike), ("odd texts", partial(_ending, ODD_TEXT))):
             place = target.with_name(f"{words} {target.name}")

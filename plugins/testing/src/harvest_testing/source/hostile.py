@@ -89,7 +89,7 @@ class HostilePromises(SourceKit):
         pieces = self.checked(read_all(source, mine or partitions))
         require(
             not mine
-            or any(piece.is_accounted for piece in pieces)
+            or any(p.found is None or p.found.accounted or p.found.notes for p in pieces)
             or self.holds_nothing(path, data),
             f"its {len(data)} bytes give no row, no reject, no note and no error",
             LOST + ". Where such content holds nothing, say so in holds_nothing()",

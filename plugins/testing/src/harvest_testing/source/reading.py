@@ -47,11 +47,6 @@ class Piece:
     found: Collected | None
     refused: str | None = None
 
-    @property
-    def is_accounted(self) -> bool:
-        """Whether the partition gave a row, a reject, a note, or an error."""
-        return self.found is None or bool(self.found.accounted or self.found.notes)
-
 
 def planned(source: Source) -> list[Partition]:
     """Plan and prepare the partitions of a location; raise SourceError without input."""
