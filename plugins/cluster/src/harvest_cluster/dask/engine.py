@@ -148,7 +148,7 @@ class ClusterTasks:
         status = future.status
         if status == "finished":
             try:
-                with _connection():
+                with self._connection():
                     result = future.result()
             except library("distributed").KilledWorker as error:  # lost before it was fetched
                 self._handle_error(task, lost, error)
@@ -157,8 +157,8 @@ class ClusterTasks:
         elif status == "error":
             self._handle_error(task, lost, future.exception())
         else:
-            self._require_connection()
-            self._give_again(task, lost, f"the scheduler dropped it ({status})")
+            with self._connection():
+                self._give_again(task, lost, f"the scheduler dropped it ({status})")
         future.release()
 
     def _handle_error(self, task: Any, lost: int, error: BaseException) -> None:
@@ -199,8 +199,7 @@ class ClusterTasks:
     def _look(self) -> None:
         """Count the cluster's threads; raises HarvestError if there are none for too long."""
         self.looked = time.monotonic()
-        self._require_connection()
-        with _connection():
+        with self._connection():
             self.threads = sum(self.client.nthreads().values())
         if self.threads:
             self.seen = self.looked
@@ -213,23 +212,17 @@ class ClusterTasks:
                 remedy="start workers, or raise dask.timeout; finished partitions are kept",
             )
 
-    def _require_connection(self) -> None:
-        if self.client.status not in ("running", "connecting"):
-            raise _connection_lost()
-
-
-@contextlib.contextmanager
-def _connection() -> Iterator[None]:
-    """Report connection errors of a call to the scheduler; not for calls that raise task errors."""
-    try:
-        yield
-    except (OSError, CancelledError) as error:
-        raise _connection_lost() from error
-
-
-def _connection_lost() -> HarvestError:
-    remedy = "run again: finished partitions are kept"
-    return HarvestError("the connection to the Dask scheduler is lost", remedy=remedy)
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[None]:
+        """Report a lost connection to the scheduler; not for calls that raise task errors."""
+        try:
+            if self.client.status not in ("running", "connecting"):
+                raise ConnectionError(self.client.status)
+            yield
+        except (OSError, CancelledError) as error:
+            problem = "the connection to the Dask scheduler is lost"
+            remedy = "run again: finished partitions are kept"
+            raise HarvestError(problem, remedy=remedy) from error
 
 
 def _attempt(function: Callable[..., Any], task: Any, topic: str | None) -> Any:  # in a worker
