@@ -123,9 +123,6 @@ class _Words:
     value: Ints
     end: Ints
 
-    def __len__(self) -> int:
-        return len(self.start)
-
 
 def _words(texts: Spans, faults: Faults) -> _Words:
     count = len(texts.start)
@@ -182,7 +179,7 @@ def _without_quotes(words: _Words, data: Bytes, faults: Faults) -> _Words:
     value[begun] += 1
     if not len(opened):
         return words
-    inside = np.zeros(len(words) + 1, np.int8)
+    inside = np.zeros(len(value) + 1, np.int8)
     inside[opened + 1] += 1
     inside[stops + 1] -= 1
     keep = np.flatnonzero(np.cumsum(inside[:-1], dtype=np.int8) == 0)
