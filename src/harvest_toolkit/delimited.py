@@ -155,7 +155,8 @@ def blocks(
             line = LongLine(rest[:RAW_BYTES], len(rest) + skipped, record_limit, ended)
             damage = InvalidLine(number, line.raw, line.reason)
             read += skipped + 1 + len(behind)
-            yield attrs.evolve(_EMPTY, damages=(damage,), read_bytes=read)
+            none = np.zeros(0, np.int64)
+            yield Block(b"", none, none, none, (damage,), read_bytes=read)
             rest, number, read = behind, number + 1, 0
         else:
             # one record is longer than the block
@@ -255,10 +256,6 @@ def _number_lines(data: bytes, spans: _Spans, first: int, count_lines: bool) -> 
     if hurt or block.blank:
         block = block.only(np.ones(len(block), bool))
     return block, following
-
-
-_NONE: Final = np.zeros(0, np.int64)
-_EMPTY: Final = Block(b"", _NONE, _NONE, _NONE)
 
 
 def tables(
