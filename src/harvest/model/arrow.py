@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import reprlib
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import attrs
@@ -23,7 +23,7 @@ from .types import ORIGIN, Shape, shapes_of
 if TYPE_CHECKING:
     from .record import Record, RecordType
 
-__all__ = ["concat_tables", "conform", "joined_by_type", "size_of", "table_of"]
+__all__ = ["concat_tables", "conform", "size_of", "table_of"]
 
 BATCH_ROWS = 65_536
 """Maximum number of rows of a batch that a sink receives."""
@@ -162,14 +162,6 @@ def concat_tables(tables: Sequence[pa.Table]) -> pa.Table:
     if len(tables) == 1:
         return tables[0]
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
-
-
-def joined_by_type(given: Iterable[tuple[RecordType, pa.Table]]) -> dict[str, pa.Table]:
-    """Join the tables of each record type, in order."""
-    tables: dict[str, list[pa.Table]] = {}
-    for kind, table in given:
-        tables.setdefault(kind.name, []).append(table)
-    return {name: concat_tables(each) for name, each in tables.items()}
 
 
 def size_of(table: pa.Table) -> int:

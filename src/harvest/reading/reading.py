@@ -18,7 +18,7 @@ from harvest.api.sink import PartFile, PartWriter, Sink
 from harvest.api.source import Partition, ReadContext, Reject, Source
 from harvest.errors import PluginError, SourceError, SourceRejected, TooManyRejects
 from harvest.model import RecordType
-from harvest.model.arrow import joined_by_type, size_of
+from harvest.model.arrow import concat_tables, size_of
 from harvest.storage import staging
 from harvest.storage.fingerprint import fingerprint
 from harvest.storage.part import Part, require_rows, write_parts
@@ -236,13 +236,17 @@ class _SinkStage:
 
     def small(self, held: Iterable[tuple[RecordType, pa.Table]]) -> Small:
         """Return the held rows by record type, with the dataset's columns."""
-        joined = joined_by_type(fit_frozen(*each, self.part.frozen) for each in held)
+        tables: dict[str, list[pa.Table]] = {}
+        for kind, table in held:
+            fitting, rows = fit_frozen(kind, table, self.part.frozen)
+            tables.setdefault(fitting.name, []).append(rows)
+        joined = {name: concat_tables(each) for name, each in tables.items()}
         rejects = self._close_rejects(f"{self.part.stem}{REJECTS}")
         part = attrs.evolve(self.part, rejects=rejects)
         return Small(part, joined, self.rejects.path if rejects else None)
 
     def finish(self) -> Staged:
-        files = described(self.directory, self._open().close())
+        files = _described(self.directory, self._open().close())
         where = printable(self.part.origin)
         require_rows(self.sink, self.given, files, does="reports", where=where)
         part = attrs.evolve(self.part, files=files, rejects=self._close_rejects(REJECTS))
@@ -258,7 +262,7 @@ class _SinkStage:
         """Finish the file of rejects, if there is one; ``path`` is its later place in staging."""
         if not self.rejects.close():
             return None
-        (file,) = described(self.directory, [(REJECTS, "rejects", self.rejects.count)])
+        (file,) = _described(self.directory, [(REJECTS, "rejects", self.rejects.count)])
         return attrs.evolve(file, path=path)
 
     def discard(self) -> None:
@@ -269,7 +273,7 @@ class _SinkStage:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
-def described(directory: Path, written: Sequence[tuple[str, str, int]]) -> tuple[PartFile, ...]:
+def _described(directory: Path, written: Sequence[tuple[str, str, int]]) -> tuple[PartFile, ...]:
     """Describe the files that a writer names; flush and hash one of several record types once."""
     flushed = {path: flush(directory / path) for path in {path for path, _, _ in written}}
     return tuple(

@@ -15,7 +15,6 @@ import attrs
 
 import harvest
 from harvest import interrupt
-from harvest.engines.pool import LocalEngine
 from harvest.errors import ExitCode, HarvestError
 from harvest.plugins import plugins_of
 
@@ -123,7 +122,8 @@ class EngineConformance(Conformance):
 
     def by_local(self, inputs: Path, out: Path, **how: Any) -> Trial:
         """Harvest the same inputs with the engine ``local``, for comparison."""
-        return self._tried("reference", LocalEngine, inputs, out, {"workers": 1, **how})
+        local = plugins_of().engine("local")
+        return self._tried("reference", local, inputs, out, {"workers": 1, **how})
 
     def _tried(
         self, place: str, engine: type[harvest.Engine], inputs: Path, out: Path, how: dict[str, Any]
@@ -241,7 +241,7 @@ def _run(
     pid.write_text(str(os.getpid()))
     importlib.import_module("polars")  # its import sets an environment variable
     interrupt.install()
-    plugins = plugins_of() if engine.name == LocalEngine.name else plugins_of(_Declared(engine))
+    plugins = plugins_of() if engine.name == "local" else plugins_of(_Declared(engine))
     plugins.engine(engine.name)
     before = snapshot()
     places = (f"{LINES}:{os.path.relpath(place)}" for place in (inputs, out))

@@ -20,10 +20,8 @@ import pyarrow as pa
 
 from harvest import PartFile, PartWriter, Publication, Sink, SmallRows
 from harvest.model import RecordType
-from harvest.model.arrow import joined_by_type, size_of
-from harvest.reading.reading import described
-from harvest.storage.part import part_stem as stem_of
-from harvest.storage.staging import read_small, write_small_parts
+from harvest.model.arrow import concat_tables, size_of
+from harvest.toolkit.files import flush
 
 __all__ = ["SinkDriver", "part_stem"]
 
@@ -32,7 +30,7 @@ Rows: TypeAlias = tuple[RecordType, pa.Table]
 
 def part_stem(key: str, state: str) -> str:
     """Make the stem of a part's file names, as the core does: key, and hashes of key and state."""
-    return stem_of(hashlib.sha256(key.encode()).hexdigest()[:16], key, state)
+    return f"{key}-{_digest(key)[:16]}-{_digest(state)[:12]}"
 
 
 @attrs.define
@@ -74,10 +72,10 @@ class SinkDriver:
             staged[key].mkdir(parents=True)
             rows = list(tables)
             if self.sink.shares_files and sum(size_of(t) for _, t in rows) <= self.small_bytes:
-                (files,) = write_small_parts(staged[key], [joined_by_type(rows)])
-                parts[key] = tuple(files)
-                if files:
-                    small[key] = partial(read_small, staged[key], files)
+                few = _small(rows)
+                parts[key] = tuple(_unwritten(name, each) for name, each in few.items())
+                if few:
+                    small[key] = partial(dict, few)
             else:
                 parts[key] = _stage_files(self.sink.writer(staged[key], stem), staged[key], rows)
         return Publication(
@@ -110,6 +108,22 @@ class SinkDriver:
         return self.sink.scan(mine, kind)
 
 
+def _small(given: Iterable[Rows]) -> dict[str, SmallRows]:
+    tables: dict[str, list[pa.Table]] = {}
+    for kind, table in given:
+        tables.setdefault(kind.name, []).append(table)
+    whole = {name: concat_tables(each) for name, each in tables.items()}
+    return {n: SmallRows(rows, 0, rows.num_rows, size_of(rows)) for n, rows in whole.items()}
+
+
+def _unwritten(name: str, few: SmallRows) -> PartFile:
+    """Describe rows of a small partition that the sink has not written yet."""
+    return PartFile(
+        path=f"{name}.arrow", record_type=name, rows=few.stop, size_bytes=few.size_bytes,
+        sha256="", first_row=0, file_rows=few.stop,
+    )  # fmt: skip
+
+
 def _stage_files(
     writer: PartWriter, directory: Path, given: Iterable[Rows]
 ) -> tuple[PartFile, ...]:
@@ -120,4 +134,13 @@ def _stage_files(
     except BaseException:
         writer.abort()
         raise
-    return described(directory, written)
+    files = []
+    for path, name, rows in written:
+        size, digest = flush(directory / path)
+        file = PartFile(path=path, record_type=name, rows=rows, size_bytes=size, sha256=digest)
+        files.append(file)
+    return tuple(files)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -17,7 +17,7 @@ import pyarrow as pa
 import harvest
 from harvest import Collected, PartFile, Partition, Source, SourceError, collect_partition
 from harvest.model import RecordType
-from harvest.model.arrow import conform, joined_by_type
+from harvest.model.arrow import concat_tables, conform
 from harvest.model.frames import frame_of
 from harvest.plugin_code import contained
 from harvest.toolkit.texts import printable
@@ -248,15 +248,16 @@ class ArrowSink(harvest.DirectorySink):
 class _ArrowWriter(harvest.PartWriter):
     def __init__(self, sink: ArrowSink, staging: Path, part: str):
         self.sink, self.staging, self.part = sink, staging, part
-        self.held: list[tuple[RecordType, pa.Table]] = []
+        self.tables: dict[str, list[pa.Table]] = {}
 
     def write(self, record_type: RecordType, table: pa.Table) -> None:
-        self.held.append((record_type, table))
+        self.tables.setdefault(record_type.name, []).append(table)
 
     def close(self) -> Sequence[tuple[str, str, int]]:
         written = []
-        for name, rows in joined_by_type(self.held).items():
+        for name, tables in self.tables.items():
             place = self.sink.place(name, self.part)
+            rows = concat_tables(tables)
             (self.staging / place).parent.mkdir(parents=True)
             file = (self.staging / place).open("wb")  # Arrow cannot open paths that are not UTF-8
             with file, pa.ipc.new_stream(file, rows.schema) as stream:
