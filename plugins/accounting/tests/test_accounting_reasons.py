@@ -184,6 +184,13 @@ def test_a_table_of_dashes_is_not_shown_and_the_field_is_named_once(tmp_path):
         assert "--format=NodeList" in text
 
 
+def test_jobs_that_may_be_counted_twice_are_named(tmp_path):
+    """Two dumps without submission times hold job 1: it may have run twice."""
+    data = dataset(tmp_path / "dump.txt", "JobID|State", "1|RUNNING", "1|COMPLETED", "2|COMPLETED")
+    said = "2 of 3 jobs have the job id of another, and no time that distinguishes them."
+    assert said in usage_report(data).text(200)
+
+
 def test_why_jobs_failed_on_a_real_cluster(shared_data):
     """Two jobs of ec85 say FAILED; their first steps were out of memory."""
     path = shared_data / "slurm" / "sacct-parsable2-noheader-other-site.txt"
@@ -195,6 +202,8 @@ def test_why_jobs_failed_on_a_real_cluster(shared_data):
         ("ec395", "time limit"): 2,
         ("ec85", "out of memory"): 2,
     }
+    (ends,) = data.view("slurm.failures", account="ec85").collect().to_dicts()
+    assert (ends["state"], ends["reason"], ends["jobs"]) == ("failed", "out of memory", 2)
     given, used, lost = in_plain_python(path)
     groups = {g["account"]: g for g in usage(data, by="account", year="2024").collect().to_dicts()}
     assert {name: g["cpu_hours"] for name, g in groups.items()} == pytest.approx(given)

@@ -63,51 +63,55 @@ def test_users_who_waste_are_counted_and_the_worst_is_named(name):
 
 def failures(**columns: list) -> dict[str, list]:
     one = {
-        "state": "failed", "exit_code": 0, "user": "ann", "cpu_hours": 0.0, "ended": True,
-        "cpu_unknown_jobs": 0, "run_again": 0, "ended_jobs": 1000, "ended_cpu_hours": 500.0,
+        "state": "failed", "reason": "unknown", "user": "ann", "cpu_hours": 0.0,
+        "ended": True, "cpu_unknown_jobs": 0, "run_again": 0, "ended_jobs": 1000,
+        "ended_cpu_hours": 500.0,
     }  # fmt: skip
     return {name: [value] * len(columns["jobs"]) for name, value in one.items()} | columns
 
 
-def test_runs_that_failed_are_counted_with_their_most_frequent_exit_code():
+def test_runs_that_failed_are_counted_with_their_most_frequent_reason():
     rows = failures(
         state=["failed", "failed", "failed", "timeout"],
-        exit_code=[1, 2, 1, 0],
+        reason=["out of memory", "exit code 2", "out of memory", "time limit"],
         user=["ann", "bob", "bob", "ann"],
         jobs=[3, 4, 3, 500],
         cpu_hours=[5.0, 20.0, 24.9, 100.0],
     )
     text = (
-        "10 of 1,000 runs ended as FAILED (1 %). They took {} of the CPU hours (50). bob has the "
-        "most: 7 runs. The main exit code is 1."
+        "10 of 1,000 runs ended as FAILED (1 %). They took 50 of the 500 CPU hours of ended "
+        "runs (10 %). bob has the most: 7 runs. The main reason is out of memory: 6 runs."
     )
 
-    assert spoken("slurm.failed_jobs", rows, hours=50) == [("medium", text.format("10 %"))]
+    assert spoken("slurm.failed_jobs", rows, hours=50) == [("medium", text)]
     rows["cpu_hours"] = [5.0, 20.0, 25.0, 100.0]
-    assert spoken("slurm.failed_jobs", rows, hours=50) == [("high", text.format("10 %"))]
+    assert spoken("slurm.failed_jobs", rows, hours=50) == [("high", text)]
     # much of little is little
-    assert spoken("slurm.failed_jobs", rows) == [("medium", text.format("10 %"))]
+    assert spoken("slurm.failed_jobs", rows) == [("medium", text)]
     rows["jobs"] = [3, 4, 2, 500]  # 9 of 1,000 are under one in a hundred
     assert spoken("slurm.failed_jobs", rows) == []
     assert len(spoken("slurm.failed_jobs", rows, share=0.009)) == 1
 
 
 @pytest.mark.parametrize(
-    ("name", "state", "words"),
+    ("name", "state", "reason", "words"),
     [
-        ("slurm.out_of_memory", "out_of_memory", "ran out of memory"),
-        ("slurm.timeouts", "timeout", "reached the time limit"),
-        ("slurm.timeouts", "deadline", "reached the time limit"),
-        ("slurm.node_failures", "node_fail", "hit a node failure"),
-        ("slurm.node_failures", "boot_fail", "hit a node failure"),
+        ("slurm.out_of_memory", "out_of_memory", "out of memory", "ran out of memory"),
+        ("slurm.out_of_memory", "failed", "out of memory", "ran out of memory"),
+        ("slurm.timeouts", "timeout", "time limit", "reached the time limit"),
+        ("slurm.timeouts", "deadline", "unknown", "reached the time limit"),
+        ("slurm.node_failures", "node_fail", "node", "hit a node failure"),
+        ("slurm.node_failures", "boot_fail", "node", "hit a node failure"),
     ],
 )
-def test_each_cause_has_its_words(name, state, words):
-    rows = failures(state=[state, "cancelled"], jobs=[20, 900], cpu_hours=[500.0, 0.0])
-    expected = f"20 of 1,000 runs {words} (2 %). They took 100 % of the CPU hours (500). ann has"
+def test_each_cause_has_its_words(name, state, reason, words):
+    rows = failures(
+        state=[state, "cancelled"], reason=[reason, None], jobs=[20, 900], cpu_hours=[500.0, 0.0]
+    )
+    expected = f"20 of 1,000 runs {words} (2 %). They took 500 of the 500 CPU hours of ended runs"
 
-    assert spoken(name, rows) == [("high", f"{expected} the most: 20 runs.")]
-    rows["state"] = ["completed", "cancelled"]
+    assert spoken(name, rows) == [("high", f"{expected} (100 %). ann has the most: 20 runs.")]
+    rows |= {"state": ["completed", "cancelled"], "reason": [None, None]}
     assert spoken(name, rows) == []
 
 
@@ -214,7 +218,7 @@ HOSTILE = {
     "cluster": NAME, "partition": NAME, "user": NAME, "account": NAME, "name": NAME,
     "origin": NAME, "note": f"sacct says: error: {NAME}", "source": "slurm",
     "array_job_id": COUNT, "median_compared_wait_s": 3e9, "median_compared_run_s": 1e9,
-    "median_run_s": 599.0, "ended": COUNT, "exit_code": COUNT,
+    "median_run_s": 599.0, "ended": COUNT, "reason": NAME,
 }  # fmt: skip
 """Values of a row by column; other numbers are COUNT, and shares 0.123456."""
 
@@ -279,8 +283,8 @@ def test_one_wasteful_user_and_one_broken_array_are_what_is_found(tmp_path):
         "has the most: 1,800 unused, 10 % used. The rule expects 60 %."
     )
     failed = (
-        "11 of 32 runs ended as FAILED (34 %). They took 34 % of the CPU hours (1,100). bob has "
-        "the most: 11 runs. The main exit code is 1."
+        "11 of 32 runs ended as FAILED (34 %). They took 1,100 of the 3,200 CPU hours of "
+        "ended runs (34 %). bob has the most: 11 runs. The main reason is exit code 1: 11 runs."
     )
     array = (
         "Array 30: 11 of 12 tasks failed. It belongs to bob. In 1 of 1 array, more than 50 % of "

@@ -14,7 +14,7 @@ from ..views.declared.common import FAILURE_KEYS, groups_of
 from ..views.why import by_reason, why_failed
 from .missing import filled, missing
 from .plots import reasons as plot_of
-from .usage import title_of
+from .usage import title_of, without_jobs
 from .words import counted_in, hours, hours_in_words, known_sum, part
 
 _OTHERS: Final = ("account", "user", "partition", "node")
@@ -46,7 +46,9 @@ def failures(
     others = [name for name in several if name not in names]
     return Report(
         title_of(f"Why jobs{{}} failed, by {', '.join(names)}", selection, jobs),
-        intro=_in_words(data, runs, whole, names),
+        intro=_in_words(data, runs, whole, names)
+        if runs.height
+        else without_jobs(selection, parts.height, 0),
         tiles=_tiles(runs, whole),
         picture="by-reason",
         sections=[
@@ -101,11 +103,9 @@ def _table(name: str, rows: pl.DataFrame, names: Sequence[str], title: str) -> T
 def _in_words(
     data: Jobs, runs: pl.DataFrame, whole: pl.DataFrame, names: Sequence[str]
 ) -> Iterator[str]:
-    """Say why there is nothing to see, else the nodes on which most runs failed for one reason."""
+    """Say why no run failed, else name the nodes on which most runs failed for one reason."""
     ended = int(runs["state"].is_in(ENDED).sum())
-    if not runs.height:
-        yield "The dataset has no such jobs that ended in this period."
-    elif not ended and runs["state"].null_count():
+    if not ended and runs["state"].null_count():
         yield f"{data.words.record} does not record how these jobs ended."
     elif not ended:
         yield "No run ended."
@@ -161,8 +161,9 @@ def _notes(data: Jobs, runs: pl.DataFrame, jobs: pl.LazyFrame, zone: str, top: i
         "Failed runs ended with an exit code or a signal, ran out of memory, reached their time "
         "limit or deadline, or lost their node. Cancelled, preempted and requeued runs do not "
         "count.",
-        f"The reason is why {data.words.scheduler} ended a run, else the signal or exit code of "
-        "the step that failed first. A shell reports signal 9 (SIGKILL) as exit code 137.",
+        "The reason is out of memory if the run or a step ran out of it. Else it is why "
+        f"{data.words.scheduler} ended the run, or the signal or exit code of the step that failed "
+        "first. A shell reports signal 9 (SIGKILL) as exit code 137.",
     ]
     if (runs["reason"] == "time limit").any():
         items.append("A run that reached its time limit was stopped: no step of it failed.")

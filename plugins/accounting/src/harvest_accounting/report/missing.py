@@ -43,6 +43,7 @@ def missing(words: Words, jobs: pl.LazyFrame, *asked: str) -> list[str]:
         all=pl.len(),
         without_use=pl.lit(value=False) if asked else without_use,
         impossible=pl.col("impossible").drop_nulls().implode(),
+        unordered=pl.col("restart").null_count(),
     )
     found = counts.collect().row(0, named=True)
     if not found["all"]:
@@ -50,6 +51,11 @@ def missing(words: Words, jobs: pl.LazyFrame, *asked: str) -> list[str]:
     said = [words.lacks(_FIELDS[name], name) for name in fields if not found[name]]
     if found["without_use"]:
         said.append(words.lacks("GPU use", "gpu_util_percent"))
+    if found["unordered"]:
+        said.append(
+            f"{found['unordered']:,} of {found['all']:,} jobs have the job id of another, and no "
+            "time that distinguishes them. A job in several inputs may count several times."
+        )
     jobs_with = found["impossible"]
     if jobs_with:
         counted = Counter(text for each in jobs_with for text in each.split(", "))

@@ -94,19 +94,19 @@ def _waste(
 
 
 def _ends(
-    name: str, states: tuple[str, ...], words: str, doc: str, advice: str, *, much: float,
-    hidden_without_repeats: bool = False,
+    name: str, ends: tuple[str, ...], words: str, doc: str, advice: str, *, much: float,
+    of: str = "state", hidden_without_repeats: bool = False,
 ) -> Rule:  # fmt: skip
-    listed = ", ".join(f"'{state}'" for state in states)
+    listed = ", ".join(f"'{end}'" for end in ends)
     return Rule(
         name=name,
         doc=doc,
         view="ends",
         among=_ENDED,
-        where=f"state in ({listed})",
+        where=f"{of} in ({listed})",
         columns=(
-            "state", "user", "jobs", "exit_code", "exit_signal", "cpu_hours", "cpu_unknown_jobs",
-            "run_again", "last_job", "ended_jobs", "ended_cpu_hours",
+            "state", "reason", "user", "jobs", "exit_code", "exit_signal", "cpu_hours",
+            "cpu_unknown_jobs", "run_again", "last_job", "ended_jobs", "ended_cpu_hours",
         ),
         judge=partial(
             judgements.ended_badly, words=words, hidden_without_repeats=hidden_without_repeats
@@ -217,10 +217,10 @@ _OF_OWNERS: Final = (
         much=0.1,
     ),
     _ends(
-        "out_of_memory", ENDS["out_of_memory"], "ran out of memory",
-        "Runs that were killed because they used more memory than requested.",
+        "out_of_memory", ("out of memory",), "ran out of memory",
+        "Runs that failed because they, or a step of them, used more memory than requested.",
         "Request more memory for these jobs only, or give each task less work.",
-        much=0.05,
+        much=0.05, of="coalesce(reason, state)",
     ),
     _ends(
         "timeouts", ENDS["timeout"], "reached the time limit",

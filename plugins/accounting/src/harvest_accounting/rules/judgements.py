@@ -62,19 +62,20 @@ def ended_badly(
     took = "Their CPU hours are unknown"
     if known is not None and whole:
         part = known / whole
-        took = f"They took {share_in_words(part)} of the CPU hours ({hours_in_words(known)})"
+        took = f"They took {hours_in_words(known)} of the {hours_in_words(whole)} CPU hours of "
+        took += f"ended runs ({share_in_words(part)})"
     user, users_runs = _most(rows, "user")
     count = count_in_words(users_runs, "run")
     whose = f"{user} has the most: {count}" if user else f"{record} does not record their users"
-    codes = rows.filter(rows["exit_code"] > 0)
-    code = f" The main exit code is {_most(codes, 'exit_code')[0]}." if len(codes) else ""
+    reason, times = _most(rows.filter(rows["reason"] != "unknown"), "reason")
+    main = f" The main reason is {reason}: {count_in_words(times, 'run')}."
     certainty = ["part"] if rows["cpu_unknown_jobs"].sum() else []
     if hidden_without_repeats and rows["run_again"].null_count() == rows.height:
         certainty.append("lower_bound")
     yield Finding(
         "high" if part is not None and part >= much and (known or 0) >= hours else "medium",
         f"{runs:,} of {count_in_words(ended, 'run')} {words} ({share_in_words(runs / ended)})",
-        f"{took}. {whose}.{code}",
+        f"{took}. {whose}.{'' if reason is None or reason in words else main}",
         certainty=tuple(certainty),
     )
 

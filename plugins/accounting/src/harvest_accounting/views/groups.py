@@ -51,15 +51,15 @@ def usage(
 
 
 def ends(data: Jobs, **choice: str | None) -> pl.LazyFrame:
-    """Count runs by state, exit code, signal and user.
+    """Count runs by state, reason, exit code, signal and user.
 
     ``ended_jobs`` and ``ended_cpu_hours`` are those of all runs with a known final state.
     choice: the runs; see ``selection_of``.
     """
-    chosen = selection_of(data, choice, None).parts(data)
+    chosen = why_failed(data, selection_of(data, choice, None).parts(data))
     given, in_the_end = pl.col("cpu_time_s"), pl.col("state").is_in(ENDED)
     repeated, job = pl.col("run_again").filter(COUNTS), pl.col("job_id").filter(COUNTS)
-    by = [*data.by, "cluster", "state", "exit_code", "exit_signal", "user"]
+    by = [*data.by, "cluster", "state", "reason", "exit_code", "exit_signal", "user"]
     order = ["jobs", *by]
     return (
         chosen.with_columns(

@@ -202,8 +202,7 @@ def costs(cpu_hour: float | None, gpu_hour: float | None) -> dict[str, pl.Expr]:
     }
     found = {}
     for cost, column in columns.items():
-        priced = {column.format(name): price for name, price in prices.items() if price is not None}
-        parts = [pl.col(name) * price for name, price in priced.items()]
+        parts = [pl.col(column.format(name)) * p for name, p in prices.items() if p is not None]
         parts.append(pl.lit(None, pl.Float64))
         known = pl.any_horizontal(part.is_not_null() for part in parts)
         found[cost] = pl.when(known).then(pl.sum_horizontal(parts)).cast(pl.Float64)

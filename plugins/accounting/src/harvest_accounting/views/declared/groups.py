@@ -61,8 +61,7 @@ _NEXT: Final = ("gpu_hours", "gpu_eff", "mem_eff", "timelimit_eff")
 
 _MEANINGS: Final = {
     "completed": "completed",
-    "failed": "failed with an exit code or a signal",
-    "out_of_memory": "were ended because they ran out of memory",
+    "out_of_memory": "ended as out_of_memory, not those in which only a step did",
     "timeout": "reached their time limit or their deadline",
     "node_fail": "ended because a node failed or did not boot, or a launch failed",
     "cancelled": "were cancelled or revoked",
@@ -70,13 +69,17 @@ _MEANINGS: Final = {
     "requeued": "were requeued",
 }
 
-_COSTS: Final = {
-    "cost": "the hours allocated",
-    "used_cost": "the hours used",
-    "wasted_cost": "the hours wasted",
-    "unknown_cost": "the hours with unknown use",
-    "failed_cost": "the runs in failed_jobs",
-}
+_COST, *_COSTS = (
+    amount(name, f"Cost of {of}: known CPU and GPU hours times cpu_hour_cost and gpu_hour_cost; "
+           "null without prices.", form=",.2f")
+    for name, of in {
+        "cost": "the hours allocated",
+        "used_cost": "the hours used",
+        "wasted_cost": "the hours wasted",
+        "unknown_cost": "the hours with unknown use",
+        "failed_cost": "the runs in failed_jobs",
+    }.items()
+)  # fmt: skip
 
 _OR_NULL: Final = "; null instead of 0 where some states are unknown"
 
@@ -85,16 +88,16 @@ _USAGE_COLUMNS: Final = (
     count("jobs", "Runs of jobs that ended in the period, or have not ended and started or were "
           "submitted in it. A requeued job counts once per run. Other columns count runs in the "
           "same way, except ran_jobs and those of unknown hours."),
+    _COST,
     *_of(*_FIRST),
-    count("failed", "Runs that failed with an exit code or a signal, no other kind of "
-          f"failure{_OR_NULL}."),
+    count("failed", "Runs that ended as failed, with an exit code or a signal, whatever the "
+          f"reason (main_reason){_OR_NULL}."),
     seconds("mean_wait_s", "Mean wait of the runs in waited_jobs; null without any."),
     *_of(*_NEXT),
     count("started", "Runs that have started; 0 only where none has."),
     *(
         count(name, f"Runs that {meaning}{_OR_NULL}.")
         for name, meaning in _MEANINGS.items()
-        if name != "failed"
     ),
     count("not_ended", f"Runs in another state: they wait, run, or are suspended{_OR_NULL}."),
     count("state_unknown", "Runs with unknown state."),
@@ -112,11 +115,7 @@ _USAGE_COLUMNS: Final = (
     text("main_reason", "Why most of failed_jobs failed, as in {prefix}.reasons; null without "
          "any."),
     count("main_reason_jobs", "Runs among failed_jobs with main_reason; null without any."),
-    *(
-        amount(name, f"Cost of {of}: known CPU and GPU hours times cpu_hour_cost and "
-               "gpu_hour_cost; null without prices.", form=",.2f")
-        for name, of in _COSTS.items()
-    ),
+    *_COSTS,
     hours("not_ended_cpu_hours", "Known CPU hours allocated until now to the runs in not_ended, a "
           "part of cpu_unknown_hours; 0 only without such runs."),
     seconds("median_wait_s", "Median wait of the runs in waited_jobs; null without any."),
@@ -134,6 +133,7 @@ _USAGE_COLUMNS: Final = (
 
 _BY_END: Final = (
     *passed_on("user"),
+    text("reason", "Why they failed, as in {prefix}.reasons; null if they did not."),
     count("jobs", "Runs that ended in this way; a requeued job counts once per run."),
     hours("cpu_hours", "Known CPU hours allocated to such runs in the period, whenever they "
           "ended; null where all are unknown."),
@@ -270,12 +270,12 @@ def grouped(whose: Whose) -> tuple[View, ...]:
         ),
         of_jobs(
             whose, "ends", "groups", _ENDS_COLUMNS, hours,
-            "All runs by state (also unknown), exit code, signal and user.",
+            "All runs by state (also unknown), reason, exit code, signal and user.",
         ),
         of_jobs(
             whose, "failures", "groups", _FAILURES_COLUMNS, hours,
-            "Runs that did not complete, and those with unknown state, by state, exit code, signal "
-            "and user.",
+            "Runs that did not complete, and those with unknown state, by state, reason, exit "
+            "code, signal and user.",
         ),
         of_jobs(
             whose, "reasons", "why", _REASONS_COLUMNS, {"by": common.failed_by(whose), **hours},
