@@ -157,6 +157,8 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
         job("9+0", JobIDRaw="9"), step("9+0.batch", "04:00:00"), job("9+1", JobIDRaw="10"),
         job("20"), job("20", Cluster="d", AllocCPUS="1", AllocNodes="1"),
         job("21", State="RUNNING", End="Unknown"),
+        # memory of the largest task alone: how many there were was not recorded
+        job("1022"), step("1022.batch", MaxRSS="1024K"), step("1022.0", MaxRSS="6G", NTasks=""),
     ]  # fmt: skip
     return Reader(
         write(tmp_path_factory.mktemp("jobs") / "dump.txt", rows), timezone="Europe/Zurich"
@@ -184,6 +186,13 @@ def test_a_failed_job_says_where_it_failed_how_it_waited_and_what_its_steps_used
         "Failed in: step 1, FAILED (exit code 0, signal 9) on n2",
         "Failed in: step batch, FAILED (exit code 3)",
     ]
+
+
+def test_without_the_number_of_tasks_memory_is_at_least_that_of_the_largest(reader):
+    lines = lines_of(reader, "1022")
+    assert "Memory Utilized: at least 6.00 GB" in lines
+    assert "Memory Efficiency: at least 75.00% of 8.00 GB (4.00 GB/node)" in lines
+    assert "at least 6.00 GB" in lines[-2]
 
 
 def test_of_a_requeued_job_the_last_run_is_shown_and_the_others_are_named(reader):

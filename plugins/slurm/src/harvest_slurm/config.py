@@ -68,11 +68,6 @@ class SlurmConfig:
         if self.layout is not None and self.columns:
             raise ValueError("columns and layout both name the columns: set one of them")
 
-    @property
-    def named_columns(self) -> tuple[str, ...]:
-        """The fields of a dump without a header, from the settings."""
-        return PRESETS[self.layout] if self.layout is not None else self.columns
-
 
 ORIGIN: Final = "slurm:live"
 """The origin of rows of a live cluster."""

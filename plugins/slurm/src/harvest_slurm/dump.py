@@ -22,6 +22,7 @@ from .read.csvtext import settle
 from .read.form import HEAD_BYTES, Layout
 from .read.json_dump import read_json
 from .read.layout import delimiter_of, find_layout
+from .read.presets import PRESETS
 from .read.text import read_text
 from .records import Job, Step
 from .rows.columns import Columns
@@ -61,7 +62,7 @@ def _layout_of(
     layout = find_layout(
         head,
         where=origin,
-        columns=config.named_columns,
+        columns=PRESETS[config.layout] if config.layout is not None else config.columns,
         delimiter=delimiter_of(config.delimiter) if config.delimiter else None,
     )
     if layout.order:

@@ -79,21 +79,18 @@ def steps_of_runs(data: Rows) -> pl.LazyFrame:
         steps_once(data)
         .group_by(OWNER)
         .agg(
+            pl.col("ntasks", "max_rss_bytes", "max_disk_read_bytes", "max_disk_write_bytes").max(),
             steps=pl.len(),
             impossible_of_steps=pl.col("impossible").drop_nulls().first(),
             steps_ended=pl.col("ended").fill_null(value=False).all(),
-            ntasks=pl.col("ntasks").max(),
             steps_cpu_s=_exact_sum("total_cpu_s"),
             steps_user_cpu_s=_exact_sum("user_cpu_s"),
             steps_system_cpu_s=_exact_sum("system_cpu_s"),
-            max_rss_bytes=pl.col("max_rss_bytes").max(),
             # the maximum is unknown if a sampled step has an unknown number of tasks
             mem_used_bytes=pl.when(
                 (pl.col("used_mem").is_not_null() | pl.col("max_rss_bytes").is_null()).all()
                 & (pl.col("used_mem").max() > 0)
             ).then(pl.col("used_mem").max()),
-            max_disk_read_bytes=pl.col("max_disk_read_bytes").max(),
-            max_disk_write_bytes=pl.col("max_disk_write_bytes").max(),
             gpu_util_percent=pl.col("gpu_util").max(),
             gpu_mem_used_bytes=pl.col("gpu_mem").max(),
         )

@@ -69,6 +69,13 @@ def size(count: float | None) -> str:
     return f"{value:.2f} EB"
 
 
+def _least(row: dict[str, Any], name: str) -> tuple[str, int | None]:
+    """Return the memory used, after ``at least `` where only its largest task has some recorded."""
+    if row[name] is None and row["max_rss_bytes"]:
+        return "at least ", row["max_rss_bytes"]
+    return "", row[name]
+
+
 def _as_seff(run: dict[str, Any]) -> Iterator[str]:
     yield f"Job ID: {run['job_id'] if run['job_id_raw'] is None else run['job_id_raw']}"
     if run["array_task_id"] is not None:
@@ -117,12 +124,12 @@ def _cpu(used: float | None, given: float | None) -> Iterator[str]:
 
 
 def _memory(run: dict[str, Any]) -> Iterator[str]:
-    used, given = run["mem_used_bytes"], run["alloc_mem_bytes"]
-    sampled = [step for step in run["steps"] if step["used_mem"] is not None]
+    (least, used), given = _least(run, "mem_used_bytes"), run["alloc_mem_bytes"]
+    sampled = [step for step in run["steps"] if step["used_mem"] is not None and not least]
     largest = max(sampled, key=lambda step: step["used_mem"], default=None)
     guess = " (estimated maximum)" if used and largest and largest["mem_estimated"] else ""
-    yield f"Memory Utilized: {size(used)}{guess}"
-    share = _UNKNOWN if used is None or not given else f"{100 * used / given:.2f}%"
+    yield f"Memory Utilized: {least}{size(used)}{guess}"
+    share = _UNKNOWN if used is None or not given else f"{least}{100 * used / given:.2f}%"
     whole = ""
     if given is not None:
         unit = "core" if run["req_mem_per"] == "cpu" else "node"
@@ -171,9 +178,10 @@ def _steps(steps: list[dict[str, Any]]) -> Iterator[str]:
     rows += [
         (
             s["step_id"], s["name"] or "", (s["state"] or _UNKNOWN).upper(), clock(s["elapsed_s"]),
-            clock(s["total_cpu_s"]), size(s["used_mem"]),
+            clock(s["total_cpu_s"]), f"{least}{size(used)}",
         )
         for s in steps[:_SHOWN]
+        for least, used in [_least(s, "used_mem")]
     ]  # fmt: skip
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     yield from (f"  {line}" for line in table_lines(rows, widths, [False] * len(widths)))

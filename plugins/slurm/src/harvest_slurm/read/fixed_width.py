@@ -51,15 +51,14 @@ class FixedReader(BlockReader):
         if kind_of(line):
             self.said.add(line, position)
             return 1
-        if line.rstrip() in self.repeated:
-            self.ctx.read(1)
-            self.ctx.folded(1, "repeated header")
-            return 1
+        aside = "repeated header" if line.rstrip() in self.repeated else ""
         # editors remove the last blank of a last line
         whole = short == 0 or (short == 1 and not stripped)
         if not whole and not line.strip():
+            aside = "blank line"
+        if aside:
             self.ctx.read(1)
-            self.ctx.folded(1, "blank line")
+            self.ctx.folded(1, aside)
             return 1
         if whole or (stripped and short > 0):
             records[position] = line.ljust(self.length)
