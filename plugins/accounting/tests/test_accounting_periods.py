@@ -147,15 +147,12 @@ def test_a_job_counts_when_it_ended_and_a_wait_when_it_began(two_years, name, of
 
 
 def test_where_a_period_holds_nothing_that_of_the_dataset_is_named(two_years):
-    with pytest.raises(UsageError) as error:
+    said = r"no jobs in last=year \(.*\(UTC\): write --set from=2024-01-01 --set to=2024-06-01, or"
+    with pytest.raises(UsageError, match=said):
         two_years.view("slurm.usage", last="year")
-    assert "no jobs in last=year (" in str(error.value)
-    assert "it has jobs from 2024-01-01 to 2024-06-01 (UTC)" in str(error.value)
     with pytest.raises(UsageError, match="no jobs of user ann in quarter=2024-Q2"):
         two_years.view("slurm.failures", user="ann", quarter="2024-Q2")
-
-
-def test_a_user_without_jobs_at_all_is_no_matter_of_the_period(two_years):
+    # the period is no matter of a user without jobs at all
     assert two_years.view("slurm.jobs", user="eve", year="2024").collect().is_empty()
 
 

@@ -14,6 +14,7 @@ from slurm_reader import REPORTS, dataset
 
 from harvest import UsageError
 from harvest_accounting.report.waits import wait_statistics
+from harvest_accounting.report.words import hours_in_words
 
 usage_report = REPORTS["slurm.usage"]
 summary = REPORTS["slurm.summary"]
@@ -103,9 +104,8 @@ def test_jobs_that_have_not_started_are_counted_not_averaged(tmp_path):
     ]
 
 
-def test_waits_are_shown_as_slurm_writes_them(tmp_path):
-    text = queue_time(waited(tmp_path, [wait(93784), wait(93784)], jobs=2)).text()
-    assert "1-02:03:04" in text
+def test_few_hours_are_not_shown_as_none_and_a_moment_below_none_is():
+    assert [hours_in_words(hours) for hours in (0.0028, 0, -0.0028)] == ["<0.01", "0", "0"]
 
 
 DAY = "2024-03-01T00:00:00|2024-03-01T00:00:00|2024-03-02T00:00:00"

@@ -236,7 +236,7 @@ def test_what_running_jobs_use_is_not_known_beside_those_that_ended(tmp_path):
     assert [str(tile) for tile in report.tiles][:3] == [
         f"CPU hours allocated: {hours + 28:,} (10 jobs)",
         "CPU hours used: 2.8 (10 % of the hours with known use)",
-        f"CPU hours wasted: 25 (the use of {hours:,} more is unknown)",
+        f"CPU hours wasted: 25 (the use of {hours:,} more CPU hours is unknown)",
     ]
     whole = f"All groups together: 2.8 used, 25 wasted, {hours:,} unknown."
     assert report.plots[0].alt.endswith(whole)

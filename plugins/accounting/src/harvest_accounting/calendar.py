@@ -60,21 +60,17 @@ def zone_of(jobs: Jobs, wanted: str | None) -> Zone:
                 remedy="write Europe/Zurich, for example, or UTC",
             ) from None
         return Zone(wanted, f"Days and months are in the time zone {wanted}, your choice.")
+    in_utc = "days and months are in UTC. Choose a zone with timezone=ZONE."
     sources = [runs.source for runs in jobs.schedulers if runs.source]
     try:
         given = [jobs.data.harvested_with(source, "timezone") for source in sources]
     except DatasetError as lost:
-        return Zone(
-            "UTC",
-            f"The time zone of the harvest is unknown ({lost.message}): days and months are in "
-            "UTC. Choose a zone with timezone=ZONE.",
-        )
+        return Zone("UTC", f"The time zone of the harvest is unknown ({lost.message}): {in_utc}")
     zones = sorted({zone or "UTC" for each in given for zone in each})
     if len(zones) > 1:
         return Zone(
             "UTC",
-            f"The jobs were harvested with several time zones ({', '.join(zones)}): days and "
-            "months are in UTC. Choose a zone with timezone=ZONE.",
+            f"The jobs were harvested with several time zones ({', '.join(zones)}): {in_utc}",
         )
     name = zones[0] if zones else "UTC"
     return Zone(name, f"Days and months are in the time zone {name}, that of the harvest.")

@@ -124,6 +124,12 @@ class Selection:
         """Whether the period has a bound, so that jobs without any known time are left out."""
         return self.period.since is not None or self.period.until is not None
 
+    @property
+    def in_words(self) -> str:
+        """The chosen jobs after the word jobs: `` of user ann, account x``; empty for all."""
+        kinds = ", ".join(f"{name} {value}" for name, value in self.only.items())
+        return f" of {kinds}" if kinds else ""
+
     def checked(self, data: Jobs, at: tuple[str, ...] | None) -> Selection:
         """Return the selection; raises UsageError if the dataset has such jobs only at other times.
 
@@ -138,12 +144,11 @@ class Selection:
         moment = self.zone.local(pl.col("at")).dt.date()
         first, last = rows.select(first=moment.min(), last=moment.max()).collect().row(0)
         if first is not None:
-            kinds = "".join(f" of {name} {value}" for name, value in self.only.items())
             whole = f"from {first} to {last}" if first != last else f"on {first}"
             raise UsageError(
-                f"the dataset has no jobs{kinds} in {self.period.in_words(self.zone.name)}",
-                remedy=f"it has jobs{kinds} {whole} ({self.zone.name}): write from={first} "
-                f"to={last}, or year={last:%Y}",
+                f"the dataset has no jobs{self.in_words} in {self.period.in_words(self.zone.name)}",
+                remedy=f"it has jobs{self.in_words} {whole} ({self.zone.name}): write --set "
+                f"from={first} --set to={last}, or --set year={last:%Y}",
             )
         return self
 

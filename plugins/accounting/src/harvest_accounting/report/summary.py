@@ -55,7 +55,7 @@ def summary(data: Jobs, by: Sequence[str] = (), top: int = 25, **choice: str | N
     grouped = ", ".join(by) or "user, partition, state and month"
     return Report(
         title_of(f"Jobs{{}} by {grouped}", selection, jobs),
-        intro=without_jobs(users),
+        intro=without_jobs(selection, users.height, int(users["jobs"].sum())),
         tiles=_tiles(data, users) if users.height else (),
         sections=[
             *(

@@ -49,8 +49,8 @@ def usage_report(
         )
 
     return Report(
-        title_of(f"What jobs{{}} used and wasted by {', '.join(names)}", selection, jobs),
-        intro=without_jobs(groups),
+        title_of(f"What jobs{{}} used and wasted, by {', '.join(names)}", selection, jobs),
+        intro=without_jobs(selection, groups.height, int(groups["jobs"].sum())),
         tiles=_tiles(data, groups) if groups.height else (),
         picture="cpu-hours",
         sections=[
@@ -196,8 +196,8 @@ def _ends_and_waits(data: Jobs, rows: pl.DataFrame, keys: list[Column]) -> list[
             rows,
             (*keys, *failed),
             title="Jobs that failed, by final state",
-            note=f"The report {data.whose.name('failures')} shows the reasons, for example a step "
-            "without memory.",
+            note=f"The report {data.whose.name('failures')} shows the reasons: a step may run "
+            "out of memory in a run that ended as failed.",
         ),
         Table("ends", rows, (*keys, "jobs", *ended), title="Other jobs, by final state"),
         Table("waits", rows, (*keys, *_WAITS), title="Wait times and run times", note=words.CLOCK),
@@ -209,20 +209,15 @@ def title_of(text: str, selection: Selection, jobs: pl.LazyFrame) -> str:
     day = pl.col("at").dt.date()
     first, last = jobs.select(first=day.min(), last=day.max()).collect().row(0)
     begin, end = selection.period.days(selection.zone.name)
-    return text.format(chosen_in_words(selection)) + days_in_words(begin or first, end or last)
+    return text.format(selection.in_words) + days_in_words(begin or first, end or last)
 
 
-def chosen_in_words(selection: Selection) -> str:
-    """Describe the chosen jobs after the word jobs: `` of user ann, account x``; or nothing."""
-    kinds = ", ".join(f"{name} {value}" for name, value in selection.only.items())
-    return f" of {kinds}" if kinds else ""
-
-
-def without_jobs(groups: pl.DataFrame) -> Iterator[str]:
-    """Explain a report without jobs, or without jobs that count."""
-    if not groups.height:
-        yield "The dataset has no such jobs."
-    elif not groups["jobs"].sum():
+def without_jobs(selection: Selection, rows: int, jobs: int) -> Iterator[str]:
+    """Explain a report without rows of jobs, or without jobs that count."""
+    if not rows:
+        where = " in this period" if selection.is_bounded else ""
+        yield f"The dataset has no jobs{selection.in_words}{where}."
+    elif not jobs:
         yield "No job ended in this period, but some ran in it."
 
 

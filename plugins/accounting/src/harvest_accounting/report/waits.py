@@ -13,7 +13,6 @@ from ..period import WAITED_AT, selection_of
 from ..views.declared.common import KEYS, groups_of
 from .missing import missing
 from .plots import histogram, scatter
-from .usage import chosen_in_words
 from .words import CLOCK, days_in_words, lasting
 
 _STATISTICS = (
@@ -36,11 +35,9 @@ def queue_time(data: Jobs, by: Sequence[str] = (), top: int = 10, **choice: str 
     zone = selection.zone
     waits = data.view("queue_time", **choice).collect()
     return Report(
-        f"How long jobs{chosen_in_words(selection)} waited"
+        f"How long jobs{selection.in_words} waited"
         f"{days_in_words(*waits.select(first=pl.min('date'), last=pl.max('date')).row(0))}",
-        intro=()
-        if waits.height
-        else [f"{data.words.record} does not record how long such jobs waited."],
+        intro=() if waits.height else [f"No job{selection.in_words} has a known wait."],
         tiles=_tiles(waits) if waits.height else (),
         picture="by-date",
         sections=[

@@ -46,8 +46,8 @@ def known_sum(values: pl.Series) -> float | None:
 
 def hours_in_words(amount: float) -> str:
     """Format hours without decimals, below 10 with two digits: few hours must not show as 0."""
-    if 0 < amount < 0.01:
-        return "<0.01"
+    if 0 < abs(amount) < 0.01:  # below 0, a CPU was used for a moment longer than allocated
+        return "<0.01" if amount > 0 else "0"
     return f"{amount:,.0f}" if abs(amount) >= 9.95 else f"{amount:.2g}"
 
 
@@ -82,7 +82,7 @@ def use_tiles(jobs: Jobs, groups: pl.DataFrame, note: str = "") -> Iterator[Tile
     yield harvest_report.Tile(title, hours_in_words(given), note)
     if used is not None and wasted is not None:
         yield harvest_report.Tile("CPU hours used", hours_in_words(used), used_share(used, wasted))
-        rest = f"the use of {hours_in_words(unknown)} more is unknown" if unknown else ""
+        rest = f"the use of {hours_in_words(unknown)} more CPU hours is unknown" if unknown else ""
         yield harvest_report.Tile("CPU hours wasted", hours_in_words(wasted), rest)
     elif unknown:
         still = (running or 0.0) >= 0.999 * unknown

@@ -49,8 +49,7 @@ def queue_time(data: Jobs, **choice: str | None) -> pl.LazyFrame:
     started = chosen.filter(pl.col("start_time").is_not_null() & waited.is_not_null())
     return started.select(
         pl.col("job_id", "restart", *data.by, "cluster", "name", "user", "account", "partition"),
-        pl.col("qos"),
-        pl.col("req_nodes", "state", "submit_time", "eligible_time", "start_time"),
+        pl.col("qos", "req_nodes", "state", "submit_time", "eligible_time", "start_time"),
         pl.col("at").dt.date().alias("date"),
         waited.alias("wait_s"),
         pl.col("planned_s", "elapsed_s", "timelimit_s"),
