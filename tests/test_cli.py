@@ -70,8 +70,8 @@ def test_a_view_does_not_import_pandas(dataset):
         (["run", "-k", "parquet:out"], "no source given"),
         (["run", "-s", "slurm:x", "-k", "parquet:o", "-o", "tz=UTC"], "write NAME.KEY=VALUE"),
         (["run", "-s", "slurm:x", "-k", "parquet:o", "--on-error", "no"], "use reject or fail"),
-        (["view", "dask.task", "out"], "did you mean 'dask.tasks'"),
         (["view", "gpfs.file", "out"], "'gpfs.file' is a record type, not a view; its rows: h"),
+        (["view", "gpfs.owner", "out"], "did you mean 'gpfs.owners'?"),
         (["schema", "dask.transfr"], "did you mean 'dask.transfer'"),
         (
             ["schema", "dask.tsks"],

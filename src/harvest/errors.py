@@ -210,9 +210,11 @@ NAMES_SHOWN = 15
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Suggest what to do about an unknown name: the most similar known names, or the first ones."""
+    """Suggest what to do about an unknown name: the nearest known names, or the first ones."""
     names = sorted({*known})
     if near := difflib.get_close_matches(name, names, n=3, cutoff=0.6):
+        best = difflib.SequenceMatcher(None, near[0], name).ratio()
+        near = difflib.get_close_matches(name, near, cutoff=0.9 * best)
         return "did you mean " + " or ".join(map(repr, near)) + "?"
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     shown = ", ".join(names[:NAMES_SHOWN])

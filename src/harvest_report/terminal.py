@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def to_text(report: Report, width: int = 80) -> str:
-    """Return the report as plain text with lines of at most ``width`` characters."""
+    """Return the report as plain text with lines of at most ``width`` characters, but commands."""
     buffer = io.StringIO()
     console = Console(file=buffer, width=width, color_system=None, legacy_windows=False)
     show(report, console)
@@ -80,7 +80,7 @@ def _plots(plots: list[Plot], console: Console) -> None:
     console.print()
     names = ", ".join(plot.name for plot in plots)
     count = count_in_words(len(plots), "plot")
-    console.print(Text(f"{count}: {names}. To see them, write a page: -o report.html"))
+    console.print(Text(f"{count}: {names}. To see plots, write a page: -o report.html"))
 
 
 def show_verdict(verdict: Verdict, console: Console, asked: str) -> None:
@@ -100,11 +100,11 @@ def show_verdict(verdict: Verdict, console: Console, asked: str) -> None:
         _filled(printable_line(advice), console, indent="   ")
     if verdict.found:
         console.print()
-        _filled(f"Evidence of a finding: {asked} --show N, or RULE", console)
+        console.print(Text(f"Evidence of a finding: {asked} --show N, or RULE"), soft_wrap=True)
     if gaps := len(verdict.unjudged) + len(verdict.partly):
         console.print()
         checks = count_in_words(gaps, "check")
-        _filled(f"{checks} without all data: {asked} --show gaps", console)
+        console.print(Text(f"{checks} without all data: {asked} --show gaps"), soft_wrap=True)
 
 
 def show_finding(number: int, found: Found, console: Console, dataset: str) -> None:
@@ -124,7 +124,6 @@ def show_finding(number: int, found: Found, console: Console, dataset: str) -> N
     title = f"Evidence: {count_in_words(rows, 'row')} of {found.evidence.view}{more}"
     _table(Table("evidence", first, title=title), console)
     console.print()
-    # one line, so that it can be copied
     console.print(Text(printable_line(found.evidence.command(dataset))), soft_wrap=True)
 
 
