@@ -413,11 +413,7 @@ def test_a_view_that_wants_a_choice_leaves_its_rules_unjudged_until_it_is_made(d
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [
-        (2_500_001, "2500001"),
-        (1e18, "1000000000000000000.0"),
-        (1e-7, "0.0000001"),
-    ],
+    [(2_500_001, "2500001"), (1e18, "1000000000000000000.0"), (1e-7, "0.0000001")],
 )
 def test_a_threshold_is_compared_with_all_its_digits(value, shown):
     assert RULE.condition({"hours": value}) == f"wasted > {shown}"

@@ -168,10 +168,7 @@ A, AB = {"a": int}, {"a": int, "b": str}
 def test_evolve_adds_a_column(lab: Lab) -> None:
     lab.run(A, a=1)
     dataset = lab.run(AB, a=2, b="x")
-    assert dataset.rows() == [
-        {"a": 1, "b": None, "extra": {}},
-        {"a": 2, "b": "x", "extra": {}},
-    ]
+    assert dataset.rows() == [{"a": 1, "b": None, "extra": {}}, {"a": 2, "b": "x", "extra": {}}]
     assert lab.recorded == {"a": "int64", "b": "string"}
 
 

@@ -113,9 +113,7 @@ def test_one_scheduler_of_both_is_what_its_own_views_show(both):
 
 WIDEST = {
     "usage": {"by": "scheduler,month,day,cluster,account,user,partition,qos,state,name"},
-    "reasons": {
-        "by": "scheduler,month,day,cluster,account,user,partition,qos,state,name,node",
-    },
+    "reasons": {"by": "scheduler,month,day,cluster,account,user,partition,qos,state,name,node"},
     "trend": {"by": "scheduler,cluster,account,user,partition,qos,state,name"},
 }
 

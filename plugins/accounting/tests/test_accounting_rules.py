@@ -26,9 +26,7 @@ WASTE = {
     "slurm.cpu_waste": ("CPU hours", "cpu_wasted_hours", 0.6, 100, 0.25),
     "slurm.memory_waste": ("GiB hours of memory", "mem_wasted_gib_hours", 0.35, 1000, 0.5),
     "slurm.gpu_waste": ("GPU hours", "gpu_wasted_hours", 0.25, 50, 0.1),
-    "slurm.timelimit_waste": (
-        "hours of time limit", "timelimit_wasted_hours", 0.2, 1000, 0.75,
-    ),
+    "slurm.timelimit_waste": ("hours of time limit", "timelimit_wasted_hours", 0.2, 1000, 0.75),
 }  # fmt: skip
 
 

@@ -245,6 +245,13 @@ def test_dumps_that_do_not_name_their_cluster_are_kept_apart_by_the_setting(tmp_
         assert jobs["steps"].to_list() == [1] * len(clusters)
 
 
+def test_a_job_whose_use_is_not_known_is_counted_and_wastes_nothing(two_clusters):
+    (bob,) = rows(two_clusters, "slurm.usage", user="bob")
+    assert (bob["jobs"], bob["started"], bob["not_ended"]) == (2, 1, 1)
+    assert (bob["cpu_hours"], bob["cpu_unknown_hours"], bob["cpu_unknown_jobs"]) == (2.0, 2.0, 1)
+    assert bob["cpu_used_hours"] is bob["cpu_wasted_hours"] is bob["cpu_eff"] is None
+
+
 @pytest.mark.parametrize(
     ("chosen", "jobs"),
     [

@@ -41,10 +41,7 @@ NOTHING = Work(bundles=())
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (
-            {"cluster": "pbs"},
-            "'pbs' does not fit: cluster must be one of local, slurm",
-        ),
+        ({"cluster": "pbs"}, "'pbs' does not fit: cluster must be one of local, slurm"),
         ({"threads": "0"}, "dask.threads"),
         ({"timeout": "-1"}, "dask.timeout"),
         ({"retries": "-1"}, "dask.retries"),

@@ -74,11 +74,7 @@ def test_units_get_smaller_so_that_all_threads_have_work_to_the_last():
     assert [len(unit) for unit in given_out][-4:] == [1, 1, 1, 1]
 
 
-@given(
-    st.lists(st.integers(0, 1 << 28), max_size=60),
-    st.integers(1, 40),
-    st.integers(0, 20),
-)
+@given(st.lists(st.integers(0, 1 << 28), max_size=60), st.integers(1, 40), st.integers(0, 20))
 def test_every_bundle_is_in_one_unit_in_its_order(sizes, times, threads):
     bundles = [bundle(1, size) for size in sizes] * times
 

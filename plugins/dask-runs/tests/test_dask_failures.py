@@ -60,11 +60,7 @@ def test_a_text_without_a_type_stands_for_itself():
 
 @pytest.mark.parametrize(
     "raised",
-    [
-        ValueError('it\'s "both"'),
-        ValueError("two\nlines"),
-        ValueError("lone \ud800"),
-    ],
+    [ValueError('it\'s "both"'), ValueError("two\nlines"), ValueError("lone \ud800")],
     ids=ascii,
 )
 def test_a_text_in_a_log_is_as_python_prints_the_exception(raised: Exception):

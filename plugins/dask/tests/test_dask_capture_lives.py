@@ -135,10 +135,7 @@ def test_a_worker_without_the_package_works_uncaptured(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     absent = "import sys; sys.modules['harvest_dask'] = None"
-    with (
-        work.cluster(1, {"preload": [absent]}) as client,
-        capture(client, tmp_path / "R1"),
-    ):
+    with work.cluster(1, {"preload": [absent]}) as client, capture(client, tmp_path / "R1"):
         assert client.submit(work.increment, 1).result() == 2
         client.cluster.scale(2)
         client.wait_for_workers(2, timeout=30)

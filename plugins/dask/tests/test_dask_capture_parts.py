@@ -160,10 +160,7 @@ def test_a_message_is_json_whatever_it_holds() -> None:
     ("done", "absent"),
     [
         ("import harvest_dask.plugin as plugin; plugin.harvest_commands()", "dask distributed"),
-        (
-            "from harvest_dask import capture, dask_setup",
-            "harvest pyarrow polars attrs attr",
-        ),
+        ("from harvest_dask import capture, dask_setup", "harvest pyarrow polars attrs attr"),
     ],
     ids=["harvest knows the command", "a job captures"],
 )

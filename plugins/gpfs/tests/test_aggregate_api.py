@@ -83,11 +83,7 @@ def test_a_damaged_passwd_file_is_told_with_its_line(scan, tmp_path, line):
 
 def test_sums_come_from_one_scan_unless_all_is_said(tmp_path):
     later = {"scan_time": NOW + timedelta(days=7)}
-    dataset(
-        tmp_path,
-        [row("/d/x", 1, 1), row("/d/y", 2, 2)],
-        [row("/d/x", 1, 100, **later)],
-    )
+    dataset(tmp_path, [row("/d/x", 1, 1), row("/d/y", 2, 2)], [row("/d/x", 1, 100, **later)])
     assert aggregate(files(tmp_path), by=()).frame["size_bytes"].item() == 100
     assert aggregate(files(tmp_path), by=(), scan="2026-01-11").frame["size_bytes"].item() == 3
     assert aggregate(files(tmp_path), by=(), scan="all").frame["size_bytes"].item() == 103

@@ -194,11 +194,7 @@ def test_a_clock_coarser_than_the_spread_is_reported():
 
 @pytest.mark.parametrize(
     "seconds",
-    [
-        [6.0],
-        [5.0, 6.0, 7.0, 8.0, 9.0],
-        [6.001, 6.002, 6.003, 6.004, 6.01],
-    ],
+    [[6.0], [5.0, 6.0, 7.0, 8.0, 9.0], [6.001, 6.002, 6.003, 6.004, 6.01]],
 )
 def test_clocks_that_are_fine_enough_give_no_warning(seconds):
     report = comparison(Dataset([("128x128", 10.9, s, None) for s in seconds]))

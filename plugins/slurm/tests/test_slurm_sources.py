@@ -15,13 +15,14 @@ import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from slurm_reader import REPORTS, Reader, clock, read_dump, write_rows
+from slurm_reader import REPORTS, VIEWS, Reader, clock, read_dump, write_rows
 
 from harvest_accounting.report.words import hours_in_words
 from harvest_report import Notes, Report, Table
 from harvest_slurm.runs import jobs
 
 summary = REPORTS["slurm.summary"]
+efficiency = VIEWS["slurm.efficiency"]
 
 GIB = 2**30
 BEGIN = datetime(2023, 12, 30, 22, tzinfo=UTC)
@@ -204,6 +205,16 @@ def test_a_job_that_waits_was_given_nothing(names: set[str]) -> None:
         assert not row[column], column
     assert row["alloc_gpus"] is None
     assert row["wait_s"] is None
+
+
+def test_sonars_fields_give_cpu_hours_and_efficiency() -> None:
+    # given what the monitoring tool Sonar asks of sacct: no AllocCPUS, Elapsed or TotalCPU
+    found = efficiency(dump(sorted(SONAR))).collect().to_dicts()
+    one = next(row for row in found if row["job_id"] == "1")
+    assert one["cpu_hours"] == 4.0
+    assert one["cpu_eff"] == pytest.approx((3_600_500 + 250) / 1000 / (4 * 3600))
+    assert one["mem_eff"] is None  # a step of unknown many tasks was sampled
+    assert "0.0 CPU hours" not in summary(dump(sorted(SONAR))).text()
 
 
 def test_end_minus_start_leaves_out_the_time_of_suspension(tmp_path: Path) -> None:

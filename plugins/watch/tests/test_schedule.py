@@ -146,9 +146,7 @@ def matches(expression, moment):
 
 @pytest.mark.parametrize(
     ("words", "gap"),
-    [
-        ("15m", timedelta(minutes=15)), ("24h", timedelta(days=1)), ("1w", timedelta(weeks=1)),
-    ],
+    [("15m", timedelta(minutes=15)), ("24h", timedelta(days=1)), ("1w", timedelta(weeks=1))],
 )  # fmt: skip
 def test_an_interval_comes_evenly(words, gap):
     times = Times.parse(words)
