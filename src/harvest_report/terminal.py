@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def to_text(report: Report, width: int = 80) -> str:
-    """Return the report as plain text with lines of at most ``width`` characters, but commands."""
+    """Return the report as plain text with lines of at most ``width`` characters."""
     buffer = io.StringIO()
     console = Console(file=buffer, width=width, color_system=None, legacy_windows=False)
     show(report, console)
@@ -100,11 +100,11 @@ def show_verdict(verdict: Verdict, console: Console, asked: str) -> None:
         _filled(printable_line(advice), console, indent="   ")
     if verdict.found:
         console.print()
-        console.print(Text(f"Evidence of a finding: {asked} --show N, or RULE"), soft_wrap=True)
+        _filled(f"Evidence of a finding: {asked} --show N, or RULE", console)
     if gaps := len(verdict.unjudged) + len(verdict.partly):
         console.print()
         checks = count_in_words(gaps, "check")
-        console.print(Text(f"{checks} without all data: {asked} --show gaps"), soft_wrap=True)
+        _filled(f"{checks} without all data: {asked} --show gaps", console)
 
 
 def show_finding(number: int, found: Found, console: Console, dataset: str) -> None:
@@ -124,6 +124,7 @@ def show_finding(number: int, found: Found, console: Console, dataset: str) -> N
     title = f"Evidence: {count_in_words(rows, 'row')} of {found.evidence.view}{more}"
     _table(Table("evidence", first, title=title), console)
     console.print()
+    # one line, so that it can be copied
     console.print(Text(printable_line(found.evidence.command(dataset))), soft_wrap=True)
 
 
