@@ -10,13 +10,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import Final
 
 import attrs
 
 from harvest.toolkit.texts import excerpt
-from harvest_toolkit.spans import Spans
+from harvest_toolkit.spans import Ints, Spans
 
 from ..values.fields import FIELDS, FREE, KINDS, Field, field_of
 from ..values.ids import why_no_id
@@ -77,9 +77,10 @@ class Joined:
     resume: index from which lines must be read again together with those that follow.
     end: index of the line after the last joined record.
     filled: index of the next line that is not empty.
-    marks: number of delimiters before each line; empty until it is needed.
+    marks: number of delimiters before each line, and of all.
     """
 
+    marks: Ints
     records: list[tuple[int, list[str]]] = attrs.field(factory=list)
     used: set[int] = attrs.field(factory=set)
     rejects: list[tuple[int, bytes, str]] = attrs.field(factory=list)
@@ -88,7 +89,6 @@ class Joined:
     resume: int | None = None
     end: int = 0
     filled: int = -1
-    marks: list[int] = attrs.field(factory=list)
 
 
 class Joiner:
@@ -113,12 +113,12 @@ class Joiner:
         self.run = max(([] if is_free else [*run] for is_free, run in columns), key=len)
         """The longest run of columns that are not free: a record has it in one line."""
 
-    def join(self, lines: Spans, odd: Sequence[int], *, at_end: bool) -> Joined:
+    def join(self, lines: Spans, odd: Sequence[int], marks: Ints, *, at_end: bool) -> Joined:
         """Join the lines at the indices ``odd`` of ``lines``, in ascending order.
 
-        at_end: no line follows the last one.
+        marks: number of delimiters before each line, and of all. at_end: no line follows the last.
         """
-        done, oddities, reached = Joined(), set(odd), 0
+        done, oddities, reached = Joined(marks), set(odd), 0
         for first in odd:
             if first < reached:
                 continue
@@ -186,14 +186,10 @@ class Joiner:
 
     def _has_enough_marks(self, lines: Spans, first: int, done: Joined, at_end: bool) -> bool:
         """Return whether the longest record that may begin at a line has enough delimiters."""
-        if not done.marks:
-            mark = self.mark.encode()
-            counts = (lines.raw(index).count(mark) for index in range(len(lines.start)))
-            done.marks = [*accumulate(counts, initial=0)]
         end = min(first + LINES, len(lines.start))
         if end < first + LINES and not at_end:
             return True  # it may go on behind the block
-        return done.marks[end] - done.marks[first] >= self.due - (not self.layout.trailing)
+        return bool(done.marks[end] - done.marks[first] >= self.due - (not self.layout.trailing))
 
     def _holds_no_begin(
         self, lines: Spans, first: int, odd: set[int], done: Joined, at_end: bool

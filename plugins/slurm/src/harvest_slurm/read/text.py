@@ -5,7 +5,7 @@ delimiters and a job id in its place is a row. All other lines go to ``rejoin``.
 """
 
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Any, Final
 
 import attrs
 import numpy as np
@@ -13,16 +13,19 @@ import numpy as np
 from harvest import ReadContext
 from harvest.toolkit.texts import not_utf8
 from harvest_toolkit.lines import RAW_BYTES, skip_line
-from harvest_toolkit.spans import PAD, Spans
+from harvest_toolkit.spans import PAD, Ints, Spans
 
 from ..values.ids import is_id
 from .blocks import BlockReader, after_last
 from .columns import Column, RawRows
-from .csvtext import BLOCK_BYTES, CsvReader
+from .csvtext import CsvReader
 from .fixed_width import FixedReader
 from .form import LONGEST, Layout, too_long
 from .rejoin import LINES, Joiner
 from .said import Said, kind_of
+
+BLOCK_BYTES: Final = 7 * 1024 * 1024
+"""Bytes read at a time: more need more memory, fewer more time for each block."""
 
 
 def read_text(
@@ -107,16 +110,19 @@ class _LineReader(BlockReader):
         if self.layout.crlf:
             last = last - ((data[last - 1] == ord("\r")) & (last > first))
         block = Spans(data, first, last)
-        rows = self._whole(block, end)
+        rows, marks = self._whole(block, end)
         like = is_id(rows.column(self.id_name)).copy()
         like[np.isin(rows.position, _undecodable(block, end))] = False
         like[block.length[rows.position] > LONGEST] = False
         if like.all() and len(like) == len(first):
             return attrs.evolve(rows, position=rows.position + line), len(first), b""
-        return self._join(block, end, rows, like, line, at_end)
+        return self._join(block, end, rows, like, marks, line, at_end)
 
-    def _whole(self, block: Spans, end: int) -> RawRows:
-        """Return the lines with the right number of fields as rows, each with its line."""
+    def _whole(self, block: Spans, end: int) -> tuple[RawRows, Ints]:
+        """Return the lines with the right number of fields as rows, each with its line.
+
+        Also return the number of delimiters before each line, and of all.
+        """
         due, size = len(self.names), len(self.mark)
         inner = due - 1 + self.layout.trailing
         marks = _find(block.data[:end], self.mark)
@@ -137,10 +143,10 @@ class _LineReader(BlockReader):
         ends = grid if self.layout.trailing else [*grid, block.end[lines].astype(np.int32)]
         pairs = zip(starts, ends, strict=True)
         columns = [Column(spans=Spans(block.data, *pair)) for pair in pairs]
-        return RawRows(self.names, columns, lines)
+        return RawRows(self.names, columns, lines), np.append(before, len(marks))
 
     def _join(
-        self, block: Spans, end: int, rows: RawRows, good: Any, line: int, at_end: bool
+        self, block: Spans, end: int, rows: RawRows, good: Any, marks: Ints, line: int, at_end: bool
     ) -> tuple[RawRows, int, bytes]:
         """Repair odd lines, and put their records at their place among the good rows."""
         rows = rows.pick(np.flatnonzero(good))
@@ -152,16 +158,17 @@ class _LineReader(BlockReader):
             number = np.delete(number, list(said))
             block = Spans(block.data, block.start[number], block.end[number])
             odd, rows.position = odd[number], np.searchsorted(number, rows.position)
+            marks = marks[np.append(number, size)]
         gaps = self._gaps(block, odd)
         odd[gaps] = False
         waiting = np.flatnonzero(odd).tolist()
-        done = self.joiner.join(block, waiting, at_end=at_end)
+        done = self.joiner.join(block, waiting, marks, at_end=at_end)
         count, rest = len(number), b""
         if done.resume is not None:
             count = done.resume
             rest = block.data[block.start[count] : end].tobytes()
             if len(rest) > LONGEST:  # no record is that long: give up on waiting
-                done, rest = self.joiner.join(block, waiting, at_end=True), b""
+                done, rest = self.joiner.join(block, waiting, marks, at_end=True), b""
                 count = len(number)
         done.blanks += int(np.searchsorted(gaps, count))
         taken = int(number[count]) if rest else size
