@@ -68,7 +68,7 @@ class Batch:
         Raises UsageError if there is none.
         """
         batch = cls(directory)
-        if not any(batch.directory.glob(f"*/{SUBMITTED}")):
+        if not batch._places():
             problem = "no batch was submitted from here"
             remedy = "give the directory that was named when it was submitted"
             raise UsageError(problem, where=str(batch.directory), remedy=remedy)
@@ -201,8 +201,14 @@ class Batch:
         """Cancel all jobs that have not ended."""
         slurm.cancel(submission for job in self._jobs() for submission in job.submissions)
 
+    def _places(self) -> list[Path]:
+        if not self.directory.is_dir():
+            return []
+        entries = sorted(self.directory.iterdir())  # unlike glob, it raises what is refused
+        return [entry for entry in entries if (entry / SUBMITTED).is_file()]
+
     def _jobs(self) -> list[JobFiles]:
-        jobs = [JobFiles(path.parent) for path in sorted(self.directory.glob(f"*/{SUBMITTED}"))]
+        jobs = [JobFiles(place) for place in self._places()]
         return sorted(jobs, key=lambda job: job.submissions[0].job_id)
 
     def _check(self, jobs: Sequence[Job]) -> None:
