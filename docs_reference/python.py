@@ -59,7 +59,6 @@ MODULES = (
     "harvest_dask.records.stimuli",
     "harvest_dask_runs.trace",
     "harvest_report",
-    "harvest_report.csv",
     "harvest_report.over_time",
     "harvest_report.table_files",
     "harvest_report.records",

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-import pytest
 from clusters import eventually
 
 from harvest_cluster.batch import Batch, Job, Options, Script, python
@@ -11,7 +10,6 @@ from harvest_cluster.batch import Batch, Job, Options, Script, python
 NAMES = ["; rm -rf /", "$(touch PWNED)", "`id`", "two\nlines", "'\"", "-rf", "é日", "a\udce9", ".."]
 
 
-@pytest.mark.slow
 def test_hostile_names_dependencies_and_status_on_a_real_slurm(on_slurm, tmp_path, monkeypatch):
     monkeypatch.setenv("SLURM_CONF", on_slurm.env["SLURM_CONF"])
     monkeypatch.chdir(tmp_path)
@@ -51,7 +49,6 @@ def test_hostile_names_dependencies_and_status_on_a_real_slurm(on_slurm, tmp_pat
     assert "command 0 failed" in told.stdout
 
 
-@pytest.mark.slow
 def test_failed_commands_are_submitted_again_and_others_cancelled(on_slurm, tmp_path, monkeypatch):
     monkeypatch.setenv("SLURM_CONF", on_slurm.env["SLURM_CONF"])
     flag = tmp_path / "flag"

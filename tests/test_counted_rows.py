@@ -252,7 +252,6 @@ def test_rows_are_counted_in_other_processes(
     require_told(told, tmp_path)
 
 
-@pytest.mark.slow
 def test_rows_are_counted_in_slurm_jobs(
     on_slurm: Harvest, dropping: list[str], tmp_path: Path
 ) -> None:
@@ -268,6 +267,7 @@ def test_rows_are_counted_in_slurm_jobs(
 NAMES = st.sampled_from(["x.a", "x.b", "x.c", "x.d"])
 
 
+@pytest.mark.slow
 @given(
     rows=st.dictionaries(NAMES, st.integers(0, 5)),
     together=st.sets(NAMES),

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("made", marks=pytest.mark.slow)])
 def reference(tmp_path_factory):
     """A folder with every page of the reference, beside the other pages, as on the site."""
     docs = tmp_path_factory.mktemp("site") / "docs"
@@ -65,12 +65,10 @@ def test_the_tree_holds_two_pages_of_the_reference_and_its_index():
     assert names == {"index", *IN_TREE}
 
 
-@pytest.mark.slow
 def test_every_link_of_the_reference_leads_somewhere(reference):
     assert [link for page in PAGES for link in broken_links(reference / f"{page}.md")] == []
 
 
-@pytest.mark.slow
 def test_the_index_of_the_reference_names_every_page(reference):
     index = (DOCS / "reference" / "index.md").read_text()
     for page in PAGES:
@@ -78,7 +76,6 @@ def test_the_index_of_the_reference_names_every_page(reference):
         assert f"\n| {title} |" in index
 
 
-@pytest.mark.slow
 def test_every_rule_and_every_hook_has_a_section(reference):
     rules, hooks = (reference / "rules.md").read_text(), (reference / "hooks.md").read_text()
     for name, rule in manager().rules.items():
@@ -91,7 +88,6 @@ def test_every_rule_and_every_hook_has_a_section(reference):
         assert f"\n## {name}\n" in hooks
 
 
-@pytest.mark.slow
 def test_the_record_type_reference_shows_units_and_roles(reference):
     page = (reference / "record-types.md").read_text()
     for kind in manager().record_types().values():
@@ -103,7 +99,6 @@ def test_the_record_type_reference_shows_units_and_roles(reference):
     assert line.split("|")[4].strip() == "time"
 
 
-@pytest.mark.slow
 def test_every_setting_is_in_the_reference_with_its_meaning(reference):
     page = (reference / "settings.md").read_text()
     found = manager()
@@ -115,7 +110,6 @@ def test_every_setting_is_in_the_reference_with_its_meaning(reference):
                 assert f"| `{key}` | {setting.value} |" in page
 
 
-@pytest.mark.slow
 def test_every_view_and_report_is_in_the_reference_with_its_settings(reference):
     page = (reference / "views-reports.md").read_text()
     views, _, reports = page.partition("\n## Reports\n")
@@ -127,7 +121,6 @@ def test_every_view_and_report_is_in_the_reference_with_its_settings(reference):
                 assert f"`{setting}`" in section
 
 
-@pytest.mark.slow
 def test_every_public_name_of_python_is_documented(reference):
     page = (reference / "python.md").read_text()
     for module in MODULES:

@@ -210,6 +210,7 @@ def test_after_a_record_was_given_up_a_run_since_the_last_looks_at_all(two_runs:
     assert last_day(uses, [sink]) is None
 
 
+@pytest.mark.slow
 def test_damaged_rows_whose_record_is_lost_are_said_and_dropped_only_when_told(
     tmp_path: Path,
 ) -> None:

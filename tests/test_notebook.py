@@ -195,6 +195,7 @@ def test_a_report_in_a_notebook_fetches_nothing_and_changes_nothing_else(report)
         assert selector.split()[-1] == ".harvest-report.harvest-report"
 
 
+@pytest.mark.slow
 def test_two_reports_in_a_notebook_have_no_id_in_common(report):
     pytest.importorskip("matplotlib")
     made, _ = report

@@ -179,6 +179,7 @@ def test_a_pipe_gives_the_rows_of_the_file(
     assert left_behind(out) == []
 
 
+@pytest.mark.slow
 def test_a_compressed_stream_is_read_as_the_file_would_be(tmp_path: Path) -> None:
     pytest.importorskip("harvest_gpfs")
     lines = "".join(f"{inode} 2 0  -- /data/{inode}\n" for inode in range(1, 5_001)).encode()

@@ -168,6 +168,7 @@ def test_of_what_was_staged_only_that_counts_whose_input_is_as_it_was(
     assert jobs(tmp_path / "out") == sorted([*range(1, 10), 50])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("settled")
 def test_a_second_dataset_gets_what_the_first_one_has(inputs: Path, tmp_path: Path) -> None:
     """Of some partitions the first is unchanged by their times, of one by its content alone."""

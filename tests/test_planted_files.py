@@ -240,6 +240,7 @@ def test_what_is_moved_aside_is_said_and_kept(tmp_path: Path, kind: str) -> None
     assert harvest.open(small.location).verify() == []
 
 
+@pytest.mark.slow
 def test_a_record_that_is_lost_stops_no_view(tmp_path: Path) -> None:
     # given the record of the run that read the jobs with a time zone, in whose place is a directory
     small = Small(tmp_path).write(a=dump(1))

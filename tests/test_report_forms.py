@@ -122,14 +122,13 @@ def test_no_escape_code_from_data_reaches_the_terminal(report):
 # the page
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("html", marks=pytest.mark.slow)])
 def page(report):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
     return Page(report.html())
 
 
-@pytest.mark.slow
 def test_the_page_runs_nothing_and_fetches_nothing(page):
     assert page.all("script") == page.all("link") == page.all("iframe") == page.all("img") == []
     (policy,) = (m["content"] for m in page.all("meta") if "http-equiv" in m)
@@ -143,7 +142,6 @@ def test_the_page_runs_nothing_and_fetches_nothing(page):
                 assert "url(h" not in value
 
 
-@pytest.mark.slow
 def test_the_page_is_accessible(page):
     (html,) = page.all("html")
     assert html["lang"] == "en"
@@ -178,7 +176,6 @@ def test_no_amount_and_no_date_of_a_page_is_broken():
     assert 'To &lt;<span class="whole">2026-02-11</span>' in text
 
 
-@pytest.mark.slow
 def test_plots_follow_the_colours_of_the_page(report, page):
     text = report.html()
     assert "prefers-color-scheme: dark" in text

@@ -225,6 +225,7 @@ def test_views_of_a_file(folder):
         assert json.loads(good(*asked, "--json", cwd=folder))["lines"] == 2
 
 
+@pytest.mark.slow
 def test_a_dataset_says_which_file_wrote_it_and_does_not_execute_it(folder):
     good("run", "-s", "greeting.py:hello.txt", "-k", "parquet:out", cwd=folder)
     for file in (folder / "out" / "greeting.line").iterdir():
@@ -460,7 +461,6 @@ def test_workers_read_by_a_file(folder, engine):
     assert program.pid not in readers
 
 
-@pytest.mark.slow
 def test_slurm_jobs_read_by_a_file(folder, on_slurm):
     on_slurm.run(
         "run", "-s", f"{folder / 'greeting.py'}:{folder / 'hello.txt'}",

@@ -10,7 +10,7 @@ from commands import harvest_here
 import harvest
 from harvest import UsageError
 from harvest.model.json import encode_frame
-from harvest_report.csv import csv_columns
+from harvest_report.table_files import csv_columns
 
 duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
 

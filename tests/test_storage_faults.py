@@ -246,6 +246,7 @@ def test_an_input_that_changes_while_it_is_read_is_read_again_next_time(
     assert not harvest.run(*arguments, plugins=meddled, workers=1).parts
 
 
+@pytest.mark.slow
 def test_a_source_that_stumbles_over_a_change_does_not_fail_the_run(
     meddled: PluginManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,11 +17,10 @@ from harvest.commands.tables import how_many as how_many
 from harvest.commands.tables import print_json as print_json
 from harvest.toolkit.files import replacing
 from harvest.toolkit.texts import printable_line
-from harvest_report.csv import CSV_TIME, csv_columns
 from harvest_report.records import Style as Style
 from harvest_report.records import print_records as print_records
 from harvest_report.records import print_rows_as_json as print_rows_as_json
-from harvest_report.table_files import WRITERS
+from harvest_report.table_files import CSV_TIME, WRITERS, csv_columns
 
 from .asked import named as named
 from .choice import Choice as Choice

@@ -12,9 +12,9 @@ import orjson
 from harvest.errors import UsageError
 from harvest.toolkit.files import write_atomically
 
-from .csv import CSV_TIME, csv_columns
 from .draw import to_png, to_svg
 from .model import Notes, Plot, Section, Table
+from .table_files import CSV_TIME, csv_columns
 
 if TYPE_CHECKING:
     from .report import Report

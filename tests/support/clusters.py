@@ -118,7 +118,7 @@ def slurm_environment() -> Iterator[dict[str, str]]:
         yield env
 
 
-@pytest.fixture
+@pytest.fixture(params=[pytest.param("slurm", marks=pytest.mark.slow)])
 def on_slurm(slurm_environment: dict[str, str], paced: Path, tmp_path: Path) -> Iterator[Harvest]:
     """The command ``harvest`` where Slurm is, with the plugin ``paced`` installed."""
     here = Harvest(_with(paced, slurm_environment), tmp_path)

@@ -141,6 +141,7 @@ def test_a_run_whose_times_cannot_be_is_at_one_moment_and_its_hours_stay(wrong):
         assert rows.select("month", "cpu_hours", "undivided_jobs").rows() == [(month, 8.0, 1)]
 
 
+@pytest.mark.slow
 def test_each_report_says_what_cannot_be(wrong):
     for report in (usage_report, summary, failures, queue_time):
         text = " ".join(report(wrong, user="end before start").text(400).split())

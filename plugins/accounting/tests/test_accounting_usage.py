@@ -227,6 +227,7 @@ def test_jobs_of_two_clusters_with_one_id_are_two_jobs(two_clusters):
         assert found["restart"].to_list() == [0, 0]  # neither is a second run of the other
 
 
+@pytest.mark.slow
 def test_dumps_that_do_not_name_their_cluster_are_kept_apart_by_the_setting(tmp_path):
     """The same id at the same second: without names it is one job, with names it is two."""
     header = FIELDS.replace("|Cluster", "")

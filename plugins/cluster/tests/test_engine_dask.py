@@ -234,6 +234,7 @@ def test_what_a_worker_raises_is_raised_here(cluster, function, kind, told):
     assert str(caught.value) == told
 
 
+@pytest.mark.slow
 def test_what_was_not_begun_is_dropped_when_nobody_wants_it(cluster, tmp_path):
     import distributed
 

@@ -117,6 +117,7 @@ def test_every_partition_is_in_one_array_task_and_their_number_is_bounded(sizes,
         assert all(count == per_job for count in chunks[:-1])
 
 
+@pytest.mark.slow
 def test_small_partitions_share_an_array_task_and_large_ones_do_not():
     assert len(shared_out([sized(1000)] * 100, None)) == 1
     assert len(shared_out([sized(BYTES_WORTH_A_JOB)] * 100, None)) == 100
@@ -216,7 +217,6 @@ def queue(on_slurm) -> dict[str, str]:
     return dict(line.split() for line in told if "COMPLETING" not in line)
 
 
-@pytest.mark.slow
 def test_a_killed_and_a_requeued_task_leave_the_dataset_of_a_local_run(on_slurm, tmp_path):
     # given four files, two of which are read slowly, and names that a shell would act on
     folder = tmp_path / "in; touch PWNED '$(touch PWNED)' \"`touch PWNED`\"\n#SBATCH -t 0"
@@ -259,7 +259,6 @@ def test_a_killed_and_a_requeued_task_leave_the_dataset_of_a_local_run(on_slurm,
     assert queue(on_slurm) == {}
 
 
-@pytest.mark.slow
 def test_jobs_read_what_came_through_a_pipe(on_slurm, tmp_path):
     pipe, out = tmp_path / "pipe", tmp_path / "out"
     os.mkfifo(pipe)
@@ -277,7 +276,6 @@ def test_jobs_read_what_came_through_a_pipe(on_slurm, tmp_path):
     assert "a job that commits later cannot read a pipe" in on_slurm.end(running, code=2)
 
 
-@pytest.mark.slow
 def test_a_detached_run_is_committed_by_its_last_job(on_slurm, tmp_path):
     held = f"{MUCH}\nhold {tmp_path / 'go'}\n"
     folder = lines(tmp_path / "in", a="one\n", b=held, c="bad\nthree\n")
@@ -328,7 +326,6 @@ def test_a_detached_run_is_committed_by_its_last_job(on_slurm, tmp_path):
     assert not list(tmp_path.rglob("PWNED"))
 
 
-@pytest.mark.slow
 def test_what_stops_a_partition_stops_the_run_and_its_jobs(on_slurm, tmp_path):
     folder = lines(tmp_path / "in", a="bad\nbad\n", b=f"hold {tmp_path / 'never'}\n")
 
@@ -343,7 +340,6 @@ def test_what_stops_a_partition_stops_the_run_and_its_jobs(on_slurm, tmp_path):
     eventually(lambda: not queue(on_slurm), "the other task is cancelled")
 
 
-@pytest.mark.slow
 def test_a_task_that_is_lost_every_time_ends_the_run_with_its_log(on_slurm, tmp_path):
     folder = lines(tmp_path / "in", a="one\n", b="two\n")
 
@@ -359,7 +355,6 @@ def test_a_task_that_is_lost_every_time_ends_the_run_with_its_log(on_slurm, tmp_
     assert "the disk is on fire" in log.read_text()
 
 
-@pytest.mark.slow
 def test_an_interrupted_run_cancels_its_jobs_and_the_next_one_goes_on(on_slurm, tmp_path):
     folder = lines(tmp_path / "in", a="one\n", b=f"{MUCH}\nhold {tmp_path / 'go'}\n")
     arguments = ("run", "-s", f"paced:{folder}", "-k", "jsonl:out")
@@ -377,7 +372,6 @@ def test_an_interrupted_run_cancels_its_jobs_and_the_next_one_goes_on(on_slurm, 
     assert told["record_types"] == {"paced.line": 3}
 
 
-@pytest.mark.slow
 def test_force_is_not_left_to_a_last_job(on_slurm, tmp_path):
     lines(tmp_path / "in", a="one\n")
     arguments = ("run", "-s", "paced:in", "-k", "jsonl:out")
@@ -391,7 +385,6 @@ def test_force_is_not_left_to_a_last_job(on_slurm, tmp_path):
     assert batches(tmp_path / "out") == []
 
 
-@pytest.mark.slow
 def test_a_real_run_of_dask_is_the_same_on_slurm(on_slurm, tmp_path):
     arguments = ("run", "-s", f"mofka-dask:{EXAMPLE}")
     on_slurm.run(*arguments, "-k", "parquet:local")

@@ -53,6 +53,7 @@ def test_tiny_partitions_make_few_units(partitions, threads):
     assert len(given_out) <= dask.UNITS
 
 
+@pytest.mark.slow
 def test_very_many_large_partitions_make_no_more_units_than_documented():
     alone, count = bundle(1, 10**8), 200_000
 

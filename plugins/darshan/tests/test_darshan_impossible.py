@@ -223,6 +223,7 @@ def test_bytes_of_heat_maps_do_not_wrap(opened):
 # ---- what a log says of itself ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_log_that_darshan_did_not_finish_says_so(opened):
     # given a log without an end, and one whose name says so
     log = {"modules": {"POSIX": (4, counter_record("POSIX", 7, BYTES_READ=30))}, "nprocs": 2}
@@ -339,6 +340,7 @@ def check(job, number, layers, posix, stdio) -> bool:
     return wrong
 
 
+@pytest.mark.slow
 def test_counts_of_more_requests_than_there_were_are_unknown(dataset):
     # given bins with more reads than were counted, and misaligned ones of an impossible count
     none = {"OPENS": 1, "BYTES_READ": 5, "SIZE_READ_0_100": 5000}

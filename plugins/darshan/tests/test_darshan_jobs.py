@@ -26,6 +26,7 @@ def test_a_job_by_a_clock_of_whole_seconds_ran_through_its_last_one(opened):
     assert (job["wall_s"], job["process_s"]) == (1.0, 4.0)
 
 
+@pytest.mark.slow
 def test_logs_of_one_job_id_are_one_job_and_without_a_scheduler_those_that_overlap(opened):
     # given a scheduled job of two logs; three processes of which the second lives through the
     # others; and one of the day after
@@ -240,6 +241,7 @@ def _drawn(plot: Any) -> Any:
     return figure
 
 
+@pytest.mark.slow
 def test_waiting_in_mpi_io_is_shown_beside_what_reached_the_file(opened):
     # given 2 ranks that write a second each through MPI-IO, of which POSIX has 0.1 s
     upper = b"".join(dxt_record("<", X, [(0, 100, 1.0, 2.0)], rank=rank) for rank in (0, 1))

@@ -122,6 +122,7 @@ def test_where_posix_was_cut_off_a_job_moved_at_least_what_mpi_io_did(dataset):
     assert "bytes moved: at least 200 bytes (in 1 log)" in tiles
 
 
+@pytest.mark.slow
 def test_a_module_that_could_not_be_read_leaves_its_sums_unknown(dataset):
     given = log(("POSIX", X, wrote(30)), ("STDIO", Y, wrote(5)))
     given["modules"]["POSIX"] = (4, b"\1" * 12)  # no whole record
@@ -176,6 +177,7 @@ def test_the_record_of_all_ranks_is_that_of_the_only_one(dataset, nprocs, shared
     assert write["shared"] == (8 if shared else 0)
 
 
+@pytest.mark.slow
 def test_one_process_is_told_nothing_of_others(dataset):
     small = {"rank": -1, "WRITES": 5000, "SIZE_WRITE_0_100": 5000, "BYTES_WRITTEN": 5000}
     late = {"F_WRITE_TIME": 9.0, "F_SLOWEST_RANK_TIME": 9.0, "FASTEST_RANK_BYTES": 1}

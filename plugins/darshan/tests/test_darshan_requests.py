@@ -47,6 +47,7 @@ RECORDS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=50 if NIGHT else 3)  # the first one is of no record
 @given(RECORDS)
 def test_requests_and_files_equal_a_plain_count(records):

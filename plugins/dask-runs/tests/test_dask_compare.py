@@ -63,7 +63,7 @@ def test_what_is_equal_is_there_for_those_who_ask(same):
 
 @pytest.fixture(
     scope="module",
-    params=["sum", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("load", "save"))],
+    params=[pytest.param(kind, marks=pytest.mark.slow) for kind in ("sum", "load", "save")],
 )
 def slower(request, tmp_path_factory):
     """A kind of tasks, and a dataset of two runs in the second of which it is twice as slow."""
@@ -73,7 +73,6 @@ def slower(request, tmp_path_factory):
     return request.param, harvested(folder)
 
 
-@pytest.mark.slow
 def test_the_kind_that_was_made_twice_as_slow_is_named_first(slower):
     prefix, dataset = slower
 
@@ -95,7 +94,6 @@ def test_the_kind_that_was_made_twice_as_slow_is_named_first(slower):
     assert rest[-1]["difference"] == pytest.approx(longer)
 
 
-@pytest.mark.slow
 def test_its_durations_are_compared_pair_by_pair(slower):
     prefix, dataset = slower
     before, after = DURATIONS[prefix], slowed(prefix)[prefix]
@@ -113,7 +111,6 @@ def test_its_durations_are_compared_pair_by_pair(slower):
     assert not any("bytes transferred" in text for text in report_of(dataset).intro)
 
 
-@pytest.mark.slow
 def test_phases_and_workers_add_up_to_the_run(slower):
     _, dataset = slower
     rows = numbers(dataset, equal=True)
@@ -130,7 +127,7 @@ def test_phases_and_workers_add_up_to_the_run(slower):
 # ---- what is new, gone, failed, or not known -----------------------------------------------------
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("changed", marks=pytest.mark.slow)])
 def changed(tmp_path_factory):
     """The second run has another kind, lacks one, fails once, moves more, and has other workers."""
     folder = tmp_path_factory.mktemp("changed")
@@ -141,7 +138,6 @@ def changed(tmp_path_factory):
     return harvested(folder)
 
 
-@pytest.mark.slow
 def test_kinds_that_one_side_has_are_new_or_gone(changed):
     rows = numbers(changed)
     plot, save = rows["prefix", "plot", "total_s"], rows["prefix", "save", "total_s"]
@@ -154,12 +150,10 @@ def test_kinds_that_one_side_has_are_new_or_gone(changed):
     assert {"New: plot.", "Gone: save."} <= set(intro)
 
 
-@pytest.mark.slow
 def test_its_columns_are_as_declared(changed):
     assert faults_of_columns(changed, "dask.compare", [{"equal": True}]) == []
 
 
-@pytest.mark.slow
 def test_their_time_is_a_matter_of_their_count(changed):
     rows = {row["name"]: row for row in table(report_of(changed), "causes")}
 
@@ -167,7 +161,6 @@ def test_their_time_is_a_matter_of_their_count(changed):
     assert (rows["save"]["by_count"], rows["save"]["by_duration"]) == (-0.375, 0.0)
 
 
-@pytest.mark.slow
 def test_failures_and_bytes_are_named(changed):
     rows, report = numbers(changed), report_of(changed)
 
@@ -191,7 +184,6 @@ def test_other_workers_are_compared_by_rank(changed):
     assert names == {"no. 1 by time", "no. 2 by time", "no. 3 by time"}
 
 
-@pytest.mark.slow
 def test_what_does_not_fit_the_table_is_one_row_of_it(changed):
     whole, short = (table(report_of(changed, top=top), "kinds") for top in (20, 1))
 
@@ -333,7 +325,6 @@ def test_one_run_alone_has_nothing_to_be_compared_with(same):
     assert "other=" in str(caught.value.remedy)
 
 
-@pytest.mark.slow
 def test_two_datasets_are_compared_by_all_of_their_runs(same, changed):
     other = str(changed.sink.location)
 

@@ -364,6 +364,7 @@ TASKS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=50 if NIGHT else 2)  # the first one is the simplest
 @given(st.lists(TASKS, min_size=10, max_size=10))
 def test_whatever_is_recorded_the_path_covers_the_time_of_the_run_once(runs):

@@ -122,6 +122,7 @@ def test_top_is_a_number(dataset):
         dataset.report("dask.run", top="0")
 
 
+@pytest.mark.slow
 def test_a_run_that_is_only_begun_has_a_page(tmp_path):
     run = tmp_path / "D1_R1_W1"
     run.mkdir()

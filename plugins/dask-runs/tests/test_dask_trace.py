@@ -289,6 +289,7 @@ def test_perfetto_shows_the_file(events, written, tmp_path):
     assert said["flows"] == [[str(len(of(events, "s")))]]
 
 
+@pytest.mark.slow
 def test_of_several_runs_one_is_to_be_chosen(tmp_path):
     pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
     folders = [write_run(tmp_path / "runs" / name, name) for name in ("D1_R1_W1", "D2_R2_W1")]

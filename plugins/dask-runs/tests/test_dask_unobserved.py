@@ -37,6 +37,7 @@ def executed(key: str, begins: float, address: str, **more: Any) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 def test_threads_that_ran_tasks_are_not_all_that_a_worker_has():
     """Each of two workers ran a task on one thread; that they have no more, nobody said."""
     rows = [*executed("x", 0, A), *executed("y", 5, B)]

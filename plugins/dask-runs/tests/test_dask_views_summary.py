@@ -8,6 +8,7 @@ from dask_rows import A, B, at, dataset, one, ran, scheduler, transfer, worker
 
 from harvest import Record
 from harvest_dask.records import types as r
+from harvest_dask_runs.frames import repeated_events
 from harvest_dask_runs.views.summary import run_summary as run_summary_view
 from harvest_dask_runs.views.tasks import tasks
 
@@ -174,3 +175,4 @@ def test_an_event_that_several_files_of_a_run_hold_counts_once():
 
     assert (summary["scheduler_transitions"], summary["worker_transitions"]) == (4, 3)
     assert (summary["bytes_sent"], task["executions"]) == (5, 1)
+    assert repeated_events(data, "/runs/R1") == 4 + 3 + summary["transfers"]

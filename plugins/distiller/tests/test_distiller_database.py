@@ -118,6 +118,7 @@ def test_values_that_do_not_fit_are_rejects(database):
     assert found.rejects[2].raw == b"1,abc,00:00:01,,"
 
 
+@pytest.mark.slow
 def test_the_transaction_is_read_only(database, monkeypatch):
     from harvest_distiller import database as module
 

@@ -135,6 +135,7 @@ def test_rows_and_sums_of_all_that_the_dataset_serves(tmp_path, capfd, module, s
                 assert math.isclose(total, math.fsum(values), rel_tol=1e-9, abs_tol=1e-6), column
 
 
+@pytest.mark.slow
 def test_comments_say_what_tables_and_columns_mean(tmp_path):
     dataset, file = zoo(tmp_path, {**BLANK, "whole": 1}), tmp_path / "z.duckdb"
     dataset.export("duckdb", file)
@@ -199,6 +200,7 @@ def test_the_suffix_means_it_and_so_does_its_name(tmp_path):
     assert run_as(tmp_path, "-c", look).stdout == "[(3,)]\n" * 2
 
 
+@pytest.mark.slow
 def test_a_failure_half_way_leaves_the_old_file_and_nothing_else(tmp_path):
     def fail() -> None:
         (half,) = (each.name for each in folder.iterdir() if each.suffix == ".duckdb"
@@ -224,6 +226,7 @@ def test_a_failure_half_way_leaves_the_old_file_and_nothing_else(tmp_path):
             dataset.export("duckdb", target)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_export_is_refused_and_left(tmp_path):
     dataset, file = zoo(tmp_path, BLANK), tmp_path / "z.duckdb"
     file.write_text("notes")

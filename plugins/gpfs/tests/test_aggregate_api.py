@@ -257,6 +257,7 @@ def test_a_zone_is_understood():
     assert moment("2026-01-11T02:00:00+02:00") == datetime(2026, 1, 11, tzinfo=UTC)
 
 
+@pytest.mark.slow
 def test_every_file_may_have_links_and_counts_once(tmp_path, monkeypatch):
     """A tree of hard links, as backups make them, in many passes that share nothing."""
     monkeypatch.setattr(listing, "LEAST_INODES", 8)

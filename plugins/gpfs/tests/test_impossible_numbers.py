@@ -114,6 +114,7 @@ def test_an_owner_of_more_than_is_shown_is_found_by_the_exact_share(tmp_path):
     assert found.finding.detail == "User 1000 owns 2 objects."
 
 
+@pytest.mark.slow
 def test_the_report_the_forecast_and_candidates_can_be_made(tmp_path):
     data = harvested(tmp_path, scan(), scan(NEXT))
 

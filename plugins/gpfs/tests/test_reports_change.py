@@ -134,6 +134,7 @@ def test_every_table_adds_up_to_the_whole(report):
     assert "moved_bytes" not in found["groups"].columns
 
 
+@pytest.mark.slow
 def test_directories_that_vanished_and_appeared_are_listed(data):
     whole = tables(data.report("gpfs.change", top_depth=2))
     assert whole["appeared"].rows() == [("/fs/new/d", 4, 12 * MIB)]

@@ -80,6 +80,7 @@ def test_odd_names_are_told_with_what_is_odd(tmp_path):
         data.view("gpfs.odd_names", kinds="ugly")
 
 
+@pytest.mark.slow
 def test_what_a_second_list_of_a_scan_repeats_with_other_sizes_counts_once(tmp_path):
     old = NOW - timedelta(days=900)
     rows = [

@@ -69,6 +69,7 @@ def test_there_is_an_example_of_each_address():
     )} == kinds  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_python_example_reads_arrow(jobs):
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 

@@ -15,7 +15,7 @@ from serving import things
 from harvest import UsageError
 from harvest.model.json import encode_frame
 from harvest.toolkit.frames import TEXT_MAP
-from harvest_report.csv import CSV_TIME, csv_columns
+from harvest_report.table_files import CSV_TIME, csv_columns
 from harvest_serve import tables
 from harvest_serve.downloads import FORMS, frame_of, stream
 from harvest_serve.problems import Refused

@@ -355,6 +355,7 @@ def test_a_body_that_is_no_question_is_refused(server, body):
     assert answer.json["remedy"]
 
 
+@pytest.mark.slow
 def test_who_downloads_waits_for_a_turn(server):
     # given many more who download than may at the same time
     found: list[int] = []

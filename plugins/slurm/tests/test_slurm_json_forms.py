@@ -129,6 +129,7 @@ def test_many_warnings_are_counted(tmp_path: Path) -> None:
     assert notes == ["sacct says: warning: odd"] * 20 + ["sacct says: 3 more warnings"]
 
 
+@pytest.mark.slow
 def test_what_sacct_says_is_a_finding(tmp_path: Path) -> None:
     # given a dataset of an input with an error, and of one that only warns
     write(tmp_path / "sound.json", JOBS)

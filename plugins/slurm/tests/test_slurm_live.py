@@ -19,10 +19,11 @@ from clusters import real_slurm
 from slurm_reader import Reader, zone_of
 
 from harvest import Collected, SourceError, collect
-from harvest_slurm.config import SlurmConfig, Window
+from harvest_slurm.config import SlurmConfig
 from harvest_slurm.job.find import find
 from harvest_slurm.job.words import in_words
 from harvest_slurm.source import SlurmSource
+from harvest_slurm.window import Window
 
 pytestmark = pytest.mark.slow  # a cluster and its jobs take a minute
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from slurm_reader import read_dump
 
 from harvest import Collected, SourceError, collect
-from harvest_slurm.config import SlurmConfig, Window, window_of
+from harvest_slurm.config import SlurmConfig
 from harvest_slurm.read import text
 from harvest_slurm.source import SlurmSource
+from harvest_slurm.window import Window, window_of
 
 HEADER = "JobID|JobName|QOS|ReqNodes|ExitCode|State|Start|User"
 DUMP = f"""{HEADER}
@@ -76,6 +77,7 @@ def test_the_first_filter_that_fails_is_the_reason(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_steps_follow_their_job_across_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

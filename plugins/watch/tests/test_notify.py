@@ -83,7 +83,7 @@ class Folder:
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-@pytest.fixture
+@pytest.fixture(params=[pytest.param("watched", marks=pytest.mark.slow)])
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     found = Folder(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -134,7 +134,6 @@ def web(folder: Folder) -> Iterator[Web]:
     found.server.server_close()
 
 
-@pytest.mark.slow
 def test_a_command_hears_once_of_rejects_and_of_more(folder: Folder) -> None:
     # given a dump with a line that is no job
     folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
@@ -156,7 +155,6 @@ def test_a_command_hears_once_of_rejects_and_of_more(folder: Folder) -> None:
     assert [each["rejected"] for each in folder.heard()] == [1, 2]
 
 
-@pytest.mark.slow
 def test_findings_are_said_when_they_are_new_and_severe(folder: Folder) -> None:
     (folder.path / "rule.py").write_text(RULE)
 
@@ -175,7 +173,6 @@ def test_findings_are_said_when_they_are_new_and_severe(folder: Folder) -> None:
     assert run()[before:] == [["bigger failed"]]
 
 
-@pytest.mark.slow
 def test_a_webhook_gets_json_and_its_address_is_nowhere(folder: Folder, web: Web) -> None:
     folder.give("a.txt", "x|||||||")
     folder.give("b.txt", job(1, "a", "COMPLETED"))
@@ -194,7 +191,6 @@ def test_a_webhook_gets_json_and_its_address_is_nowhere(folder: Folder, web: Web
     assert refused.return_value == 3
 
 
-@pytest.mark.slow
 def test_a_user_and_a_password_in_an_address_are_sent_as_a_header(folder: Folder, web: Web) -> None:
     (folder.path / "url").write_text(web.url.replace("//", "//ann:s%40cret@"))
     folder.give("a.txt", "x|||||||")
@@ -229,7 +225,6 @@ def post() -> Iterator[Post]:
     found.server.stop()
 
 
-@pytest.mark.slow
 def test_a_mail_server_gets_a_mail(folder: Folder, post: Post) -> None:
     folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
     done = folder.run(
@@ -244,7 +239,6 @@ def test_a_mail_server_gets_a_mail(folder: Folder, post: Post) -> None:
     assert "a.txt: 1 input unit could not be read" in letter.get_content()
 
 
-@pytest.mark.slow
 def test_a_mail_shows_a_view_as_a_table_where_its_rows_are_new(folder: Folder, post: Post) -> None:
     settings = (
         "mail_to=ops@example.org", post.setting, "view=slurm.usage:by=user", "sort=-jobs",
@@ -270,7 +264,6 @@ def test_a_mail_shows_a_view_as_a_table_where_its_rows_are_new(folder: Folder, p
     assert "ann      3" in post.mails[1].content.decode()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
@@ -317,7 +310,6 @@ def test_what_is_no_text_is_no_setting_of_text(
     assert caught.value.where == f"notify.{toml.split()[0]}"
 
 
-@pytest.mark.slow
 def test_sendmail_takes_a_mail(folder: Folder) -> None:
     program = folder.path / "sendmail"
     program.write_text('#!/bin/sh\necho "$@" > mail.txt; cat >> mail.txt\n')
@@ -335,7 +327,6 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-@pytest.mark.slow
 def test_a_failed_export_is_said(folder: Folder) -> None:
     (folder.path / "bad.py").write_text(
         "import harvest\n"
@@ -347,7 +338,6 @@ def test_a_failed_export_is_said(folder: Folder) -> None:
     assert folder.heard()[0]["failed_exports"] == [{"export": "bad:x", "reason": "no room"}]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", ["dead", "302", "slow", "no-http"])
 def test_a_webhook_that_fails_harms_nothing(folder: Folder, web: Web, how: str) -> None:
     folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
@@ -382,7 +372,6 @@ def test_a_webhook_that_fails_harms_nothing(folder: Folder, web: Web, how: str) 
     assert len(folder.heard()) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "said"),
     [
@@ -401,7 +390,6 @@ def test_a_command_that_fails_harms_nothing(folder: Folder, program: str | None,
     assert f"notify: command: {said}" in done.stderr or said in done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", ["dead", "silent"])
 def test_a_mail_server_that_fails_harms_nothing(folder: Folder, how: str) -> None:
     folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
@@ -436,7 +424,6 @@ def test_an_address_that_is_none_harms_nothing(
     assert len(folder.heard()) == 1
 
 
-@pytest.mark.slow
 def test_settings_of_a_file_count_for_all_runs_and_a_misspelt_one_is_said(folder: Folder) -> None:
     folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
     (folder.path / "notify.toml").write_text('command = ["./ear"]\n')

@@ -106,6 +106,12 @@ def _again(dataset: DatasetReader, name: str) -> pl.DataFrame:
     return kept(dataset, ("dask.again", name), find)
 
 
+def repeated_events(dataset: DatasetReader, run: str) -> int:
+    """Count the rows of a run that ``load`` leaves out, since another file has their event."""
+    rows = pl.concat(_again(dataset, name).select("origin") for name in EVENTS)
+    return rows.select((directory_of(pl.col("origin")) == run).sum()).item()
+
+
 def host_of(address: pl.Expr) -> pl.Expr:
     """Extract the host from ``tcp://10.0.0.1:8786`` or ``tls://[fe80::1]:8786``; else null."""
     parts = address.str.extract_groups(r"^[A-Za-z][A-Za-z0-9+.-]*://(?:\[([^\]]*)\]|([^:/\[]+))")

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from harvest import UsageError
 from harvest.model.frames import without_maps
 from harvest.model.json import encode_frame
-from harvest_report.csv import CSV_TIME, csv_columns
+from harvest_report.table_files import CSV_TIME, csv_columns
 
 from .questions import Question
 from .sql import query as sql_query

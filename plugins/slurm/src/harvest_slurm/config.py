@@ -1,13 +1,9 @@
-"""The settings of the source ``slurm``, and the time window of a live cluster that they name."""
+"""The settings of the source ``slurm``."""
 
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from typing import Final
 from zoneinfo import ZoneInfo
 
 import attrs
 
-from harvest import Partition, SourceError
 from harvest.toolkit.settings import at_least, matches, one_of, setting, time_zone
 from harvest_accounting.calendar import moment
 
@@ -67,67 +63,3 @@ class SlurmConfig:
     def __attrs_post_init__(self) -> None:
         if self.layout is not None and self.columns:
             raise ValueError("columns and layout both name the columns: set one of them")
-
-
-ORIGIN: Final = "slurm:live"
-"""The origin of rows of a live cluster."""
-
-SETTLED: Final = timedelta(days=1)
-"""How long a slice can still change after its end: daemons may deliver records late."""
-
-
-@attrs.frozen
-class Window:
-    """A time window, cut into slices."""
-
-    since: datetime
-    until: datetime
-    days: int
-
-    def bounds(self) -> list[tuple[datetime, datetime]]:
-        """Return the slices, aligned to multiples of their length so that they stay the same."""
-        step = timedelta(days=self.days)
-        epoch = datetime(1970, 1, 1, tzinfo=UTC)
-        start = self.since
-        found = []
-        while start < self.until:
-            stop = min(epoch + ((start - epoch) // step + 1) * step, self.until)
-            found.append((start, stop))
-            start = stop
-        return found
-
-
-def window_of(config: SlurmConfig, now: datetime | None = None) -> Window:
-    """Return the time window of the settings."""
-    zone = ZoneInfo(config.timezone or "UTC")
-    since = moment(config.since or "today", zone, now)
-    until = moment(config.until or "now", zone, now)
-    if since >= until:
-        raise SourceError(
-            f"the time window is empty: it starts at {since:%Y-%m-%dT%H:%M:%SZ} and ends at "
-            f"{until:%Y-%m-%dT%H:%M:%SZ}",
-            where=ORIGIN,
-            remedy="set slurm.since and slurm.until",
-        )
-    return Window(since, until, config.slice_days)
-
-
-def slices(config: SlurmConfig) -> Iterator[Partition]:
-    """Return a partition per slice, and one for jobs cancelled before they became eligible.
-
-    A slice that ended a day ago or earlier is settled: it is read again only if the settings
-    change. The last slice has the jobs that have not ended, and is always read again.
-    """
-    now = datetime.now(UTC)
-    window = window_of(config, now)
-    bounds = window.bounds()
-    common = {"since": window.since.isoformat(), "until": window.until.isoformat()}
-    for start, stop in bounds:
-        settled = stop != window.until and stop + SETTLED < now
-        yield Partition(
-            id=f"{start:%Y-%m-%dT%H%M%SZ}",
-            origin=ORIGIN,
-            options={**common, "start": start.isoformat(), "stop": stop.isoformat()},
-            fingerprint=f"{start.isoformat()}/{stop.isoformat()}" if settled else None,
-        )
-    yield Partition(id="never-eligible", origin=ORIGIN, options=common)

@@ -18,13 +18,14 @@ from zoneinfo import ZoneInfo
 from harvest import Partition, ReadContext, SourceError
 from harvest_toolkit.programs import run_program
 
-from .config import ORIGIN, SlurmConfig, Window
+from .config import SlurmConfig
 from .dump import assemble
 from .read.form import Layout
 from .read.text import read_text
 from .rows.selection import Selection, Slice, conditions_of
 from .values.convert import Context
 from .values.fields import FIELDS, FREE
+from .window import ORIGIN, Window
 
 DELIMITER: Final = "\x1f\x1e\x1f"
 """A delimiter that users cannot type at a prompt."""

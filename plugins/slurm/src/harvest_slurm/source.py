@@ -8,8 +8,9 @@ from harvest import Detection, Partition, ReadContext, Record, Source, file_part
 from harvest_toolkit.live import unpacked
 from harvest_toolkit.streams import open_stream
 
-from .config import SlurmConfig, slices
+from .config import SlurmConfig
 from .records import Job, Step
+from .window import slices
 
 
 class SlurmSource(Source):

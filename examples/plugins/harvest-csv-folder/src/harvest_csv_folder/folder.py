@@ -7,7 +7,7 @@ import polars as pl
 
 from harvest import Dataset
 from harvest.toolkit.files import new_directory
-from harvest_report.csv import CSV_TIME, csv_columns
+from harvest_report.table_files import CSV_TIME, csv_columns
 
 __all__ = ["DICTIONARY", "write"]
 

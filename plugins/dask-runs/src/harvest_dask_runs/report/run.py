@@ -12,7 +12,7 @@ from harvest.toolkit.amounts import count_in_words as count
 from harvest_report import Column, LazySection, Notes, Report, Section, Table, Tile
 from harvest_toolkit.frames import fraction, known_sum
 
-from ..frames import Frames, choose_run, load, pairs_of
+from ..frames import Frames, choose_run, load, pairs_of, repeated_events
 from ..record_names import DASK_TYPES, JOB_TYPES
 from ..trace.tasks import place_tasks
 from ..trace.tracks import micros_of, microseconds_since
@@ -61,7 +61,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
             LazySection("transfers", lambda: _transfers(frames["dask.transfer"], top)),
             LazySection("io", lambda: io_sections(data, name, judged, tasks, start)),
             LazySection("slowest", lambda: _slowest(judged.io, tasks, top)),
-            NOTES,
+            _notes(repeated_events(data, name)),
         ],
     )
 
@@ -297,20 +297,22 @@ def _slowest(io: pl.DataFrame, tasks: pl.DataFrame, top: int) -> Section:
     )
 
 
-NOTES: Final = Notes(
-    "notes",
-    [
-        "An execution: the scheduler saw it reach memory, or a worker recorded it. It counts "
-        "once. Its duration is the scheduler's, else the worker's. Where only the scheduler "
-        "recorded it, its start may be off by the difference of the clocks.",
-        "File I/O: Darshan's counters have all bytes (counted). DXT records single operations "
-        "with their times (traced). The rest is untraced, mostly buffered I/O (STDIO).",
-        "Transfers: the sender, the receiver or both report them. Of each pair of workers the "
-        "larger sum counts.",
-        "`harvest dask-runs trace` writes all single events of the run for Perfetto.",
-    ],
-    title="How to read it",
+NOTES: Final = (
+    "An execution: the scheduler saw it reach memory, or a worker recorded it. It counts once. Its "
+    "duration is the scheduler's, else the worker's. Where only the scheduler recorded it, its "
+    "start may be off by the difference of the clocks.",
+    "File I/O: Darshan's counters have all bytes (counted). DXT records single operations with "
+    "their times (traced). The rest is untraced, mostly buffered I/O (STDIO).",
+    "Transfers: the sender, the receiver or both report them. Of each pair of workers the larger "
+    "sum counts.",
+    "`harvest dask-runs trace` writes all single events of the run for Perfetto.",
 )
+
+
+def _notes(repeated: int) -> Notes:
+    left_out = count(repeated, "row is", "rows are")
+    again = [f"{left_out} left out: another file of the run holds the same events."]
+    return Notes("notes", [*(again if repeated else ()), *NOTES], title="How to read it")
 
 
 def _clock(time: Any) -> str:

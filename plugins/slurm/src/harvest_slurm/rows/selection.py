@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from harvest import ReadContext, Reject, SourceError
 
-from ..config import SlurmConfig, Window
+from ..config import SlurmConfig
+from ..window import Window
 
 ELSEWHERE: Final = "belongs to another time slice"
 _MICROS: Final = pl.Datetime("us", "UTC")
