@@ -314,6 +314,7 @@ def test_an_error_names_the_pipe(tmp_path: Path) -> None:
 # --- again, and never skipped ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_pipe_is_never_unchanged_and_replaces_what_came_through_it_before(
     tmp_path: Path,
 ) -> None:

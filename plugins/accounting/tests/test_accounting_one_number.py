@@ -137,6 +137,7 @@ def test_a_report_shows_what_the_views_have(example, report, whole):
     assert len(compared) > 20
 
 
+@pytest.mark.slow
 def test_memory_is_a_share_of_hours_in_each_report(tmp_path):
     """By hand: (1 h x 10 GiB + 9 h x 1 GiB) / (10 h x 10 GiB)."""
     (tmp_path / "two.txt").write_text(TWO_JOBS)

@@ -196,6 +196,7 @@ def test_all_months_together_have_the_hours_that_are_not_divided(many):
 # by hand
 
 
+@pytest.mark.slow
 def test_a_job_over_two_months_has_its_hours_in_both_and_counts_in_the_second(tmp_path):
     """Ten days on ten CPUs: 2,400 h, of which one day is February's."""
     data = dataset(

@@ -119,6 +119,7 @@ def dump(path, *jobs):
     return dataset(path, *lines)
 
 
+@pytest.mark.slow
 def test_users_with_few_hours_share_the_last_row(tmp_path):
     # given four users, of whom two have a row of their own
     hours = {"a": ["03"], "b": ["01"], "c": ["01"], "d": ["01", "01"]}

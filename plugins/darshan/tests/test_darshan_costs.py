@@ -101,6 +101,7 @@ def test_jobs_are_ranked_by_what_their_findings_concern(two_jobs):
     assert ranked(two_jobs, job=51) == [(51, "io.small_requests", 5.0)]
 
 
+@pytest.mark.slow
 def test_a_finding_that_costs_no_time_has_no_hours(two_jobs):
     """Given a job that mostly reads, then this is a finding, and nothing is to be gained by it."""
     assert ranked(two_jobs, per="finding") == [

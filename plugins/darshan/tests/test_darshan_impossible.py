@@ -194,6 +194,7 @@ def test_lengths_of_a_trace_do_not_wrap(opened):
     assert sum(row["bytes"] for row in rows(data, "io.timeline")) == 2 * MOST
 
 
+@pytest.mark.slow
 def test_a_heat_map_of_no_time_is_no_picture(opened):
     # given a log for each of these widths of a bin, in seconds
     logs = []

@@ -76,6 +76,7 @@ def test_a_job_is_called_after_the_program_that_moves_bytes(opened):
     assert page_of(data, "darshan.io").title == "I/O of sim (3 logs)"
 
 
+@pytest.mark.slow
 def test_numbers_of_a_job_are_sums_over_its_logs_and_each_layer_counts_once(opened):
     # given two processes of 10 s: one reads /x through POSIX, twice; the other through MPI-IO,
     # which waits 2 s beyond the 1 s in POSIX; and writes /y through MPI-IO alone, and a stream

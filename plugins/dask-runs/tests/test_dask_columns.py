@@ -144,6 +144,7 @@ def test_indicators_are_made_of_each_other_as_their_meanings_say(dataset):
         assert run["memory_peak_worker"] is None
 
 
+@pytest.mark.slow
 def test_the_critical_path_is_one_line_whose_parts_add_up_to_the_span(dataset):
     (run,) = rows(dataset, "dask.indicators")
     path = rows(dataset, "dask.critical_path")

@@ -41,6 +41,7 @@ def same(tmp_path_factory):
     return harvested(folder)
 
 
+@pytest.mark.slow
 def test_a_run_and_itself_do_not_differ(same):
     assert numbers(same, runs=("R1", "R1")) == {}
 

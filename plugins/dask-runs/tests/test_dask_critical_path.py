@@ -154,6 +154,7 @@ def test_what_ended_later_by_another_clock_held_its_dependent_until_that_began()
     assert told(data) == [("a", "computing", 0, 2, None), ("b", "computing", 2, 5, "dependency")]
 
 
+@pytest.mark.slow
 def test_a_worker_that_spills_is_said_where_samples_show_it():
     def sample(seconds: float, spilled: int) -> Any:
         more = {"address": A, "role": "worker", "spill_bytes": spilled}

@@ -312,6 +312,7 @@ def test_more_memory_is_given_where_it_lacks(tmp_path):
     assert asked(tmp_path / "z.duckdb", "SELECT sum(length(text)) FROM zoo.row") == [(40_000_000,)]
 
 
+@pytest.mark.slow
 def test_two_at_once_into_one_file_each_write_a_whole_one(tmp_path):
     folder, views = tmp_path / "to", Views()
     folder.mkdir()

@@ -71,6 +71,7 @@ def driver(tmp_path: Path) -> SinkDriver:
     return SinkDriver(ParquetSink(str(tmp_path / "out")))
 
 
+@pytest.mark.slow
 def test_other_readers_agree(driver: SinkDriver) -> None:
     duckdb = pytest.importorskip("duckdb")
     driver.commit({"a": [(MOVE, moves(range(5000)))]})
