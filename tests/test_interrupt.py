@@ -171,14 +171,17 @@ def test_with_nothing_to_clear_up_the_process_ends_at_once(number: signal.Signal
     assert ended(code, number) == (130, "", LINE)
 
 
-@both
-def test_orderly_work_is_given_up_at_a_safe_point(number: signal.Signals) -> None:
-    code = """
+WAITING = """
 try:
     with interrupt.orderly():
         print("there", flush=True)
         interrupt.sleep(3600)
-finally:
+"""
+
+
+@both
+def test_orderly_work_is_given_up_at_a_safe_point(number: signal.Signals) -> None:
+    code = f"""{WAITING}finally:
     print("cleared up", flush=True)
     interrupt.finish()
 """
@@ -213,12 +216,7 @@ with interrupt.orderly():
 
 
 def test_a_second_signal_ends_what_takes_too_long_to_clear_up() -> None:
-    code = """
-try:
-    with interrupt.orderly():
-        print("there", flush=True)
-        interrupt.sleep(3600)
-finally:
+    code = f"""{WAITING}finally:
     time.sleep(3600)
 """
     assert ended(code, signal.SIGINT, signal.SIGINT, pause_s=1.0) == (130, "", LINE)
@@ -226,12 +224,7 @@ finally:
 
 def test_the_same_wish_in_two_ways_is_one() -> None:
     """As when a shell and a batch system both pass it on."""
-    code = """
-try:
-    with interrupt.orderly():
-        print("there", flush=True)
-        interrupt.sleep(3600)
-except KeyboardInterrupt:
+    code = f"""{WAITING}except KeyboardInterrupt:
     time.sleep(0.2)
     print("cleared up", flush=True)
 """

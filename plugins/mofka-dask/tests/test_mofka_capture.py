@@ -119,6 +119,11 @@ def test_a_named_file_must_exist(here, capture, option):
     assert not (here / "compiled_tasks.txt").exists()
 
 
+def test_a_file_is_named_once(here, capture):
+    code, _, err = capture("-s", "worker_transition.csv", "-t", "./worker_transition.csv")
+    assert (code, "given with -s and -t" in err) == (2, True)
+
+
 def test_rows_that_cannot_be_read_end_with_3(here, capture):
     with (here / "worker_transition.csv").open("a") as file:
         file.write("9999,k,ready,executing,tcp://10.9.0.21:40101,not a time\n")
