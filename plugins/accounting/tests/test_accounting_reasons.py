@@ -148,6 +148,10 @@ def test_reasons_add_up_to_the_failures_of_each_account(read):
         assert group["main_reason_jobs"] == (max(mine) if mine else None)
 
 
+def test_of_runs_that_ended_together_that_of_the_largest_id_is_the_last(read):
+    assert read(row(1), row(3), row(2)).view("slurm.ends").collect()["last_job"].item() == "3"
+
+
 def test_prices_make_costs_that_add_up(read):
     """Two runs of 2 CPUs for an hour, each used half an hour; one of them failed."""
     data = read(row(1), row(2, "COMPLETED", "0:0"))

@@ -73,7 +73,7 @@ def ends(data: Jobs, **choice: str | None) -> pl.LazyFrame:
             cpu_hours=hours_of(given, pl.lit(value=True)),
             cpu_unknown_jobs=measures.UNKNOWN_CPU_HOURS,
             median_run_s=pl.col("elapsed_s").filter(COUNTS).median(),
-            last_job=job.sort_by(pl.col("at").filter(COUNTS)).last(),
+            last_job=job.sort_by(pl.col("at").filter(COUNTS), job).last(),
             ended_jobs=pl.col("ended_jobs").first(),
             ended_cpu_hours=pl.col("ended_cpu_hours").first(),
         )
