@@ -96,9 +96,9 @@ def _compile(given: dict[str, Path | None], output: Path) -> int:
         raise UsageError("no such directory", where=str(output.parent), remedy="make it first")
     named = {role: _file(role, path) for role, path in given.items()}
     files = {role: path for role, path in named.items() if path is not None}
-    roles = {path.resolve(): ROLES[role][0] for role, path in files.items()}
-    for role, path in files.items():
-        if (other := roles[path.resolve()]) != ROLES[role][0]:
+    options = {path.resolve(): ROLES[role][0] for role, path in given.items() if path}
+    for role, path in given.items():
+        if path and (other := options[path.resolve()]) != ROLES[role][0]:
             problem = f"given with {ROLES[role][0]} and {other}: its rows would count twice"
             raise UsageError(problem, where=str(path), remedy="name each file once")
     found = harvest_files(files)
