@@ -3,6 +3,7 @@
 import gc
 import weakref
 
+import polars as pl
 import pytest
 
 from harvest_toolkit.kept import kept
@@ -38,6 +39,14 @@ def test_a_failure_is_not_kept():
         kept(dataset, "example.share", lambda: 1 / 0)
 
     assert kept(dataset, "example.share", lambda: 0.5) == 0.5
+
+
+def test_a_frame_with_many_rows_is_made_again():
+    dataset, made = _Dataset(), iter((pl.DataFrame({"n": [1, 2, 3]}), pl.DataFrame({"n": [4]})))
+
+    frames = [kept(dataset, "example.rows", lambda: next(made), most=2) for _ in range(3)]
+
+    assert [frame.height for frame in frames] == [3, 1, 1]
 
 
 def test_the_answer_goes_with_the_dataset():

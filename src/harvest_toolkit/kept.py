@@ -11,6 +11,8 @@ from collections.abc import Callable, Hashable
 from typing import TypeVar, cast
 from weakref import WeakKeyDictionary
 
+import polars as pl
+
 from harvest import DatasetReader
 
 __all__ = ["kept"]
@@ -18,15 +20,21 @@ __all__ = ["kept"]
 T = TypeVar("T")
 
 
-def kept(dataset: DatasetReader, key: Hashable, find: Callable[[], T]) -> T:
+def kept(
+    dataset: DatasetReader, key: Hashable, find: Callable[[], T], most: int | None = None
+) -> T:
     """Return the result of ``find``, which is called once for a dataset and a key.
 
     key: begins with a name that no other caller uses, followed by all that ``find`` depends on.
-    The result must be small, and callers must not change it.  Exceptions are not cached.
+    most: maximum number of rows of a frame that is cached; without it, the result must be small.
+    Callers must not change the result.  Exceptions are not cached.
     """
     known = _KNOWN.setdefault(dataset, {})
     if key not in known:
-        known[key] = find()
+        found = find()
+        if most is not None and isinstance(found, pl.DataFrame) and found.height > most:
+            return found
+        known[key] = found
     return cast(T, known[key])
 
 

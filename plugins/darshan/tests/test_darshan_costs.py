@@ -7,6 +7,7 @@ from darshan_logs import counter_record, dataset_of, log
 from reporting import page_of
 
 from harvest_darshan.rules import RULES
+from harvest_darshan.views import jobs
 from harvest_darshan.views.gains import CONCERNED
 
 X, Y = 7, 9
@@ -86,6 +87,19 @@ def two_jobs(tmp_path_factory: Any) -> Any:
         log("r/u_b_id52-2", 52, 200, 300, **posix(**reads, F_READ_TIME=9)),
         log("r/u_c_id53-3", 53, 400, 500),
     )
+
+
+def test_gains_and_findings_share_the_rows_of_all_jobs(opened, monkeypatch):
+    built: list[int] = []
+    monkeypatch.setattr(jobs, "_totals", lambda logs, of=jobs._totals: built.append(0) or of(logs))
+    data = opened(log("r/u_a_id51-1", 51, 0, 100), log("r/u_b_id52-2", 52, 200, 300))
+
+    data.findings()
+    data.view("io.gains").collect()
+
+    assert data.view("io.jobs").collect()["job"].to_list() == [51, 52]
+    assert len(built) == 1
+    assert data.view("io.jobs", job=52).collect()["job"].to_list() == [52]
 
 
 @pytest.mark.slow

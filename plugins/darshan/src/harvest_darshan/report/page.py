@@ -44,14 +44,11 @@ def io_report(
             "the dataset has no Darshan log", remedy="harvest logs with the source 'darshan'"
         )
     chosen = OfLogs.among(dataset, logs)
-    jobs = (
-        jobs_of(chosen)
-        .collect()
-        .sort("io_s", descending=True, nulls_last=True, maintain_order=True)
-    )
-    per_log = jobs_of(chosen, per="log").collect() if logs.height > 1 else jobs
+    jobs = jobs_of(dataset, run=run, job=job).collect()
+    jobs = jobs.sort("io_s", descending=True, nulls_last=True, maintain_order=True)
+    per_log = jobs_of(dataset, run=run, job=job, per="log").collect() if logs.height > 1 else jobs
     files = cache(lambda: files_of(chosen).collect())
-    gains = cache(lambda: gains_of(chosen).collect())
+    gains = cache(lambda: gains_of(dataset, run=run, job=job).collect())
     shown = jobs.row(0, named=True)
     number = shown["pid"] if shown["job"] is None else shown["job"]
     of_job = logs.filter(run=shown["run"], job=number, began=shown["began"])
