@@ -108,7 +108,7 @@ mmrepquota::HEADER:version:reserved:reserved:filesystemName:quotaType:id:name:bl
 blockQuota:blockLimit:blockInDoubt:blockGrace:filesUsage:filesQuota:filesLimit:filesInDoubt:\
 filesGrace:remarks:quota:defQuota:fid:filesetname:
 mmrepquota::0:1:::fs1:USR:7:ada%3Ax:1:16777216:27262976:0:none:1:0:10:0:none:e:on:off:::
-mmrepquota::0:1:::fs1:USR:8:bela:1:0:0:0:none:1:0:0:0:none:i:on:off:::
+mmrepquota::0:1:::fs1:USR:8:bela:1:0:0:0:none:1:0:1:0:none:i:on:off:::
 mmrepquota::0:1:::fs1:GRP:100:staff:1:0:41943040:0:none:1:0:0:0:none:e:on:off:::
 mmrepquota::0:1:::fs1:FILESET:1:home:1:0:1048576:0:none:1:0:0:0:none:e:on:off:0:home:
 """
@@ -132,6 +132,7 @@ def test_quotas_as_the_file_system_prints_them(three, tmp_path):
     assert close(ada["full_time"], at(28))
     bela = found["user", "bela"]
     assert (bela["used_bytes"], bela["hard_bytes"], bela["used_share"]) == (5 * GIB, None, None)
+    assert bela["outlook"] == "no file can be added; does not change (0 bytes to 0 bytes)"
     assert found["group", "staff"]["used_bytes"] == 24 * GIB
     # the list says no filesets: that is not 0
     home = found["fileset", "home"]
@@ -164,6 +165,7 @@ def test_quotas_of_a_table_are_of_the_names_in_the_passwd_file(three, tmp_path):
         # more than an int64 holds
         ("kind,name,soft,hard\nuser,x,8E,\n", "'8E' is not a size"),
         ("name,soft\nx,1G\n", "it has no 'kind'"),
+        (PRINTED.replace("fs1:GRP", "fs2:GRP"), "another file system"),
         (PRINTED.replace("USR:7", "XYZ:7"), "'XYZ' is none of USR, GRP, FILESET"),
     ],
 )
@@ -173,7 +175,7 @@ def test_a_file_that_is_none_is_refused_with_its_line(three, tmp_path, text, wor
     with pytest.raises(harvest.UsageError) as caught:
         three.view("gpfs.quotas", quotas=path)
     assert words in str(caught.value)
-    line = 3 if "XYZ" in text else 2
+    line = 3 if "XYZ" in text else 5 if "fs2" in text else 2
     assert f"{path}, line {line}: " in str(caught.value)
 
 

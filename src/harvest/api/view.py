@@ -28,7 +28,7 @@ class Setting:
     doc: str
     type: Any = Any
     default: Any = None
-    check: Callable[[Any], None] | None = None
+    check: Callable[[Any], object] | None = None
 
     @property
     def choices(self) -> tuple[str, ...]:

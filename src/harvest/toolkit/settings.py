@@ -23,7 +23,7 @@ __all__ = [
     "within",
 ]  # fmt: skip
 
-Check = Callable[[Any], None]
+Check = Callable[[Any], object]
 Checking = TypeVar("Checking", bound=Check)
 
 

@@ -18,10 +18,6 @@ def _keys(value: tuple[str, ...]) -> None:
             raise ValueError(f"{pair!r} is not KEY=ATTRIBUTE, such as sz=FILE_SIZE or x=extra")
 
 
-def _show(text: str) -> None:
-    template(text)
-
-
 @attrs.frozen(kw_only=True)
 class GpfsConfig:
     """Settings of the source ``gpfs``."""
@@ -29,7 +25,7 @@ class GpfsConfig:
     show: str | None = setting(
         "SHOW clause of the policy, for lists that do not name attributes: its SQL expression, "
         "'{FILE_SIZE} {ACCESS_TIME}', or names with separators, 'size|atime'",
-        check=_show,
+        check=template,
     )
     keys: tuple[str, ...] = setting(
         "attributes of the list's keys: 'sz=FILE_SIZE,own=USER_ID,x=extra'", (), _keys

@@ -18,7 +18,6 @@ import polars as pl
 from harvest import DatasetReader, UsageError
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import fraction
 
 from ..aggregation.groupings import parse_size, read_names
 from ..aggregation.scans import label_of
@@ -81,7 +80,7 @@ class History:
         return sorted(sizes, key=lambda group: (sizes[group] is None, -(sizes[group] or 0)))
 
     def trend(self, group: tuple[Any, ...], limit: int | None) -> dict[str, Any]:
-        """Compute the columns ``TREND``, ``used_bytes``, ``used_inodes``, ``outlook``."""
+        """Compute the columns ``TREND`` and ``outlook``, and those that begin with ``used``."""
         known: dict[str, Any] = {}
         if (row := self.rows.get(group)) is not None:
             scans, *sums = self.sums.row(row)
@@ -93,6 +92,7 @@ class History:
         labels = [label_of(time) for time, _ in points if time is not None]
         said: dict[str, Any] = dict.fromkeys(column.name for column in TREND)
         said |= {"used_bytes": used, "used_inodes": inodes, "scans": len(points) or None}
+        said["used_share"] = used / limit if limit and used is not None else None
         if labels:
             said |= {"first_scan": labels[0], "last_scan": labels[-1]}
         last = points[-1][0] if points else None
@@ -249,9 +249,7 @@ def quotas(
             if quota.kind != "fileset":
                 whose = numbers[quota.kind].get(whose, quota.number)
             rows.append(attrs.asdict(quota) | _used(known[by], quota, whose))
-        table = pl.DataFrame(rows, {n: kind for n, kind in schema.items() if n != "used_share"})
-        of = pl.coalesce("hard_bytes", "soft_bytes")
-        return table.with_columns(used_share=fraction("used_bytes", of)).sort(
+        return pl.DataFrame(rows, schema).sort(
             "used_share", "kind", "name", descending=[True, False, False], nulls_last=True
         )
 
@@ -268,6 +266,8 @@ def _used(history: History, quota: Quota, whose: Any) -> dict[str, Any]:
     said = history.trend(group, quota.hard_bytes or soft)
     if said["outlook"] != "full" and soft and (said["used_bytes"] or 0) >= soft:
         said["outlook"] = f"over the soft limit; {said['outlook']}"
+    if (most := quota.hard_inodes) and (said["used_inodes"] or 0) >= most:
+        said["outlook"] = f"no file can be added; {said['outlook']}"
     return said
 
 
@@ -289,7 +289,6 @@ def forecast(
             | history.trend(group, limit)
             for group in history.groups()
         ]
-        table = pl.DataFrame(rows, {n: kind for n, kind in schema.items() if n != "used_share"})
-        return table.with_columns(used_share=fraction("used_bytes", "capacity_bytes"))
+        return pl.DataFrame(rows, schema)
 
     return deferred(compute, schema)

@@ -120,8 +120,8 @@ _MEASURE: Final = Setting(
 )
 _USED: Final = size("used_bytes", "Bytes in the last scan, hard links once; null where they are "
                     "not recorded.")  # fmt: skip
-_OUTLOOK: Final = text("outlook", "When the trend reaches the limit, in words, with its "
-                       "uncertainty.")  # fmt: skip
+_OUTLOOK: Final = text("outlook", "When the trend reaches the limit of bytes, in words, with its "
+                       "uncertainty; before it, other limits that are reached.")  # fmt: skip
 _BYTES: Final = ("bytes", "bytes")
 """Unit and format of growth."""
 

@@ -45,8 +45,12 @@ def read_quotas(path: Path) -> list[Quota]:
     printed = any(":HEADER:" in line for line in lines)
     rows, made = (_printed(lines), _of_printed) if printed else (_table(lines), _of_table)
     found = []
+    devices: set[str | None] = set()
     for number, row in rows:
         try:
+            devices.add(row.get("filesystemname"))
+            if len(devices) > 1:
+                raise ValueError("another file system: keep the lines of the scanned one")
             found.append(made(row))
         except (ValueError, KeyError, UsageError) as error:
             said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
@@ -74,8 +78,7 @@ def _of_printed(row: dict[str, str]) -> Quota:
     if (kind := _KINDS.get(row["quotatype"])) is None:
         raise ValueError(f"the type {row['quotatype']!r} is none of {', '.join(_KINDS)}")
     fileset = (row.get("filesetname") or None) if kind != "fileset" else None
-    number = int(row["id"])
-    return Quota(kind, row["name"], number, fileset, soft, hard, soft_inodes, hard_inodes)
+    return Quota(kind, row["name"], int(row["id"]), fileset, soft, hard, soft_inodes, hard_inodes)
 
 
 def _table(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
