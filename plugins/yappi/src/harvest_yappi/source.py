@@ -103,7 +103,8 @@ class YappiSource(Source):
         if profile.unnamed:
             unnamed = count_in_words(profile.unnamed, "called function")
             ctx.note(f"{unnamed} without a name in the save of an older Yappi: named by number")
-        for subject in profile.functions.values():
+        ctx.folded(len(profile.functions) - len(profile.named), "further number of a function")
+        for subject in profile.named.values():
             if subject.calls >= 2**63:
                 reason = f"{subject.calls} calls in all do not fit into 64 bits"
                 ctx.reject(subject.name, reason, position=subject.line,
@@ -122,7 +123,6 @@ class YappiSource(Source):
         known = subject.own_us is not None or subject.calls
         costs = {
             "ncall": subject.calls or None,
-            "primitive_calls": None,
             "tsub_s": None if subject.own_us is None else subject.own_us / 1e6,
             "ttot_s": max(subject.above_us, below) / 1e6 if known else None,
         }
@@ -158,7 +158,6 @@ class YappiSource(Source):
             lineno=place.lineno,
             kind=kind_of(place.module, place.lineno) if self.config.look_up_kinds else None,
             tavg_s=total / calls if calls and total is not None else None,
-            thread=None,
             pid=pid,
             position=place.line,
             **costs,

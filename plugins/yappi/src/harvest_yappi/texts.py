@@ -4,7 +4,8 @@ No file that Yappi saves contains threads; ``get_thread_stats().print_all(out=fi
 
 Callgrind begins with a header. For each function, two lines define its number: ``fl=(N) FILE`` and
 ``fn=(N) NAME FILE:LINE``. Then each has a block: ``fl=(N)``, ``fn=(N)``, ``LINE MICROSECONDS`` (own
-time), and for each callee ``cfl=(M)``, ``cfn=(M)``, ``calls=COUNT 0`` and ``0 MICROSECONDS``.
+time), and for each callee ``cfl=(M)``, ``cfn=(M)``, ``calls=COUNT 0`` and ``0 MICROSECONDS``. A
+function may have further numbers, as a callee: Yappi merges functions of one name, file and line.
 """
 
 import re
@@ -67,6 +68,7 @@ class Profile:
     pid: int | None = None
     unnamed: int = 0
     functions: dict[int, Subject] = attrs.field(factory=dict)
+    named: dict[str, Subject] = attrs.field(factory=dict)  # each function once, by its text
     edges: list[Edge] = attrs.field(factory=list)
     # the files by number, the current block and its callee, and line and number of its calls
     _files: dict[int, str] = attrs.field(factory=dict)
@@ -109,7 +111,8 @@ class Profile:
             if number in self.functions:
                 self.reject(line, text, f"function {number} is defined twice")
                 return
-            self.functions[number] = _define(line, rest, self._files.get(number))
+            subject = _define(line, rest, self._files.get(number))
+            self.functions[number] = self.named.setdefault(rest, subject)
         elif word == "fn" and number not in self.functions:
             self.reject(line, text, f"function {number} is not defined")
             self._current = self._callee = None  # the lines that follow belong to no function
@@ -117,7 +120,7 @@ class Profile:
             self._current, self._callee = number, None
         elif word == "cfn":
             if number not in self.functions:
-                self.functions[number] = Subject(f"({number})", line=line)
+                self.functions[number] = self.named[text] = Subject(f"({number})", line=line)
                 self.unnamed += 1
             self._callee = number
 
