@@ -47,7 +47,7 @@ def test_what_does_not_fit_is_kept_as_rejects(tmp_path):
         "00:00:30,1,2,Ann\n"
         "00:00:30,1,58x,Ann\n"
         "00:00:30,,2,Ann\n"
-        "thirty,1,2,Ann\n"
+        "-1 days +23:59:30,1,2,Ann\n"
         "-00:00:30,1,2,Ann\n"
         "00:99:00,1,2,Ann\n"
         "1,2\n"
@@ -61,7 +61,7 @@ def test_what_does_not_fit_is_kept_as_rejects(tmp_path):
     assert {(r.position, r.reason) for r in found.rejects} == {
         (3, "Slurm id '58x' is not a number"),
         (4, "no scan id"),
-        (5, "elapsed 'thirty' is not a duration such as 00:04:19"),
+        (5, "elapsed '-1 days +23:59:30' is not a duration such as 00:04:19"),
         (6, "elapsed '-00:00:30' is negative"),
         (7, "elapsed '00:99:00' is not a duration such as 00:04:19"),
         (8, "2 fields where the header has 4"),

@@ -67,7 +67,7 @@ def _elapsed(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
     # append the fraction as text: a sum of floats may be a digit off, and exceed a limit it equals
     amount = pl.concat_str(counted, parts.field("6").fill_null("")).cast(pl.Float64, strict=False)
     # a single number must be followed by "day", since it has no unit otherwise
-    has_unit = hours.is_not_null() | text.str.contains("day", literal=True)
+    has_unit = hours.is_not_null() | (days.is_not_null() & text.str.contains("day", literal=True))
     fits = has_unit & (minutes.fill_null(0) < 60) & (whole.fill_null(0) < 60)
     return (
         pl.when(parts.field("1").is_null() & fits).then(amount).alias("elapsed_s"),
