@@ -207,8 +207,9 @@ def test_lines_that_cannot_be_parsed_are_rejects(tmp_path):
     [
         (b"", "the file is empty"),
         (marshal.dumps({("f", 1, "g"): (1, 1, 0.0, 0.0, {})})[:-9], "not a pstat file"),
-        (pickle.dumps({("a", 1, "b"): 2}), "neither callgrind nor pstat"),
-        ([1, 2], "neither callgrind nor pstat"),
+        (pickle.dumps({("a", 1, "b"): 2}), "neither Yappi's callgrind nor pstat"),
+        (CALLGRIND.replace(": yappi", ": callgrind-3.19").encode(), "neither Yappi's callgrind"),
+        ([1, 2], "neither Yappi's callgrind nor pstat"),
         ({("f", 1, "g"): (1, 1, 0.0, 0.0)}, "not two counts"),
         ({("f", 1, "g"): (1, True, 0.0, 0.0, {})}, "not two counts"),
         ({("f", 1, "g"): (1, 2**70, 0.0, 0.0, {})}, "not two counts"),

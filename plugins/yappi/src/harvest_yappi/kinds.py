@@ -41,7 +41,7 @@ def format_of(path: Path) -> Format | None:
         return Format.YSTAT
     if _PSTAT.match(head):
         return Format.PSTAT
-    if _CALLGRIND.match(head) and b"events:" in head:
+    if _CALLGRIND.match(head) and b"creator: yappi" in head:  # Valgrind counts instructions
         return Format.CALLGRIND
     if _TABLE.search(head):
         return Format.THREADS

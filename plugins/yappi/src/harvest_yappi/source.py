@@ -87,7 +87,7 @@ class YappiSource(Source):
         elif kind is Format.THREADS:
             yield from _threads(path, ctx)
         else:
-            reason = f"{PICKLE}; {REMEDY}" if kind else "neither callgrind nor pstat"
+            reason = f"{PICKLE}; {REMEDY}" if kind else "neither Yappi's callgrind nor pstat"
             if path.stat().st_size == 0:
                 reason = "the file is empty"
             _reject_whole(path, reason, ctx)
