@@ -166,10 +166,11 @@ def test_the_time_of_a_function_without_any_cost_is_not_known(tmp_path):
     (tmp_path / "a.callgrind").write_text(f"{header}fn=(7) named /my code/run me.py:4\n" + "\n"
                                           f"fn=(1){functions}")  # fmt: skip
 
-    rows = {r["name"]: r for r in harvested(tmp_path / "a.callgrind").rows("yappi.function")}
+    found = harvested(tmp_path / "a.callgrind")
 
+    rows = {r["name"]: r for r in found.rows("yappi.function")}
     assert (rows["named"]["tsub_s"], rows["named"]["ttot_s"]) == (None, None)
-    assert rows["main"]["ttot_s"] == 1e-3
+    assert "costs or calls of only 3 of its functions" in found.notes[0]
 
 
 def test_a_called_function_that_the_save_does_not_define_has_its_number_for_a_name(tmp_path):
@@ -209,7 +210,6 @@ def test_lines_that_cannot_be_parsed_are_rejects(tmp_path):
         (marshal.dumps({("f", 1, "g"): (1, 1, 0.0, 0.0, {})})[:-9], "not a pstat file"),
         (pickle.dumps({("a", 1, "b"): 2}), "neither Yappi's callgrind nor pstat"),
         (CALLGRIND.replace(": yappi", ": callgrind-3.19").encode(), "neither Yappi's callgrind"),
-        ([1, 2], "neither Yappi's callgrind nor pstat"),
         ({("f", 1, "g"): (1, 1, 0.0, 0.0)}, "not two counts"),
         ({("f", 1, "g"): (1, True, 0.0, 0.0, {})}, "not two counts"),
         ({("f", 1, "g"): (1, 2**70, 0.0, 0.0, {})}, "not two counts"),

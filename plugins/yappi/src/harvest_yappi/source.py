@@ -104,29 +104,29 @@ class YappiSource(Source):
             unnamed = count_in_words(profile.unnamed, "called function")
             ctx.note(f"{unnamed} without a name in the save of an older Yappi: named by number")
         ctx.folded(len(profile.functions) - len(profile.named), "further number of a function")
+        told = sum(s.own_us is not None or s.calls > 0 for s in profile.named.values())
+        if told < max(1, len(profile.named)):
+            ctx.note(f"costs or calls of only {told} of its functions: the save may be cut short")
         for subject in profile.named.values():
             if subject.calls >= 2**63:
                 reason = f"{subject.calls} calls in all do not fit into 64 bits"
                 ctx.reject(subject.name, reason, position=subject.line,
                            record_type="yappi.function")  # fmt: skip
-            else:
-                yield self._callgrind_function(subject, profile.pid)
+                continue
+            # total time, by two sums: its time in all callers' calls, and own time plus callees'
+            # time; a sum is too small if a caller or a callee was not profiled
+            below = (subject.own_us or 0) + subject.below_us
+            # without an own cost and without callers, the total is unknown
+            known = subject.own_us is not None or subject.calls
+            costs = {
+                "ncall": subject.calls or None,
+                "tsub_s": None if subject.own_us is None else subject.own_us / 1e6,
+                "ttot_s": max(subject.above_us, below) / 1e6 if known else None,
+            }
+            yield self._function(subject, costs, profile.pid)
         for edge in profile.edges:
             costs = {"ncall": edge.calls, "tsub_s": None, "ttot_s": edge.us / 1e6}
             yield _call(edge.caller, edge.callee, profile.pid, position=edge.line, **costs)
-
-    def _callgrind_function(self, subject: Subject, pid: int | None) -> Function:
-        # total time, by two sums: its time in all callers' calls, and own time plus callees' time;
-        # a sum is too small if a caller or a callee was not profiled
-        below = (subject.own_us or 0) + subject.below_us
-        # without an own cost and without callers, the total is unknown
-        known = subject.own_us is not None or subject.calls
-        costs = {
-            "ncall": subject.calls or None,
-            "tsub_s": None if subject.own_us is None else subject.own_us / 1e6,
-            "ttot_s": max(subject.above_us, below) / 1e6 if known else None,
-        }
-        return self._function(subject, costs, pid)
 
     def _pstat(self, path: Path, ctx: ReadContext) -> Iterator[Record]:
         memory, seconds = self.config.max_memory_bytes, self.config.max_seconds
