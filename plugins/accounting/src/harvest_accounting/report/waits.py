@@ -133,7 +133,7 @@ def _left_out(jobs: pl.DataFrame) -> list[str]:
     idle = ((pl.col("elapsed_s") == 0) | (pl.col("state") == "pending")).fill_null(value=False)
     unknown = pl.col("wait_s").is_null() & pl.col("planned_s").is_null()
     reasons = {
-        "started, without a submission time": started & unknown,
+        "started after an unknown wait": started & unknown,
         "ran, without a start time": ~started & ran,
         "had not started": ~started & ~ran & idle,
         "may have started or not": ~started & ~ran & ~idle,
