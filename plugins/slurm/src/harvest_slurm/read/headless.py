@@ -233,8 +233,13 @@ def fixed(lines: Sequence[bytes]) -> list[Layout]:
     found = []
     for name, widths in WIDTHS.items():
         length = sum(widths) + len(widths)
-        whole = [line for line in lines if len(line) in (length, length - 1)]
-        rows = [row for line in whole if (row := _sliced(line, widths))]
+        places = slices_of(widths)
+        rows = [
+            [line[place].decode("utf-8", "replace").strip() for place in places]
+            for line in lines
+            if len(line) in (length, length - 1)
+            and not any(line[place.stop : place.stop + 1].strip() for place in places)
+        ]
         if rows and len(rows) >= SHARE * len(lines) and _fit(PRESETS[name], rows):
             layout = Layout("fixed", PRESETS[name], widths=widths, order=name, fitting=len(rows))
             found.append(layout)
@@ -291,13 +296,6 @@ def _fields(text: str, mark: str) -> list[str]:
         except csv.Error:
             return []  # which fits no order
     return text.split(mark)
-
-
-def _sliced(line: bytes, widths: Sequence[int]) -> list[str]:
-    places = slices_of(widths)
-    if any(line[place.stop : place.stop + 1].strip() for place in places):
-        return []
-    return [line[place].decode("utf-8", "replace").strip() for place in places]
 
 
 def _kinds(columns: Sequence[str]) -> list[str]:

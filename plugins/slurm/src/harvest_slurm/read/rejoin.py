@@ -138,7 +138,10 @@ class Joiner:
         """
         if self._holds_no_begin(lines, first, odd, done, at_end):
             return first + 1
-        longest = LINES if self._has_enough_marks(lines, first, done, at_end) else 1
+        stop = min(first + LINES, len(lines.start))
+        may_go_on = stop < first + LINES and not at_end  # behind the block
+        enough = done.marks[stop] - done.marks[first] >= self.due - (not self.layout.trailing)
+        longest = LINES if may_go_on or enough else 1
         text = _decoded(lines.raw(first))
         has_run = self._has_run(text)
         end, complaint = first + 1, ""
@@ -183,13 +186,6 @@ class Joiner:
         shapes = [self.shapes[column] for column in self.run]
         begins = range(len(pieces) - len(shapes) + 1)
         return any(all(map(re.Pattern.fullmatch, shapes, pieces[begin:])) for begin in begins)
-
-    def _has_enough_marks(self, lines: Spans, first: int, done: Joined, at_end: bool) -> bool:
-        """Return whether the longest record that may begin at a line has enough delimiters."""
-        end = min(first + LINES, len(lines.start))
-        if end < first + LINES and not at_end:
-            return True  # it may go on behind the block
-        return bool(done.marks[end] - done.marks[first] >= self.due - (not self.layout.trailing))
 
     def _holds_no_begin(
         self, lines: Spans, first: int, odd: set[int], done: Joined, at_end: bool

@@ -10,11 +10,12 @@ from typing import IO, Any, Final
 import attrs
 import numpy as np
 
-from harvest import ReadContext
+from harvest import ReadContext, SourceError
 from harvest.toolkit.texts import not_utf8
 from harvest_toolkit.lines import RAW_BYTES, skip_line
 from harvest_toolkit.spans import PAD, Ints, Spans
 
+from ..values.fields import is_field
 from ..values.ids import is_id
 from .blocks import BlockReader, after_last
 from .columns import Column, RawRows
@@ -150,7 +151,7 @@ class _LineReader(BlockReader):
     ) -> tuple[RawRows, int, bytes]:
         """Repair odd lines, and put their records at their place among the good rows."""
         rows = rows.pick(np.flatnonzero(good))
-        size = len(block.start)
+        size, mark = len(block.start), self.layout.delimiter
         odd = np.ones(size, bool)
         odd[rows.position] = False
         said, number = self._messages(block, odd), np.arange(size)
@@ -174,7 +175,11 @@ class _LineReader(BlockReader):
         taken = int(number[count]) if rest else size
         self.ctx.read(len(done.rejects) + done.blanks + done.headers)
         for index, raw, reason in done.rejects:
-            self.ctx.reject(raw, reason, position=int(number[index]) + line)
+            position = int(number[index]) + line
+            names = raw.decode("utf-8", "replace").removesuffix(mark).split(mark)
+            if len(names) > 1 and "JobID" in names and all(map(is_field, names)):
+                raise SourceError(f"line {position} names other columns: divide the file there")
+            self.ctx.reject(raw, reason, position=position)
         self.ctx.folded(done.blanks, "blank line")
         self.ctx.folded(done.headers, "repeated header")
         for index, text in said.items():
