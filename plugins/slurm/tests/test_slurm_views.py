@@ -133,12 +133,12 @@ def test_one_run_in_two_dumps_is_one_row(tmp_path: Path) -> None:
 
 
 def test_a_job_without_nodes_did_not_start(tmp_path: Path) -> None:
-    # given a job that was cancelled while it waited, as older versions of sacct print it
+    # given two jobs that were cancelled while they waited, as older versions of sacct print them
     at, ended = DAY + "10:00:00", DAY + "20:00:00"
     line = job("8", at, ended, End=ended, State="CANCELLED by 7", Elapsed="00:00:00")
-    names = [*FIELDS.split(","), "NodeList"]
-    lines = [line | {"NodeList": "None assigned"}, job("9", at, DAY + "10:00:10")]
-    reader = Reader(write_rows(tmp_path / "dump.txt", names, lines))
+    idle = line | {"NodeList": "None assigned"}, line | {"JobID": "7", "AllocCPUS": "0"}
+    lines = [*idle, job("9", at, DAY + "10:00:10")]
+    reader = Reader(write_rows(tmp_path / "dump.txt", [*FIELDS.split(","), "NodeList"], lines))
 
     # when its wait is asked for
     waits = {row["job_id"]: row["wait_s"] for row in rows(queue_time(reader))}

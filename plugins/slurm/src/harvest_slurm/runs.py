@@ -162,8 +162,8 @@ def jobs(data: Rows) -> pl.LazyFrame:
     runs = once(rows).with_columns(owner("submit_time", "position"), job_id="listed_as")
     rolled = runs.join(steps_of_runs(data), on=OWNER, how="left", nulls_equal=True)
     # older versions of sacct print the End of a job that was cancelled while it waited as its Start
-    waited = (pl.col("node_list") == JOB_RUNS.without_nodes) & ~(pl.col("elapsed_s") > 0)
-    rolled = rolled.with_columns(start_time=pl.when(waited.ne_missing(True)).then("start_time"))
+    idle = (pl.col("node_list") == JOB_RUNS.without_nodes) | (pl.col("alloc_cpus") == 0)
+    began = pl.when((idle & ~(pl.col("elapsed_s") > 0)).ne_missing(True)).then("start_time")
     tres = {"alloc_mem_bytes": amount("alloc_tres", "mem"), "alloc_gpus": gpus()}
     # before a job starts, NNodes is the request
     started = pl.col("start_time").is_not_null() | (pl.col("elapsed_s") > 0)
@@ -176,7 +176,7 @@ def jobs(data: Rows) -> pl.LazyFrame:
     )
     listed = pl.col("steps").is_not_null().any().over("cluster")
     return complete(
-        rolled.with_columns(**tres),
+        rolled.with_columns(**tres, start_time=began),
         also=[pl.format("{} of a step", "impossible_of_steps")],
         fills=MORE,
         alloc_nodes=alloc_nodes,
