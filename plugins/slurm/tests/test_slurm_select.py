@@ -81,10 +81,10 @@ def test_the_first_filter_that_fails_is_the_reason(tmp_path: Path) -> None:
 def test_steps_follow_their_job_across_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = harvest(tmp_path, name_contains="distiller")
+    whole = harvest(tmp_path, name_contains="distiller", exit_code="0:0")
     for size in (1, 50, 90, 130, 300):
         monkeypatch.setattr(text.read_text, "__kwdefaults__", {"block_bytes": size})
-        parts = harvest(tmp_path, name_contains="distiller")
+        parts = harvest(tmp_path, name_contains="distiller", exit_code="0:0")
         assert ids(parts) == ids(whole)
         assert parts.filtered == whole.filtered
         assert [s["job_position"] for s in parts.rows("slurm.step")] == [2]

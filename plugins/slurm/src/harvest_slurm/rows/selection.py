@@ -23,7 +23,6 @@ ELSEWHERE: Final = "belongs to another time slice"
 _MICROS: Final = pl.Datetime("us", "UTC")
 UNKNOWN_OWNER: Final = "step of a job that is left out, rejected or not in the input"
 
-
 Lost: TypeAlias = "tuple[int, str]"
 """A job whose row was rejected: its place in the input, and its id, empty if it cannot be read."""
 
@@ -185,7 +184,8 @@ class Selection:
         """
         columns = ["state", "eligible_time"] if self.place is not None else []
         reasons = [pl.lit(None, pl.String)]
-        for one in self.conditions:
+        # a block without jobs does not show which columns the dump has
+        for one in self.conditions if table.num_rows else ():
             columns += one.keep.meta.root_names()
             if columns[-1] not in table.column_names:
                 raise SourceError(
