@@ -111,9 +111,7 @@ def draw(plot: Plot, *formats: str) -> Mapping[str, bytes]:
     missing = [file_format for file_format in formats if file_format not in files]
     if missing:
         step(f"drawing {plot.title}")
-        with drawn(plot) as figure, warnings.catch_warnings():
-            # a character that the font lacks is drawn as a box, which readers of the plot see
-            warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        with drawn(plot) as figure:
             figure.get_layout_engine().execute(figure)
             figure.set_layout_engine("none")  # otherwise each file repeats the layout
             files.update({name: _saved(figure, name) for name in missing})
@@ -142,7 +140,9 @@ def drawn(plot: Plot) -> Iterator[Any]:
     """Yield the figure of a plot, to be saved or measured while its style is active."""
     matplotlib = need("matplotlib", "drawing a plot")
     figure_class = need("matplotlib.figure", "drawing a plot").Figure
-    with matplotlib.rc_context(_style(matplotlib)):
+    with matplotlib.rc_context(_style(matplotlib)), warnings.catch_warnings():
+        # a character that the font lacks is drawn as a box, which readers of the plot see
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure = figure_class(figsize=plot.size, layout="constrained", facecolor="white")
         plot.draw(figure)
         format_ticks(figure)
