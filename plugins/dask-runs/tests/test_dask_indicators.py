@@ -205,7 +205,7 @@ def test_its_page_begins_with_what_is_wrong(faulty, page):
     }
     texts = [f.finding.text for f in found]
     assert (
-        "3 of 44 executions failed (6.8 %). All are of kind score with ValueError('no data')."
+        "3 of 44 task attempts failed (6.8 %). All are of kind score with ValueError('no data')."
     ) in texts
     assert (
         "Only 1 of 8 threads busy 42 % of the time. 8.5 of 20 s. The last 5.5 s never had "
@@ -273,5 +273,6 @@ def test_the_example_names_the_tasks_that_wait_for_files(tmp_path):
     assert f"{share:.0%}".replace("%", " %") in said
     assert texts["dask.silent_workers"].startswith("1 of 4 workers registered but recorded nothing")
     assert texts["dask.failures"] == (
-        "1 of 58 executions failed (1.7 %). It is of kind score with ValueError('singular matrix')."
+        "1 of 58 task attempts failed (1.7 %). "
+        "It is of kind score with ValueError('singular matrix')."
     )

@@ -4,6 +4,7 @@ from typing import Final
 
 from harvest import Finding, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
+from harvest.toolkit.layout import shorten
 
 from . import common
 
@@ -23,7 +24,8 @@ def _what_ran(run: common.Run) -> str:
     """Describe the task that ran longest while few threads worked, and what waited for it."""
     if not run["few_prefixes"]:
         return ""
-    text = f"The longest task, {run['few_key']}, ran {seconds_in_words(run['few_key_s'])}"
+    key = shorten(run["few_key"], 32, "id")
+    text = f"The longest task, {key}, ran {seconds_in_words(run['few_key_s'])}"
     if run["few_dependents"]:
         text += f"; {count_in_words(run['few_dependents'], 'task')} waited for it"
     return f"{text}."

@@ -43,8 +43,7 @@ def _failures(run: Run, **_: float) -> Finding:
     which = "All are" if of_kind == failed else f"{of_kind:,} are"
     return Finding(
         "high" if part > 0.1 else "medium",
-        f"{failed:,} of {count_in_words(run['attempts'], 'execution')} failed "
-        f"({share_in_words(part)})",
+        f"{failed:,} of {run['attempts']:,} task attempts failed ({share_in_words(part)})",
         f"{'It is' if failed == 1 else which} of kind {run['failed_prefix']}{_raised(run)}.",
     )
 
