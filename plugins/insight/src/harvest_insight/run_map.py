@@ -62,7 +62,7 @@ def _tiles(accounts: pl.DataFrame, held: pl.DataFrame, covered: Collection[int])
     places = held["place"].drop_nulls().n_unique()
     origins = accounts.filter(pl.col("written") > 0)["origin"].n_unique()
     return [
-        Tile("records", f"{held['records'].sum():,}", f"of {held.height:,} record types"),
+        Tile("records", f"{held['records'].sum():,}", count_in_words(held.height, "record type")),
         Tile("inputs with records", f"{origins:,}"),
         Tile("places of the map", f"{places}", f"of {len(LAYERS) * len(LEVELS)}"),
         Tile("steps of the run's life", f"{len(covered)}", f"of {len(STEPS)}"),

@@ -307,8 +307,7 @@ JOB_RULES: Final = (
             _impossible,
             severity=lambda row: "medium",
         ),
-        advice="Look at the records (darshan.posix and others, or darshan-parser). Record the log "
-        "again, with a newer Darshan if there is one.",
+        advice="Look at the records with darshan-parser. Record again, with a newer Darshan.",
         reference="counters are numbers of operations and bytes, or finite times",
         numerator="counters that have such a value in a record of a layer that counts bytes",
         judged="all jobs",

@@ -66,8 +66,8 @@ def read_json(
     selection.account(ctx)
     if doubtful:
         ctx.note(
-            f"{doubtful} exit codes read SUCCESS although the state says otherwise, as JSON of "
-            "Slurm 23.02 and before does; they are left empty"
+            f"{count_in_words(doubtful, 'exit code')} read SUCCESS, but the state says otherwise, "
+            "for example in JSON of Slurm 23.02 and before; left empty"
         )
 
 
