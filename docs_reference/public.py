@@ -15,7 +15,7 @@ __all__ = ["KERNEL", "imported", "page", "used"]
 ROOT = Path(__file__).resolve().parents[1]
 
 KERNEL = tuple(name for name in MODULES if name.split(".")[0] == "harvest")
-"""The public modules that come with the kernel; the others are libraries beside it."""
+"""The public modules that come with the kernel; the others are libraries next to it."""
 
 
 def page() -> str:
@@ -24,7 +24,7 @@ def page() -> str:
         "# Public names",
         "",
         "Generated from `__all__` of the kernel's public modules and from the imports of plugins, "
-        "libraries, examples and pages of the documentation. What a name means stands in "
+        "libraries, examples and pages of the documentation. What a name means is in "
         "[Python](python.md).",
         "",
     ]

@@ -94,7 +94,7 @@ def page() -> str:
         "# Python",
         "",
         "Generated from `__all__` of the public modules and their docstrings, whose rest "
-        "`help(name)` shows. What may be relied on, and for how long, stands in "
+        "`help(name)` shows. What may be relied on, and for how long, is in "
         "[compatibility](../compatibility.md).",
         "",
     ]

@@ -18,24 +18,27 @@ PAGES = sorted(
 )
 PARTS = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("src/*"))]
 PARTS += [f"{path.relative_to(ROOT)}/src" for path in sorted(ROOT.glob("plugins/*"))]
-TABLE = (ROOT / "CONTRIBUTING.md").read_text().partition("| instead of | write |")[2]
-REPLACED = [row.split("|")[1].strip() for row in TABLE.partition("\n\n")[0].splitlines()[2:]]
+PARTS.append("docs_reference")
+TABLE = (ROOT / "CONTRIBUTING.md").read_text().partition("| instead of ")[2].partition("\n\n")[0]
+REPLACED = [row.split("|")[1].strip() for row in TABLE.splitlines()[2:]]
 # before a colon stands a name, for example of a field
 WORDS = re.compile(rf"\b({'|'.join(map(re.escape, REPLACED))})\b(?!:)", re.IGNORECASE)
 
 
 def paragraphs(page):
-    """Its paragraphs and items, each in one line; no blocks, tables, headings and addresses."""
+    """Its paragraphs, items and cells of tables, each in one line; no blocks and addresses."""
     text = page.read_text().replace(TABLE, "")
     text = re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"\]\([^)]*\)", "]", text)
-    lines = [line for line in text.splitlines() if not line.startswith(("|", "#", "    "))]
-    for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", "\n".join(lines)):
+    text = re.sub(r"^\|.*", lambda row: row[0].replace("|", "\n\n"), text, flags=re.MULTILINE)
+    for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", re.sub(r"\n    .*", "", text)):
         yield " ".join(part.split())
 
 
 def sayings(part):
-    """The texts of modules: strings of several words, docstrings among them."""
+    """The texts of modules: strings of several words, docstrings among them; and of dashboards."""
+    for path in (ROOT / part).rglob("dashboards/*.json"):
+        yield from re.findall(r'"(?:title|description)": "([^"]*)', path.read_text())
     for path in (ROOT / part).rglob("*.py"):
         text = path.read_text()
         # the trees of all modules would take seconds; a text may be in several pieces
@@ -60,7 +63,7 @@ def declared(part):
 
 def faults(texts, *, long=False):
     """Words that are replaced, outside of code; long: and sentences that are too long."""
-    for text in (re.sub(r"``.*?``|`[^`]*`", "code", text) for text in texts):
+    for text in (re.sub(r"``.*?``|`[^`]*`", "code", text).replace("code, ", "") for text in texts):
         for found in WORDS.finditer(text):
             yield f"{found[0]!r} in: {text[max(found.start() - 40, 0) : found.end() + 40]}"
         sentences = re.split(r"(?<=[.!?:;]) +", text)

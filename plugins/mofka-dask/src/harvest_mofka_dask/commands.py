@@ -72,9 +72,8 @@ def capture(
     its usual name in the current directory. The files of workers and transfers
     may be missing unless they are named.
 
-    Ends with 0 when all was read, 1 when a file has not the columns it should
-    have, 2 when a file is missing, 3 when some rows could not be read (the
-    output holds all others).
+    Exit codes: 0 all was read; 1 a file lacks columns; 2 a file is missing; 3
+    some rows could not be read, the output holds all others.
     """
     given = zip(ROLES, (scheduler, workers, transitions, transfers, graph), strict=True)
     if _compile(dict(given), output):
