@@ -63,6 +63,10 @@ def test_a_value_is_written_for_people(values, form, texts):
     assert texts_of(values, form) == texts
 
 
+def test_a_fraction_is_shown_where_a_plugin_declared_whole_numbers():
+    assert "1.5" in printed(pl.DataFrame({"mean": [1.5]}), Column("mean", format="d"))
+
+
 def test_times_have_the_digits_that_part_them():
     day, moment = datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 2, 7, 8, 9, 250_000, UTC)
     assert texts_of([day]) == ["2026-03-02"]

@@ -87,7 +87,8 @@ def form_of(column: Column, dtype: pl.DataType) -> tuple[str | None, str | None]
         return column.format if column.format in ("id", "path") else None, None
     if column.format is None and column.scale == 1 and column.unit in _IN_WORDS:
         return _IN_WORDS[column.unit], None
-    return column.format, column.shown_unit
+    fits = column.format != "d" or not dtype.is_float()  # plugins may declare other kinds
+    return column.format if fits else None, column.shown_unit
 
 
 def cell(value: Any, form: str) -> str:
