@@ -122,7 +122,7 @@ def test_work_for_few_threads():
         "few_dependents": 3,
         "few_dependents_prefix": "sum",
     }
-    what = " The longest task, load-0a4d0fcc-9…25b-2a7243830d83, ran 12 s; 3 tasks waited for it."
+    what = " The longest task, load-0a4d0f…2a7243830d83, ran 12 s; 3 tasks waited for it."
     assert spoken("dask.work_for_few", run | ran)[0][1].endswith(f", idle time included.{what}")
     unused = {"observed_threads": 40, "span_s": 50.0, "thread_s": 2000.0, "observed_busy_s": 90.0}
     unused |= {"used_share": 0.045, "few_threads": 4, "peak_threads": 4}

@@ -24,7 +24,7 @@ def _what_ran(run: common.Run) -> str:
     """Describe the task that ran longest while few threads worked, and what waited for it."""
     if not run["few_prefixes"]:
         return ""
-    key = shorten(run["few_key"], 32, "id")
+    key = shorten(run["few_key"], 24, "id")
     text = f"The longest task, {key}, ran {seconds_in_words(run['few_key_s'])}"
     if run["few_dependents"]:
         text += f"; {count_in_words(run['few_dependents'], 'task')} waited for it"
