@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 MOST = 25  # words of a sentence
 PAGES = sorted(
     path
-    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/*.md"))
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("[cdef]*/**/*.md"), *ROOT.glob("plugins/*/*.md"))
     if not {"reference", "decisions"} & set(path.parts)  # generated; records of their day
 )
 PARTS = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("src/*"))]
