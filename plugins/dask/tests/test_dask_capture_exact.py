@@ -1,5 +1,6 @@
 """A capture holds what Dask's own logs hold: all of it, each event once."""
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ import cap_reader as cap
 import dask
 import dask_work as work
 import pytest
-from distributed import Client, wait
+from distributed import Client, get_worker, wait
 
 from harvest_dask import capture
 
@@ -153,6 +154,19 @@ def test_each_attempt_is_an_execution(run: Run) -> None:
         "rescheduled": 1,
         "finished": 1,
     }
+
+
+def test_a_delay_that_changes_meanwhile_moves_no_execution(tmp_path: Path) -> None:
+    def task() -> tuple[float, float]:
+        began = time.time()
+        get_worker().scheduler_delay -= 1000.0  # as by a heartbeat that waited
+        return began, time.time()
+
+    with work.cluster(1, work.HERE) as client, capture(client, tmp_path / "R1"):
+        began, ended = client.submit(task).result()
+    frames, _ = cap.read_frames(cap.files(tmp_path / "R1", "worker")[0])
+    (row,) = cap.rows(frames, "execution")
+    assert row["begins"] <= began <= ended <= row["ends"] < ended + 100
 
 
 def test_graphs_name_keys_dependencies_and_annotations(run: Run) -> None:

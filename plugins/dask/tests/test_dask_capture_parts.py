@@ -189,8 +189,6 @@ def test_a_wrong_setting_is_named(values: dict[str, Any], said: str) -> None:
 def test_preloads_are_set_by_dasks_configuration() -> None:
     with dask.config.set({"harvest.capture": {"directory": "/x/R1", "interval": 2}}):
         assert settings_from_dask() == Settings("/x/R1", interval=2)
-    with pytest.raises(CaptureError, match="DASK_HARVEST__CAPTURE__DIRECTORY"):
-        settings_from_dask()
 
 
 def test_a_preload_without_a_directory_leaves_the_cluster_alone(

@@ -77,7 +77,8 @@ class SchedulerCapture(SchedulerPlugin):
         self._scheduler = scheduler
         self.relay = Relay(settings.directory, settings.capture)
         self._recorder = self._make_recorder(scheduler)
-        scheduler.handlers["harvest_capture_time"] = _now
+        # for processes that measure their clock's offset; Dask asks a handler for its signature
+        scheduler.handlers["harvest_capture_time"] = lambda: time.time()
         scheduler.handlers["harvest_capture_append"] = _appender(scheduler)
         self._logs.attach()
         self._sampler.start()
@@ -287,11 +288,6 @@ async def stop_capture(name: str, reason: str, dask_scheduler: Any = None) -> bo
     await plugin.close(reason)
     plugin.relay.close()
     return True
-
-
-def _now() -> float:
-    """Return the scheduler's time, for processes that measure their clock's offset."""
-    return time.time()
 
 
 def _appender(scheduler: Any) -> Callable[..., Any]:

@@ -70,11 +70,9 @@ def settings_from_dask() -> Settings:
             f"no directory for the capture: set {PREFIX}.directory in Dask's configuration or "
             "DASK_HARVEST__CAPTURE__DIRECTORY in the environment"
         )
-    chosen = {
-        name: dask.config.get(f"{PREFIX}.{name}")
-        for name in ("interval", "flush", "via", "queue", "yappi")
-        if dask.config.get(f"{PREFIX}.{name}", None) is not None
-    }
+    names = ("interval", "flush", "via", "queue", "yappi")
+    found = {name: dask.config.get(f"{PREFIX}.{name}", None) for name in names}
+    chosen = {name: value for name, value in found.items() if value is not None}
     return Settings(directory=absolute(str(directory)), **chosen)
 
 

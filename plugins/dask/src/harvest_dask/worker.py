@@ -20,7 +20,7 @@ from distributed import worker_state_machine
 from tornado.ioloop import PeriodicCallback
 
 from .content import logs, samples
-from .content.process import REPEAT_S, Offset, clock_frame, first_frames, measure, start
+from .content.process import REPEAT_S, first_frames, measure, start
 from .settings import TOPIC, Settings
 from .write.directory import file_name, process_id
 from .write.queues import Columns, Payload, spell
@@ -70,6 +70,7 @@ class WorkerCapture:
         self._settings = settings
         self._process = process
         self._stimulus_id: str | None = None
+        self._shifts: dict[Any, float] = {}
         self._profile: Profile | None = None
         self._known: list[Payload] = []
         target = partial(target_of, worker, settings, file_name("worker", process))
@@ -121,6 +122,8 @@ class WorkerCapture:
 
     def transition(self, key: Any, start: str, finish: str, **kwargs: Any) -> None:
         """Record a transition."""
+        if finish == "executing":
+            self._shifts.setdefault(key, self._worker.scheduler_delay)
         self._transitions.append((time.time(), key, start, finish, self._stimulus_id))
 
     async def _start(self, clock: bool) -> None:
@@ -131,8 +134,8 @@ class WorkerCapture:
                 setattr(owner, name, log)
             log.taps.append(tap)
         self._logs.attach()
-        offset = await self._measure() if clock else None
         worker = self._worker
+        offset = await measure(worker.scheduler.harvest_capture_time) if clock else None
         self._known = [
             start(
                 self._settings,
@@ -159,15 +162,13 @@ class WorkerCapture:
     def _report(self, spell: Payload) -> None:
         self._worker.log_event(TOPIC, report_of(spell, self._settings, self._process))
 
-    async def _measure(self) -> Offset:
-        return await measure(self._worker.scheduler.harvest_capture_time)
-
     async def _measure_again(self) -> None:
         try:
-            offset = await self._measure()
+            offset_s, trip_s = await measure(self._worker.scheduler.harvest_capture_time)
         except OSError:
             return  # the scheduler is away: Dask ends this worker, or the scheduler returns
-        self._recorder.put([clock_frame(offset)], rows=1)
+        found = {"kind": "clock", "time": time.time(), "offset_s": offset_s, "round_trip_s": trip_s}
+        self._recorder.put([found], rows=1)
 
     async def _start_clock(self) -> None:
         """Begin to measure the clock: when a preload starts, the scheduler cannot answer yet."""
@@ -192,8 +193,9 @@ class WorkerCapture:
         self._stimulus_id = event.stimulus_id
         status = _ENDS.get(type(event))
         if status is not None:
-            # Dask shifts these times to the scheduler's clock; all others are by this machine's
-            shift = self._worker.scheduler_delay
+            # Dask shifts both times to the scheduler's clock by its delay as the task began, which
+            # heartbeats change meanwhile, by seconds on a busy worker; other times are not shifted
+            shift = self._shifts.pop(event.key, self._worker.scheduler_delay)
             begins, ends = (
                 None if moment is None else moment - shift
                 for moment in (getattr(event, "start", None), getattr(event, "stop", None))

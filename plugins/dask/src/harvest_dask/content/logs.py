@@ -30,21 +30,19 @@ class LogTap(logging.Handler):
         self._role = role
         self._capture = capture
         self._worker = worker
-        self._loggers: list[logging.Logger] = []
+        self._loggers = _loggers()
 
     def attach(self) -> None:
         """Begin to record."""
         with self._guard:
             self._attached.append(self)
-        for logger in _loggers():
+        for logger in self._loggers:
             logger.addHandler(self)
-            self._loggers.append(logger)
 
     def detach(self) -> None:
         """Stop recording."""
         for logger in self._loggers:
             logger.removeHandler(self)
-        self._loggers.clear()
         with self._guard:
             self._attached.remove(self)
 

@@ -107,11 +107,6 @@ async def measure(ask: Callable[[], Awaitable[float]]) -> Offset:
     return min(found, key=lambda offset: offset[1])
 
 
-def clock_frame(offset: Offset) -> Payload:
-    """Build the frame ``clock`` of a newer measurement."""
-    return {"kind": "clock", "time": time.time(), "offset_s": offset[0], "round_trip_s": offset[1]}
-
-
 def _packages() -> dict[str, str]:
     """Return package versions by name; the first on the path counts, as for imports."""
     found: dict[str, str] = {}
@@ -151,13 +146,11 @@ def mask_arguments(words: Iterable[str]) -> list[str]:
     hide = False
     for word in words:
         option = _OPTION.match(word)
-        if hide and option is None:
-            masked.append(MASK)
+        if option is None:
+            masked.append(MASK if hide else mask_text(word))
             hide = False
             continue
-        hide = False
-        if option is not None and _SECRET.search(option[1]):
-            hide = option[2] is None
-            word = word if hide else f"{option[0]}{MASK}"
-        masked.append(mask_text(word))
+        secret = _SECRET.search(option[1]) is not None
+        hide = secret and option[2] is None
+        masked.append(f"{option[0]}{MASK}" if secret and not hide else mask_text(word))
     return masked
