@@ -9,6 +9,7 @@ import attrs
 import polars as pl
 
 from harvest import ConfigError, PluginError, Rule, Sink, Source
+from harvest.commands.declared import columns_of
 from harvest.model import RecordTypeError, record_type
 from harvest.plugins import PluginManager
 
@@ -42,17 +43,21 @@ def check_plugin(plugins: PluginManager, name: str) -> list[str]:
 
 
 def _check_rule(plugins: PluginManager, rule: Rule) -> Iterator[str]:
-    if rule.view not in plugins.views:
-        yield f"{rule.name}: unknown view {rule.view!r}"
     for name in rule.reports:
         if name not in plugins.reports:
             yield f"{rule.name}: unknown report {name!r}"
-    for text, ask in ((rule.among, rule.population), (rule.where, rule.condition)):
-        try:
-            pl.sql_expr(ask({name: t.value for name, t in rule.thresholds.items()}))
-        except (KeyError, pl.exceptions.PolarsError) as error:
-            yield f"{rule.name}: {text!r} is not a condition: {error}"
-            break
+    if rule.view not in plugins.views:
+        yield f"{rule.name}: unknown view {rule.view!r}"
+        return
+    try:
+        condition = pl.sql_expr(rule.condition({n: t.value for n, t in rule.thresholds.items()}))
+    except (KeyError, pl.exceptions.PolarsError) as error:
+        yield f"{rule.name}: {rule.among} {rule.where} is not a condition: {error}"
+        return
+    known = columns_of(plugins.views[rule.view], plugins)
+    for name in dict.fromkeys((*condition.meta.root_names(), *rule.columns)):
+        if name not in known:
+            yield f"{rule.name}: unknown column {name!r} of {rule.view}"
 
 
 def class_problems(cls: type[Source] | type[Sink]) -> Iterator[str]:
