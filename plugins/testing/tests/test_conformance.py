@@ -83,12 +83,6 @@ def test_a_defect_breaks_its_promise(source, test, seen, tmp_path):
     assert seen in broken(source, test, tmp_path).seen
 
 
-def test_units_that_the_source_does_not_see_are_found(tmp_path):
-    seen = broken(Lines, "test_accounting_adds_up", tmp_path, units=5).seen
-    assert "4 units" in seen
-    assert "the sample has 5" in seen
-
-
 def test_undocumented_columns_and_settings_are_named(tmp_path):
     @harvest.record("kit.bare", layer="workflow", level="client")
     class Bare(Record):

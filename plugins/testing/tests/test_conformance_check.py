@@ -4,6 +4,7 @@ import json
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import attrs
 import polars as pl
 import pytest
 
@@ -12,8 +13,11 @@ import harvest_testing
 from harvest.columns import count, flag
 from harvest.errors import UsageError
 from harvest.plugins.registry import PluginManager
+from harvest_parquet.sink import ParquetSink
 from harvest_testing.check import check_promises
 from harvest_testing.commands import check
+from harvest_testing.declarations import check_plugin
+from harvest_testing.sinks.values import LINE, lines
 
 PLUGIN = '''
 import harvest
@@ -100,7 +104,13 @@ def test_every_promise_is_documented(kind):
 
 
 class Known:
-    """A plugin with a view, whose rows a column of true and null tells apart."""
+    """A plugin with a view, whose rows a column of true and null tells apart, and a rule on it."""
+
+    @harvest.hookimpl
+    def harvest_rules(self):
+        texts = dict.fromkeys(("doc", "advice", "reference"), "A.")
+        asked = {"view": "demo.known", "where": "words > 1", "columns": ("lines", "who")}
+        return [harvest.Rule(name="demo.few", judge=print, **asked, **texts)]
 
     @harvest.hookimpl
     def harvest_views(self):
@@ -112,7 +122,23 @@ class Known:
         return [harvest.View(name="demo.known", doc="A.", build=lambda _: rows, columns=columns)]
 
 
+def test_a_rule_may_ask_for_columns_of_its_view_alone():
+    plugins = harvest.plugins_of(Known())
+    found = [told for name in plugins.plugins for told in check_plugin(plugins, name)]
+    assert found == [f"demo.few: unknown column {n!r} of demo.known" for n in ("words", "who")]
+
+
 def test_a_key_may_be_a_column_that_is_true_or_null():
     dataset = harvest.Dataset.blank(harvest.plugins_of(Known()))
 
     assert harvest_testing.faults_of_unknown(dataset, dataset, "demo.known", ("known",)) == []
+
+
+def test_a_sink_that_tells_other_rows_than_it_wrote_is_told(tmp_path):
+    driver = harvest_testing.SinkDriver(ParquetSink(str(tmp_path / "out")), small_bytes=0)
+    driver.commit({"a": [(LINE, lines(LINE, 1)), (LINE, lines(LINE, 2))]})
+    driver.files = {"a": tuple(attrs.evolve(file, rows=1) for file in driver.files["a"])}
+    with pytest.raises(harvest_testing.BrokenPromise, match="tells 1 rows of"):
+        harvest_testing.SinkConformance().require_rows(
+            driver, LINE, lines(LINE, 1, 2), after="after a commit"
+        )
