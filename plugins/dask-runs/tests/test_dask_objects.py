@@ -3,8 +3,6 @@
 import copy
 import pickle
 import re
-import subprocess
-import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -231,12 +229,3 @@ def test_tasks_are_written_in_three_formats(example, tmp_path):
 def test_another_suffix_is_refused(example, tmp_path):
     with pytest.raises(UsageError, match=r"\.txt, \.jsonl or \.parquet"):
         example.write(tmp_path / "tasks.xlsx")
-
-
-def test_importing_the_package_imports_nothing_heavy():
-    code = (
-        "import sys, harvest_dask_runs.plugin as p; p.harvest_views(); p.harvest_commands(); "
-        "print([m for m in ('polars', 'pyarrow', 'numpy') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

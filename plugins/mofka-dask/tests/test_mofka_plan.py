@@ -50,13 +50,6 @@ def test_the_same_file_has_the_same_id_from_its_run_from_above_and_alone(run):
     assert ids(run / "client.csv") == [f"{run.name}/client.csv"]
 
 
-def test_a_relative_location_gives_absolute_origins(run, monkeypatch):
-    monkeypatch.chdir(run)
-    (partition,) = MofkaDaskSource("client.csv").plan()
-    assert partition.origin == str(run / "client.csv")
-    assert ids(Path())[0].startswith(run.name)
-
-
 def test_runs_are_found_below_and_beside_others(run):
     deeper = run.parent / "batch" / "two" / "R2"
     deeper.mkdir(parents=True)
@@ -165,16 +158,3 @@ def test_partitions_of_changed_files_are_those_of_a_new_plan(tmp_path_factory, f
     planning.change(root, first)
     some = planning.require_changes_planned(MofkaDaskSource(str(root)), root, second)
     assert some == all("/" in name for name in second)  # else all runs may be called otherwise
-
-
-def test_the_plugin_can_be_declared_without_heavy_imports():
-    import subprocess
-    import sys
-
-    code = (
-        "import harvest_mofka_dask.plugin as p, sys; p.harvest_sources();"
-        "bad = {'pyarrow', 'polars', 'numpy', 'yaml'} & set(sys.modules);"
-        "sys.exit(str(bad) if bad else 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

@@ -139,6 +139,4 @@ def test_a_sink_that_tells_other_rows_than_it_wrote_is_told(tmp_path):
     driver.commit({"a": [(LINE, lines(LINE, 1)), (LINE, lines(LINE, 2))]})
     driver.files = {"a": tuple(attrs.evolve(file, rows=1) for file in driver.files["a"])}
     with pytest.raises(harvest_testing.BrokenPromise, match="tells 1 rows of"):
-        harvest_testing.SinkConformance().require_rows(
-            driver, LINE, lines(LINE, 1, 2), after="after a commit"
-        )
+        harvest_testing.SinkConformance().require_rows(driver, LINE, lines(LINE, 1, 2), after="a")
