@@ -31,6 +31,8 @@ def harvest_bytes(tmp_path: Path) -> Callable[..., Any]:
     ) -> Any:
         path = tmp_path / name
         path.write_bytes(data)
-        return collect(DarshanSource(str(path), DarshanSource.Config(**config)))
+        found = collect(DarshanSource(str(path), DarshanSource.Config(**config)))
+        assert found.units == found.accounted
+        return found
 
     return run

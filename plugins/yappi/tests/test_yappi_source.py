@@ -63,7 +63,9 @@ def real(tmp_path_factory):
 
 
 def harvested(path, **config):
-    return collect(YappiSource(str(path), YappiSource.Config(**config)))
+    found = collect(YappiSource(str(path), YappiSource.Config(**config)))
+    assert found.units == found.accounted
+    return found
 
 
 def test_pstat_holds_yappis_own_numbers(real):
@@ -131,7 +133,6 @@ def test_a_directory_of_saves(real):
         "run.ystat",
     ]
     assert [r.reason.split(":")[0] for r in found.rejects] == ["a pickle, Yappi's own format ystat"]
-    assert found.units == found.accounted
 
 
 def test_pickles_are_refused(real, tmp_path):
@@ -200,7 +201,6 @@ def test_lines_that_cannot_be_parsed_are_rejects(tmp_path):
     assert (17, "function 9 is not defined") in reasons
     assert (29, "not a line of Yappi's callgrind format") in reasons
     assert (35, "not a line of Yappi's callgrind format") in reasons
-    assert found.units == found.accounted
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,6 @@ def test_a_pstat_of_another_shape(tmp_path, value, reason):
     # of a function with a wrong caller the rest is kept
     assert len(found.tables) == ("caller" in reason)
     assert [reason in reject.reason for reject in found.rejects] == [True]
-    assert found.units == found.accounted
 
 
 @pytest.mark.slow

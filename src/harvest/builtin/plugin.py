@@ -30,7 +30,9 @@ FINDINGS: Final = (
     text("severity", "high: costs much, or puts results in doubt; medium: worth a change; low: "
          "good to know."),
     text("rule", "The rule that found it."),
-    text("text", "What was found: the headline and its detail."),
+    text("headline", "What was found, in at most 80 characters."),
+    text("detail", "The sentences below the headline."),
+    text("text", "The headline and its detail, in one text."),
     texts("certainty", "complete, or what makes it less than certain: lower_bound, "
           "impossible_value, too_large, coarse_clock, one_process, part."),
     count("judged", "Rows of the view that the rule checked."),
@@ -63,8 +65,8 @@ VIEWS: Final = (
         build="harvest.builtin.rows:findings",
         columns=FINDINGS,
         first=(
-            *("severity", "text", "certainty", "judged", "unknown", "advice", "rows", "view"),
-            *("where", "settings"),
+            *("severity", "headline", "detail", "advice", "certainty", "judged", "unknown"),
+            *("rows", "view", "where", "settings"),
         ),
     ),
     View(

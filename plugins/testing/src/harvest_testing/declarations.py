@@ -27,14 +27,8 @@ def check_plugin(plugins: PluginManager, name: str) -> list[str]:
                 problems += _check_class(cls, spec, base)
             except PluginError as error:
                 problems.append(str(error))
-    for kind, attribute in (
-        ("views", "build"),
-        ("reports", "build"),
-        ("rules", "judge"),
-        ("exporters", "write"),
-        ("engines", "factory"),
-        ("commands", "app"),
-    ):
+    targets = {"views": "build", "reports": "build", "rules": "judge", "exporters": "write"}
+    for kind, attribute in {**targets, "engines": "factory", "commands": "app"}.items():
         for spec in owned(plugins, kind, name):
             problems += _check_target(plugins, spec, attribute)
     for rule in owned(plugins, "rules", name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import attrs
@@ -25,9 +26,6 @@ COARSE_S = 100.0
 
 EXACT = "3.41"
 """The first log version whose times have fractions of seconds."""
-
-MOST_KEPT = 10_000
-"""Maximum number of rows of a view that are cached."""
 
 UNFINISHED = pl.col("end_time").is_null() | ORIGIN.str.ends_with("_partial")
 """Whether Darshan did not finish a log: it has no end, or is named ``*_partial``."""
@@ -253,12 +251,9 @@ def view_of_jobs(columns: Sequence[Column]) -> Callable[[RowsOfLogs], Callable[.
                     "run", "began", "job", "log", nulls_last=True, maintain_order=True
                 ).with_columns(given.then("job").alias("job"), pid=pid)
 
-            def cached() -> pl.DataFrame:
-                return kept(dataset, ("darshan.view", rows_of, per), compute, MOST_KEPT)
-
             # a report, its findings and its gains need the same rows of all logs
-            whole = wanted is None and job is None
-            return deferred(cached if whole else compute, types_of(columns))
+            shared = partial(kept, dataset, ("darshan.view", rows_of, per), compute, most=10_000)
+            return deferred(shared if (wanted, job) == (None, None) else compute, types_of(columns))
 
         view.__doc__ = rows_of.__doc__
         return view
