@@ -78,8 +78,9 @@ def test_dumps_may_be_concatenated(tmp_path: Path) -> None:
     assert names(found) == ["a", "b"]
     assert found.folded == {"repeated header": 1, "blank line": 1}
     # but not below a header of other columns: values would get wrong names
-    with pytest.raises(SourceError, match="line 3 names other columns: divide the file there"):
-        harvest(tmp_path, dump([job(1, "a")]) + dump([job(2, "b")], HEADER[::-1]))
+    for name in ("a", '"a|b"'):  # without quotes, and as CSV
+        with pytest.raises(SourceError, match="line 3 names other columns: divide the file there"):
+            harvest(tmp_path, dump([job(1, name)]) + dump([job(2, "b")], HEADER[::-1]))
 
 
 def test_odd_bytes_and_line_ends(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from harvest_toolkit.yaml_stream import YamlStream
 from .config import SlurmConfig
 from .read.columns import RawRows
 from .read.csvtext import settle
-from .read.form import HEAD_BYTES, Layout
+from .read.form import HEAD_BYTES, Layout, refuse_names
 from .read.json_dump import read_json
 from .read.layout import delimiter_of, find_layout
 from .read.presets import PRESETS
@@ -142,9 +142,11 @@ def _typed(
     bad = reduce(pc.or_, (reasons.is_valid() for _, _, reasons in columns.errors))
     for index in pc.indices_nonzero(bad).to_pylist():
         row = raw.pick(np.array([index]))
+        values = [row.column(name).text[0].as_py() for name in raw.names]
+        refuse_names(values, raw.names, int(row.position[0]))
         name, field, reasons = next(error for error in columns.errors if error[2][index].is_valid)
         ctx.reject(
-            convert.delimiter.join(row.column(name).text[0].as_py() for name in raw.names),
+            convert.delimiter.join(values),
             f"{name}: {field.text[index].as_py()!r}: {reasons[index].as_py()}",
             position=int(row.position[0]),
             record_type="slurm.step" if cls is Step else "slurm.job",

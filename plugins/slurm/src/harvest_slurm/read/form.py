@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 import attrs
 
+from harvest import SourceError
 from harvest_toolkit.lines import LongLine
 
 from ..values.fields import is_field
@@ -52,6 +53,13 @@ class Layout:
 
 LONGEST: Final = 4 * 1024 * 1024
 """The largest size of a line or record in bytes; only a part of a longer one is in memory."""
+
+
+def refuse_names(fields: Sequence[str], columns: Sequence[str], position: int) -> None:
+    """Raise SourceError if a row is the header of a dump with other columns."""
+    other = list(fields) != list(columns) and len(fields) > 1
+    if other and "JobID" in fields and all(map(is_field, fields)):
+        raise SourceError(f"line {position} names other columns: divide the file there")
 
 
 def slices_of(widths: Sequence[int]) -> list[slice]:

@@ -10,18 +10,17 @@ from typing import IO, Any, Final
 import attrs
 import numpy as np
 
-from harvest import ReadContext, SourceError
+from harvest import ReadContext
 from harvest.toolkit.texts import not_utf8
 from harvest_toolkit.lines import RAW_BYTES, skip_line
 from harvest_toolkit.spans import PAD, Ints, Spans
 
-from ..values.fields import is_field
 from ..values.ids import is_id
 from .blocks import BlockReader, after_last
 from .columns import Column, RawRows
 from .csvtext import CsvReader
 from .fixed_width import FixedReader
-from .form import LONGEST, Layout, too_long
+from .form import LONGEST, Layout, refuse_names, too_long
 from .rejoin import LINES, Joiner
 from .said import Said, kind_of
 
@@ -176,9 +175,8 @@ class _LineReader(BlockReader):
         self.ctx.read(len(done.rejects) + done.blanks + done.headers)
         for index, raw, reason in done.rejects:
             position = int(number[index]) + line
-            names = raw.decode("utf-8", "replace").removesuffix(mark).split(mark)
-            if len(names) > 1 and "JobID" in names and all(map(is_field, names)):
-                raise SourceError(f"line {position} names other columns: divide the file there")
+            fields = raw.decode("utf-8", "replace").removesuffix(mark).split(mark)
+            refuse_names(fields, self.layout.columns, position)
             self.ctx.reject(raw, reason, position=position)
         self.ctx.folded(done.blanks, "blank line")
         self.ctx.folded(done.headers, "repeated header")
