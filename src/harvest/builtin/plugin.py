@@ -64,10 +64,6 @@ VIEWS: Final = (
         "with the view and the condition that give its evidence.",
         build="harvest.builtin.rows:findings",
         columns=FINDINGS,
-        first=(
-            *("severity", "headline", "detail", "advice", "certainty", "judged", "unknown"),
-            *("rows", "view", "where", "settings"),
-        ),
     ),
     View(
         name="notes",

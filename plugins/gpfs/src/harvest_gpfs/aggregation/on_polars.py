@@ -13,6 +13,7 @@ import attrs
 import polars as pl
 
 from harvest import HarvestError, UsageError
+from harvest.toolkit.amounts import bytes_in_words
 
 from .scans import Scan, Step
 
@@ -126,9 +127,9 @@ def choose_backend(
     address: address of a Dask scheduler; if given, Dask is chosen.
 
     >>> print(choose_backend(10 << 20, memory_limit=8 << 30, devices=[]))
-    backend memory: only 10 MiB of columns
+    backend memory: only 10.0 MiB of columns
     >>> print(choose_backend(40 << 30, memory_limit=8 << 30, devices=[]))
-    backend streaming: 40 GiB of columns, 8 GiB of memory, no usable GPU
+    backend streaming: 40.0 GiB of columns, 8.00 GiB of memory, no usable GPU
 
     Raises UsageError for an unknown backend, or one that cannot be used here.
     """
@@ -136,16 +137,16 @@ def choose_backend(
         return _wished(wish, address)
     if address is not None:
         return attrs.evolve(_wished("dask", address), reason="a scheduler's address was given")
-    size = _bytes_text(size_bytes)
+    size = bytes_in_words(size_bytes)
     memory = available_memory() if memory_limit is None else memory_limit
     if size_bytes <= SMALL_BYTES and size_bytes * IN_MEMORY_FACTOR <= memory:
         return Choice("memory", f"only {size} of columns")
     if devices is None:
         devices = gpu_devices() if BACKENDS["gpu"]() is None else []
-    have = f"{size} of columns, {_bytes_text(memory)} of memory"
+    have = f"{size} of columns, {bytes_in_words(memory)} of memory"
     if not devices:
         return Choice("streaming", f"{have}, no usable GPU")
-    device = _bytes_text(max(devices))
+    device = bytes_in_words(max(devices))
     if size_bytes * IN_MEMORY_FACTOR <= max(devices):
         return Choice("gpu", f"{size} of columns fit into a GPU with {device}")
     return Choice("streaming", f"{have}, and a GPU with only {device}")
@@ -208,10 +209,3 @@ def _of_slurm(environ: Mapping[str, str]) -> list[int]:
     texts = [environ.get(name, "") for name in names]
     per_node, per_cpu, cpus = (int(text) if text.isdigit() else 0 for text in texts)
     return [mebibytes << 20 for mebibytes in (per_node, per_cpu * cpus) if mebibytes]
-
-
-def _bytes_text(number: int) -> str:
-    for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB")):
-        if number >= 1024**power:
-            return f"{number / 1024**power:.3g} {unit}"
-    return f"{number / 1024:.3g} KiB"
