@@ -211,7 +211,6 @@ def test_machines_read_findings_as_a_view(dataset):
     found = dataset.view("findings").collect()
 
     assert found["rule"].to_list() == ["test.waste", "test.waste"]
-    assert found["headline"][0] == "ada wasted 10.5 h"
     assert found["text"][0] == f"ada wasted 10.5 h. {found['detail'][0]}"
     assert found["where"][1] == "(wasted > 1) and \"user\" = 'o''neil'"
     assert json.loads(found["settings"][0]) == {}

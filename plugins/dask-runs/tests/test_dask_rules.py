@@ -164,15 +164,8 @@ def test_gaps_without_any_task():
 
 
 def test_a_worker_with_most_of_the_work():
-    run = {
-        "workers": 4,
-        "span_s": 20.0,
-        "busiest_worker": "tcp://a:1",
-        "busiest_s": 12.0,
-        "mean_worker_s": 4.0,
-        "imbalance_s": 8.0,
-        "idle_workers": 1,
-    }
+    run = {"workers": 4, "span_s": 20.0, "mean_worker_s": 4.0, "imbalance_s": 8.0}
+    run |= {"busiest_worker": "tcp://a:1", "busiest_s": 12.0, "idle_workers": 1}
 
     assert spoken("dask.imbalance", run) == once(
         "medium",
@@ -413,8 +406,7 @@ def test_tasks_that_wait_for_files():
         "io_prefix_s": 40.0,
         "io_prefix_busy_s": 80.0,
         "io_prefix_share": 0.5,
-        "io_prefix_bytes": 8_000_000,
-        "io_prefix_beside_bytes": 0,
+        **{"io_prefix_bytes": 8_000_000, "io_prefix_beside_bytes": 0},
     }
 
     assert spoken("dask.tasks_in_io", run) == once(

@@ -11,13 +11,13 @@ GB = 1 << 30
 @pytest.mark.parametrize(
     ("size", "memory", "devices", "backend", "because"),
     [
-        (1 << 20, 8 * GB, [], "memory", "only 1 MiB of columns"),
+        (1 << 20, 8 * GB, [], "memory", "only 1.00 MiB of columns"),
         (1 << 20, 8 * GB, [80 * GB], "memory", "only"),
-        (1 << 24, 1 << 25, [], "streaming", "16 MiB of columns, 32 MiB of memory"),
-        (10 * GB, 8 * GB, [], "streaming", "10 GiB of columns, 8 GiB of memory, no usable GPU"),
+        (1 << 24, 1 << 25, [], "streaming", "16.0 MiB of columns, 32.0 MiB of memory"),
+        (10 * GB, 8 * GB, [], "streaming", "10.0 GiB of columns, 8.00 GiB of memory, no usable"),
         (10 * GB, 500 * GB, [], "streaming", "no usable GPU"),
-        (10 * GB, 8 * GB, [80 * GB], "gpu", "fit into a GPU with 80 GiB"),
-        (30 * GB, 8 * GB, [16 * GB, 80 * GB], "streaming", "a GPU with only 80 GiB"),
+        (10 * GB, 8 * GB, [80 * GB], "gpu", "fit into a GPU with 80.0 GiB"),
+        (30 * GB, 8 * GB, [16 * GB, 80 * GB], "streaming", "a GPU with only 80.0 GiB"),
     ],
 )
 def test_auto_goes_by_size_memory_and_devices(size, memory, devices, backend, because):
