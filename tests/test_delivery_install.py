@@ -234,7 +234,7 @@ def test_the_pipeline_of_a_new_plugin_takes_harvest_from_its_registry(
 
 @pytest.mark.parametrize("beginning", ["export", "PIP_CONFIG_FILE=/dev/null pip install", "uv pip"])
 def test_the_page_shows_the_commands_of_the_readme(beginning):
-    assert block(PAGE, beginning) == block(README, beginning)
+    assert block(README, beginning) in re.sub(r"\\\n *|^\$ ", "", PAGE.read_text(), flags=re.M)
 
 
 def test_the_page_for_registries_that_forward_nothing_names_every_plugin():

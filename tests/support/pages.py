@@ -16,8 +16,8 @@ block is:
     preceded by ``<!-- output -->`` holds what was printed, compared like a command's output.
 ``toml``, ``yaml``, ``json``, ``ini``
     Parsed.
-``sh``
-    What cannot be run here, and ``<!-- not run: REASON -->`` says why.  bash parses it.
+``sh``, or ``console`` with output
+    What cannot be run here, and ``<!-- not run: REASON -->`` says why.  bash parses ``sh``.
 ``text``, ``http``
     Anything: shown files, diagrams.
 
@@ -242,7 +242,7 @@ def check_page(
                 if reason:
                     outcome.skipped.append(reason)
                     continue
-                if block.language == "console" and "file" not in block.comments:
+                if block.language == "console" and not {"file", "not run"} & {*block.comments}:
                     outcome.commands += _run_commands(block, directory, variables)
                     printed = ""
                 else:
@@ -273,7 +273,7 @@ def _check(block: Block, directory: Path, python: _Python, before: str) -> str:
         done = _bash(["-n"], directory, block.text)
         if done.returncode:
             raise PageError(f"bash cannot read it: {done.stdout}")
-    elif block.language in ("text", "http"):
+    elif block.language in ("text", "http", "console"):
         if "output" in block.comments:
             _compare(block.text.splitlines(), before, "the Python block before")
     else:

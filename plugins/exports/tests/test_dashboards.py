@@ -91,7 +91,7 @@ class Site:
         text = GUIDE.read_text("utf-8").replace("\\\n", " ")
         self.exports = {
             words[words.index("--schema") + 1]: words
-            for words in map(shlex.split, re.findall(r"^harvest (export .*)$", text, re.MULTILINE))
+            for words in map(shlex.split, re.findall(r"\$ harvest (export .*)", text))
         }
         (self.grants,) = re.findall(r"<<'SQL'\n(.*?)^SQL$", text, re.DOTALL | re.MULTILINE)
 
