@@ -1,9 +1,10 @@
 """Rejects as they are kept beside the rows."""
 
+import json
 from pathlib import Path
 
 import pytest
-from commands import python_alone
+from commands import harvest_alone, python_alone
 
 import harvest
 from harvest.api.source import Reject
@@ -38,7 +39,7 @@ def test_rejects_come_back_in_order(kept):
     }
 
 
-def test_whoever_reads_some_rejects_may_stop_there(tmp_path):
+def test_rejects_are_read_in_part_and_printed(tmp_path):
     lines = ["JobID|JobName|State", "no job", "nor this"]
     (tmp_path / "sacct.txt").write_text("".join(f"{line}\n" for line in lines))
     harvest.run(f"slurm:{tmp_path / 'sacct.txt'}", f"jsonl:{tmp_path / 'out'}")
@@ -48,6 +49,8 @@ def test_whoever_reads_some_rejects_may_stop_there(tmp_path):
     rejects.close()
 
     assert list(rejects) == []
+    printed = harvest_alone("rejects", tmp_path / "out", "--json").stdout.splitlines()
+    assert [json.loads(line)["raw"] for line in printed] == lines[1:]
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -369,8 +370,13 @@ class Dataset:
             if link is not None:
                 raise odd(link, "a symbolic link, which may lead out of the dataset")
             read_rejects = resolve_name("harvest.storage.rejects:read_rejects")  # few ask for them
-            with contextlib.suppress(GeneratorExit):  # the caller stopped iterating
-                yield from read_rejects(self.sink.state / path, part.rejects.size_bytes)
+            rows = read_rejects(self.sink.state / path, part.rejects.size_bytes)
+        while True:
+            with self.reading():  # not while the caller prints what it gets
+                some = list(itertools.islice(rows, 256))
+            if not some:
+                return
+            yield from some
 
     def runs(self, skip: int = 0) -> list[dict[str, Any]]:
         """Return records of runs, oldest first without ``skip`` of them, with their states."""
