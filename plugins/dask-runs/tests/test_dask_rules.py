@@ -399,15 +399,9 @@ def test_interpreters_that_do_not_respond():
 
 
 def test_tasks_that_wait_for_files():
-    run = {
-        "io_busy_s": 100.0,
-        "io_s": 50.0,
-        "io_prefix": "load",
-        "io_prefix_s": 40.0,
-        "io_prefix_busy_s": 80.0,
-        "io_prefix_share": 0.5,
-        **{"io_prefix_bytes": 8_000_000, "io_prefix_beside_bytes": 0},
-    }
+    run = {"io_busy_s": 100.0, "io_s": 50.0, "io_prefix": "load", "io_prefix_share": 0.5}
+    run |= {"io_prefix_s": 40.0, "io_prefix_busy_s": 80.0}
+    run |= {"io_prefix_bytes": 8_000_000, "io_prefix_beside_bytes": 0}
 
     assert spoken("dask.tasks_in_io", run) == once(
         "medium",

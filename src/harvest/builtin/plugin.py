@@ -51,7 +51,15 @@ NOTES: Final = (
     text("source", "The source that read it."),
 )
 
-VIEWS: Final = (
+harvest_engines = declare(
+    EngineSpec(
+        name="local",
+        doc="this process, or worker processes on this machine",
+        factory="harvest.engines.pool:LocalEngine",
+    )
+)
+
+harvest_views = declare(
     View(
         name="events",
         doc="All rows of all record types in the shape of the common event model.",
@@ -72,14 +80,3 @@ VIEWS: Final = (
         columns=NOTES,
     ),
 )
-
-
-harvest_engines = declare(
-    EngineSpec(
-        name="local",
-        doc="this process, or worker processes on this machine",
-        factory="harvest.engines.pool:LocalEngine",
-    )
-)
-
-harvest_views = declare(*VIEWS)

@@ -12,7 +12,18 @@ VIEWS: Final = (*sums.USES, *listed.CHANGES, *sums.CLASSES, *listed.PATHS)
 
 _ROWS: Final = settings.count("rows of longer tables", 20)
 
-REPORTS: Final = (
+harvest_sources = declare(
+    SourceSpec(
+        name="gpfs",
+        doc="GPFS (IBM Storage Scale) policy lists, plain, .gz or .zst",
+        factory="harvest_gpfs.source:GpfsSource",
+        record_types=("gpfs.file",),
+    )
+)
+
+harvest_views = declare(*VIEWS)
+
+harvest_reports = declare(
     ReportSpec(
         name="gpfs.summary",
         doc="A file system at a glance: users, directories, age, size and growth.",
@@ -46,18 +57,5 @@ REPORTS: Final = (
         },
     ),
 )
-
-harvest_sources = declare(
-    SourceSpec(
-        name="gpfs",
-        doc="GPFS (IBM Storage Scale) policy lists, plain, .gz or .zst",
-        factory="harvest_gpfs.source:GpfsSource",
-        record_types=("gpfs.file",),
-    )
-)
-
-harvest_views = declare(*VIEWS)
-
-harvest_reports = declare(*REPORTS)
 
 harvest_rules = declare(*RULES)
