@@ -124,7 +124,7 @@ class Known:
 
 def test_a_rule_may_ask_for_columns_of_its_view_alone():
     plugins = harvest.plugins_of(Known())
-    found = [told for name in plugins.plugins for told in check_plugin(plugins, name)]
+    found = [each for name in plugins.plugins for each in check_plugin(plugins, name)]
     assert found == [f"demo.few: unknown column {n!r} of demo.known" for n in ("words", "who")]
 
 
@@ -134,9 +134,9 @@ def test_a_key_may_be_a_column_that_is_true_or_null():
     assert harvest_testing.faults_of_unknown(dataset, dataset, "demo.known", ("known",)) == []
 
 
-def test_a_sink_that_tells_other_rows_than_it_wrote_is_told(tmp_path):
+def test_a_sink_that_reports_fewer_rows_than_it_wrote_is_found(tmp_path):
     driver = harvest_testing.SinkDriver(ParquetSink(str(tmp_path / "out")), small_bytes=0)
     driver.commit({"a": [(LINE, lines(LINE, 1)), (LINE, lines(LINE, 2))]})
     driver.files = {"a": tuple(attrs.evolve(file, rows=1) for file in driver.files["a"])}
-    with pytest.raises(harvest_testing.BrokenPromise, match="tells 1 rows of"):
+    with pytest.raises(harvest_testing.BrokenPromise, match="reports 1 of 2 rows of"):
         harvest_testing.SinkConformance().require_rows(driver, LINE, lines(LINE, 1, 2), after="a")

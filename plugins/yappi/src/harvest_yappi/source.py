@@ -104,9 +104,9 @@ class YappiSource(Source):
             unnamed = count_in_words(profile.unnamed, "called function")
             ctx.note(f"{unnamed} without a name in the save of an older Yappi: named by number")
         ctx.folded(len(profile.functions) - len(profile.named), "further number of a function")
-        told = sum(s.own_us is not None or s.calls > 0 for s in profile.named.values())
-        if told < max(1, len(profile.named)):
-            ctx.note(f"costs or calls of only {told} of its functions: the save may be cut short")
+        known = sum(s.own_us is not None or s.calls > 0 for s in profile.named.values())
+        if known < max(1, len(profile.named)):
+            ctx.note(f"costs or calls of only {known} of its functions: the save may be cut short")
         for subject in profile.named.values():
             if subject.calls >= 2**63:
                 reason = f"{subject.calls} calls in all do not fit into 64 bits"
@@ -117,11 +117,11 @@ class YappiSource(Source):
             # time; a sum is too small if a caller or a callee was not profiled
             below = (subject.own_us or 0) + subject.below_us
             # without an own cost and without callers, the total is unknown
-            known = subject.own_us is not None or subject.calls
+            is_known = subject.own_us is not None or subject.calls
             costs = {
                 "ncall": subject.calls or None,
                 "tsub_s": None if subject.own_us is None else subject.own_us / 1e6,
-                "ttot_s": max(subject.above_us, below) / 1e6 if known else None,
+                "ttot_s": max(subject.above_us, below) / 1e6 if is_known else None,
             }
             yield self._function(subject, costs, profile.pid)
         for edge in profile.edges:

@@ -80,16 +80,16 @@ class SinkKit(Conformance):
     def require_rows(
         self, driver: SinkDriver, kind: RecordType, *tables: pa.Table, after: str
     ) -> None:
-        """Require that the committed rows of a type are those of the tables, in order, and told."""
+        """Require that a type's committed rows are those of the tables, in order, and counted."""
         expected = pl.concat(
             [frame_of(kind, table) for table in (kind.arrow_schema.empty_table(), *tables)]
         )
         files = [file for of_part in driver.files.values() for file in of_part]
-        told = sum(file.rows for file in files if file.record_type == kind.name)
-        if told != expected.height and all(file.record_type != "events" for file in files):
+        counted = sum(file.rows for file in files if file.record_type == kind.name)
+        if counted != expected.height and all(file.record_type != "events" for file in files):
             raise BrokenPromise(
-                f"{after}, the sink tells {told} rows of {kind.name}, of {expected.height} written",
-                "let PartWriter.close() tell the rows of all calls of write() together",
+                f"{after}, the sink reports {counted} of {expected.height} rows of {kind.name}",
+                "let PartWriter.close() count the rows of all calls of write()",
             )
         with raises_nothing(
             f"{after}, reading {kind.name} raises ",
