@@ -75,6 +75,27 @@ def test_a_dataset_says_what_it_holds_and_what_can_be_asked_of_it(tmp_path):
     assert f"  harvest report slurm.summary {tmp_path / 'out'}" in shown.splitlines()
 
 
+def test_answers_say_how_much_of_their_input_could_not_be_read(tmp_path):
+    # given a dump with a line that cannot be read, and a log of another kind that cannot either
+    (tmp_path / "sacct.txt").write_text(SACCT + "?|?\n")
+    (tmp_path / "a.darshan").write_bytes(b"no log")
+    sources = [f"slurm:{tmp_path / 'sacct.txt'}", f"darshan:{tmp_path / 'a.darshan'}"]
+    out = tmp_path / "out"
+    harvest.run(sources, f"parquet:{out}", workers=1)
+
+    one, both = (
+        f"{many} could not be read: harvest rejects {out}"
+        for many in ("1 input unit", "2 input units")
+    )
+
+    # then what is about jobs counts the line alone
+    assert harvest.open(out).report("slurm.usage").intro[0] == one
+    for words in (["view", "slurm.usage"], ["report", "slurm.usage", "-o", tmp_path / "a.csv"]):
+        assert harvest_here(*words[:2], out, *words[2:]).stderr == f"harvest: {one}\n"
+    for words in (["findings", out], ["query", out, "select 1"]):
+        assert f"harvest: {both}\n" in harvest_here(*words).stderr
+
+
 ODD_NAMES = ["-rf", "two words", "it's", "a\nb", "$(touch x)", "a\tb\\n", "caf\u00e9 \U0001f52c"]
 
 

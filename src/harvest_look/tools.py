@@ -36,7 +36,8 @@ Each function takes a dataset and a query that names the record type, and return
 
 
 def remarks(dataset: Dataset, sql: str) -> Iterator[str]:
-    """Yield the plugins' remarks on a query, for example that it combines scans of two days."""
+    """Yield remarks on a query: on unread input, and the plugins' own, as on scans of two days."""
+    yield from dataset.unread()
     plain = sql.replace('"', "").lower()
     for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
         if point.name in dataset and re.search(rf"\b{re.escape(point.name)}\b", plain):

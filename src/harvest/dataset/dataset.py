@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -32,7 +32,7 @@ from harvest.toolkit.plain import is_plain, odd
 from harvest.toolkit.steps import step
 
 from .description import Description, Nowhere, describe
-from .holdings import Holding, holdings, read_runs, settings_used, summary, to_html
+from .holdings import Holding, holdings, read_runs, settings_used, summary, to_html, unread
 from .report import build_report
 from .sql import queries as run_queries
 from .verify import Problem, problems_of
@@ -149,6 +149,13 @@ class Dataset:
         written: number of rows; rejected: number of unreadable units; failed: whether all were.
         """
         return accounts_of(self.manifest.parts).drop("rows")
+
+    def unread(self, kinds: Collection[str] = ()) -> tuple[str, ...]:
+        """Say in a line how many input units could not be read; no line if all were read.
+
+        kinds: only units that may hold these record types; without any, all units.
+        """
+        return unread(self, kinds)
 
     @property
     def parts(self) -> list[Any]:

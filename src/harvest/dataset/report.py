@@ -25,6 +25,7 @@ class ReportContext:
     name: declared name of the report.
     facts: pairs of name and text: the dataset, its rows, the settings.
     gaps: record types that the report reads and the dataset lacks, with how to get them.
+    unread: a line on input of the report that could not be read; none if all was read.
     location: location of the dataset, for the evidence of findings.
     judge: function that checks the rules of the report.
     reading: context manager for reading the dataset after the report was built.
@@ -33,6 +34,7 @@ class ReportContext:
     name: str
     facts: tuple[tuple[str, str], ...]
     gaps: tuple[str, ...]
+    unread: tuple[str, ...]
     location: str
     judge: Callable[[], Verdict | None]
     reading: Callable[[], AbstractContextManager[None]]
@@ -80,6 +82,7 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> An
         name=name,
         facts=_facts(dataset, settings),
         gaps=tuple(gaps),
+        unread=dataset.unread(spec.requires),
         location=str(dataset.sink.location),
         judge=judge,
         reading=reading,

@@ -78,7 +78,7 @@ def view(
     given = key_values(settings)
 
     def ask(opened: Dataset) -> tuple[Any, int, list[str]]:
-        """Return the rows to print, their number, and remarks when there are none."""
+        """Return the rows to print, their number, and remarks."""
         asked = opened.view(name, **given)
         chosen = choice.of(asked)
         if output is not None:
@@ -88,12 +88,14 @@ def view(
             total = first.height
         else:
             first, total = choice.first(chosen)
-        return first, total, [] if total else choice.remarks(asked)
+        why = [] if total else choice.remarks(asked)
+        remarks = [f"no row of {name} fits {where}: {each}" for each in why]
+        return first, total, [*remarks, *opened.unread(spec.requires)]
 
     with tools.working(f"building {name}"), tools.refused_values(where):
         first, total, remarks = tools.answer(dataset, ask)
     for each in remarks:
-        remark(f"no row of {name} fits {where}: {each}")
+        remark(each)
     if output is not None:
         print(f"{tools.how_many(total, 'row')} of {name} written to {output}")
     elif json:
@@ -131,26 +133,28 @@ def report(
     from harvest_look import tools  # late: a list needs no polars
     from harvest_report import Report, terminal
 
-    _, dataset = tools.named("report", name, dataset)
+    spec, dataset = tools.named("report", name, dataset)
     given = key_values(settings)
     console = tools.Console(highlight=False)
 
-    def ask(opened: Dataset) -> tuple[list[Path], Any]:
-        """Return the files written, and the output, complete in case of a concurrent commit."""
+    def ask(opened: Dataset) -> tuple[list[Path], Any, Iterable[str]]:
+        """Return the files written, the output, complete despite commits, and remarks."""
         made = opened.report(name, **given)
         if only is not None:
             made = made.only(only)
         written = [] if output is None else made.write(output)
         if json:
-            return written, made.to_dict()
+            return written, made.to_dict(), ()
         if output is not None:
-            return written, None
+            return written, None, opened.unread(spec.requires)
         if console.is_terminal and isinstance(made, Report):
-            return written, made.whole()
-        return written, made.text(console.width)
+            return written, made.whole(), ()
+        return written, made.text(console.width), ()
 
     with tools.working(f"building {name}"):
-        written, shown = tools.answer(dataset, ask)
+        written, shown, remarks = tools.answer(dataset, ask)
+    for each in remarks:
+        remark(each)
     for path in written:
         print(f"{name} written to {path}")
     if json:
@@ -207,9 +211,15 @@ def findings(
     of_views = {key: value for key, value in given.items() if "." not in key}
     thresholds = _by_name({key: value for key, value in given.items() if "." in key})
     with tools.working("looking for findings"):
-        verdict = tools.answer(
-            dataset, lambda opened: opened.findings(rules, thresholds=thresholds, **of_views)
+        verdict, remarks = tools.answer(
+            dataset,
+            lambda opened: (
+                opened.findings(rules, thresholds=thresholds, **of_views),
+                opened.unread(),
+            ),
         )
+    for each in remarks:
+        remark(each)
     console = tools.Console(highlight=False)
     if json:
         tools.print_json(verdict.to_dict())
