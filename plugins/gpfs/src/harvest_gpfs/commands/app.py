@@ -118,11 +118,9 @@ def convert_command(
         for script in result.scripts if jobs.dry_run else ():
             typer.echo(str(script))
         return 0 if jobs.dry_run else _report(result, target)
-    given = {"layout": layout, "top_depth": top_depth, "root": root}
     rest = [f"--set={text}" for text in settings or ()]
-    rest += [] if max_rejects is None else [f"--max-rejects={max_rejects}"]
-    rest += ["--workers", str(jobs.cpus or 1), "--", *(str(item.absolute()) for item in lists)]
-    return _send_alone("convert", target, given, rest, jobs)
+    rest += [f"--workers={jobs.cpus or 1}", "--", *(str(item.absolute()) for item in lists)]
+    return _send_alone("convert", target, options | {"settings": None}, rest, jobs)
 
 
 @app.command("aggregate")

@@ -139,8 +139,7 @@ def outlook(said: dict[str, Any], limit: int | None, last: datetime | None) -> s
 def _days(time: datetime | None, last: datetime | None) -> str | None:
     if time is None or last is None:
         return None
-    days = (time - last).total_seconds() / 86_400
-    return count_in_words(round(days), "day")
+    return count_in_words(round((time - last) / timedelta(days=1)), "day")
 
 
 _T95: Final = (
@@ -261,7 +260,8 @@ def _used(history: History, quota: Quota, whose: Any) -> dict[str, Any]:
     if whose is None:
         return nothing | {"outlook": f"unknown: the number of the {kind} is not given"}
     if not history.times:
-        return nothing | {"outlook": f"unknown: no scan records {kind}s and their bytes"}
+        groups = "s, ".join((kind, *history.names[1:]))
+        return nothing | {"outlook": f"unknown: no scan records {groups}s and their bytes"}
     group = (whose, quota.fileset) if quota.fileset else (whose,)
     said = history.trend(group, quota.hard_bytes or soft)
     if said["outlook"] != "full" and soft and (said["used_bytes"] or 0) >= soft:

@@ -84,6 +84,8 @@ def _of_printed(row: dict[str, str]) -> Quota:
 def _table(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """Parse the rows of CSV: kind, name, soft, hard; optional fileset, soft_files, hard_files."""
     reader = csv.DictReader(lines)
+    if "kind" not in map(str.strip, reader.fieldnames or ()):
+        yield 1, {}  # a first line without names of columns is an error, also if it is the only one
     for row in reader:
         yield reader.line_num, {k.strip(): (v or "").strip() for k, v in row.items() if k}
 
@@ -92,7 +94,7 @@ def _of_table(row: dict[str, str]) -> Quota:
     kind, name, fileset = row["kind"], row["name"], row.get("fileset") or None
     if kind not in _KINDS.values():
         raise ValueError(f"the kind {kind!r} is none of {', '.join(_KINDS.values())}")
-    soft, hard = (parse_size(row[name]) if row[name] else None for name in ("soft", "hard"))
-    counts = (int(row[n]) if row.get(n) else None for n in ("soft_files", "hard_files"))
+    soft, hard = (parse_size(row[name] or 0) or None for name in ("soft", "hard"))
+    counts = (parse_size(row.get(name) or 0) or None for name in ("soft_files", "hard_files"))
     number = int(name) if NUMBER.fullmatch(name) else None
     return Quota(kind, name, number, fileset, soft, hard, *counts)
