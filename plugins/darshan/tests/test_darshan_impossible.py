@@ -179,7 +179,7 @@ def test_of_a_trace_what_cannot_be_is_left_out(opened):
         of_run = [row for row in times if row["run"].endswith(module)]
         assert sum(row["bytes"] or 0 for row in of_run) == moved
         assert f"length of {module} is -8" in notes(data)
-        assert f"time of {module} is inf and 2 others" in notes(data)
+        assert f"time of {module} is inf and 2 more" in notes(data)
 
 
 def test_lengths_of_a_trace_do_not_wrap(opened):

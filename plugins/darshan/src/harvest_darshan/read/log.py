@@ -134,7 +134,7 @@ def rows_of(log: Log, ctx: ReadContext) -> Iterator[Rows]:
         yield from decoder.batches(log)
     if log.impossible:
         said = (
-            f"{name} is {example}" + (f" and {count - 1:,} others" if count > 1 else "")
+            f"{name} is {example}" + (f" and {count - 1:,} more" if count > 1 else "")
             for name, (example, count) in log.impossible.items()
         )
         ctx.note(f"impossible values, which views leave out: {'; '.join(said)}")
