@@ -111,11 +111,12 @@ def test_the_difference_of_two_times_is_a_duration(tmp_path):
     assert "1.1 d" in harvest_here("query", tmp_path / "out", text).stdout
 
 
-def test_maps_and_arrays_of_a_query_are_written_as_text(dataset):
+def test_nested_values_and_decimals_of_a_query_are_written_as_text(dataset):
     # given what DuckDB itself makes: no list, for which polars has functions
     text = """select histogram(state) as states, [map{1: [2]}] as list, {'a': map{'b': null}} as s,
-        [1, 2]::integer[2] as pair, [{'key': 3, 'value': 4}] as entries
-        from slurm.job"""
+        [1, 2]::integer[2] as pair, [{'key': 3, 'value': 4}] as entries, 0.50 as half,
+        [2.5] as halves, ['2024-01-02'::date] as ds, {'t': t} as ts, any_value(t) as t
+        from slurm.job, (select '1:2:3'::time as t) group by ts"""
     frame = harvest.open(dataset).sql(text)
 
     (line,) = encode_frame(frame)
@@ -123,20 +124,12 @@ def test_maps_and_arrays_of_a_query_are_written_as_text(dataset):
 
     assert json.loads(line) == {
         "states": {"completed": 1, "failed": 1}, "list": [{"1": [2]}], "s": {"a": {"b": None}},
-        "pair": [1, 2], "entries": {"3": 4},
+        "pair": [1, 2], "entries": {"3": 4}, "half": 0.5, "halves": [2.5], "ds": ["2024-01-02"],
+        "ts": {"t": "01:02:03.000000"}, "t": "01:02:03.000000",
     }  # fmt: skip
     assert cells["states"] == '{"completed":1,"failed":1}'
-
-
-def test_dates_and_times_in_lists_are_written_as_alone(dataset):
-    text = (
-        "select [d] as ds, {'t': t} as ts, d, t from (select '2024-01-02'::date d, '1:2:3'::time t)"
-    )
-
-    (line,) = encode_frame(harvest.open(dataset).sql(text))
-
-    day, time = "2024-01-02", "01:02:03.000000"
-    assert json.loads(line) == {"ds": [day], "ts": {"t": time}, "d": day, "t": time}
+    for form in ("--wide", "--json"):
+        assert '[{"1":[2]}]' in harvest_here("query", dataset, text, form).stdout
 
 
 @pytest.mark.parametrize(

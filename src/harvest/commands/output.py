@@ -11,7 +11,7 @@ _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 def print_json_line(value: Any) -> None:
     """Print one JSON document on one line, for continuing output; UTC times end with ``Z``."""
-    data = orjson.dumps(value, default=as_text, option=orjson.OPT_UTC_Z)
+    data = orjson.dumps(value, default=as_text, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
     sys.stdout.write(harmless(data) + "\n")
 
 

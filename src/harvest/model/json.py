@@ -157,7 +157,9 @@ def _text(kind: pa.DataType, value: pl.Expr) -> pl.Expr:
     if encodable is not None:
         text = pl.struct(encodable.alias("")).struct.json_encode()
         return text.str.strip_prefix('{"":').str.strip_suffix("}")
-    if pa.types.is_floating(kind):
+    if pa.types.is_decimal(kind):
+        text = value.cast(pl.String)
+    elif pa.types.is_floating(kind):
         text = (
             pl.when(value.is_finite())
             .then(value.cast(pl.String))
