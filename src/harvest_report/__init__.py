@@ -12,8 +12,6 @@ Tables, CSV, LaTeX and JSON need no extra; pages and pictures need the extra ``r
 (matplotlib and jinja2).
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

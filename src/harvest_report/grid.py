@@ -1,7 +1,5 @@
 """Lay out a report's table within the width of a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

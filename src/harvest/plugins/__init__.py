@@ -1,7 +1,5 @@
 """Find plugins and look up their declarations; ``manager()`` has the plugins of this process."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from harvest.api.spec import API_VERSION, OLDEST_API_VERSION

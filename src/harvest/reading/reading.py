@@ -1,7 +1,5 @@
 """Read one partition and stage its output; few rows are held, to be staged with others."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import shutil

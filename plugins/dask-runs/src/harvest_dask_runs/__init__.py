@@ -3,8 +3,6 @@
 The names below are for use from Python; each is imported when first used.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -5,8 +5,6 @@ and ``--preload harvest_dask`` for a new one. This package never imports harvest
 only when needed: harvest imports this package to list its commands.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """GPFS (IBM Storage Scale) policy lists: every file of a file system, one line each."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -4,8 +4,6 @@ The names below are for use from Python; each is imported when first used.  They
 ``harvest_dask_runs``, but TaskHandler also reads the files of runs.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -10,8 +10,6 @@ unknown (``without_column``). ``judge`` applies a rule to rows of its view.
 None of these needs pytest.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 
