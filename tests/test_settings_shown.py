@@ -6,7 +6,7 @@ import pytest
 
 from harvest import ConfigError
 from harvest.api.settings import describe, structure
-from harvest.cli.app import app, load_command
+from harvest.cli.app import app
 from harvest.plugins.registry import manager
 from harvest.recipes.recipe import Recipe, run_options
 from harvest_look.plugins import print_plugin
@@ -74,15 +74,6 @@ def test_help_of_a_run_shows_the_words_of_every_option(capsys, monkeypatch):
             assert all(word in str(refused.value) for word in field.metadata["words"])
     for engine in ("local", "dask", "slurm"):
         assert engine in shown.partition("--engine ")[2].partition("\n  --")[0]
-
-
-@pytest.mark.parametrize("words", [["run"], ["watch"]])
-def test_o_is_taken_as_set_where_it_was_and_not_shown(words, capsys):
-    command = load_command(words[0])
-    (before,) = [p for p in command.params if p.opts == ["-o"]]
-    assert before.hidden
-    app(args=[*words, "--help"], prog_name="harvest", standalone_mode=False)
-    assert " -o" not in capsys.readouterr().out
 
 
 def test_a_setting_given_by_o_is_that_given_by_set(capsys):
