@@ -117,13 +117,6 @@ def test_part_of_a_shared_file_can_be_asked_for(driver: SinkDriver) -> None:
     assert sorted(found) == ["b", "bb", "d"]
 
 
-def test_a_part_without_rows_keeps_none_of_those_that_leave(driver: SinkDriver) -> None:
-    # given a file with a row of one part, which another without rows names too
-    driver.commit({"a": [(STEP, steps("/a", "p"))], "b": [(STEP, steps("/b"))]})
-    driver.commit({"a": None})
-    assert scanned(driver) == by_glob(driver) == []
-
-
 def test_until_the_commit_the_old_rows_stay_in_force(driver: SinkDriver) -> None:
     driver.commit({key: [(STEP, steps(f"/{key}", key))] for key in "ab"})
     publication = driver.stage({"a": [(STEP, steps("/a", "new"))]})
