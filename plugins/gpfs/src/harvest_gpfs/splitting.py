@@ -5,8 +5,6 @@ with its own number of rows. Parts are consecutive ranges of lines; together the
 the list. A part gets its name only when it is complete, so an interrupted split can continue.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io
@@ -79,7 +77,7 @@ class Split:
     packed: bool
 
     @classmethod
-    def of(cls, path: Path, directory: Path, parts: int, compress: str) -> Split:
+    def of(cls, path: Path, directory: Path, parts: int, compress: str) -> "Split":
         """Check the arguments and build the plan; raises UsageError or SourceError."""
         path, directory = path.expanduser().absolute(), directory.expanduser().absolute()
         if not 1 <= parts <= 99_999:

@@ -13,8 +13,6 @@ that results add up to the total for any groupings.
   both objects may have several. Of rows that repeat a path, the first counts.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re
@@ -152,7 +150,7 @@ class Listing:
     found: dict[str, Any] = attrs.field(factory=dict)
 
     @classmethod
-    def of(cls, rows: Rows, wish: str = LATEST, **given: Any) -> Listing:
+    def of(cls, rows: Rows, wish: str = LATEST, **given: Any) -> "Listing":
         """Select a scan by name (see ``scans.pick``); given: values of further fields."""
         scan = pick(list_scans(rows), wish)
         return cls(rows.of(scan), scan, **given)

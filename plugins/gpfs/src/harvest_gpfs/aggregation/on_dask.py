@@ -1,7 +1,5 @@
 """Backend on a Dask cluster: a partial result per piece, combined in a tree."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -33,7 +31,7 @@ class ClusterRows:
     units: Sequence[Piece]
     scan: Scan | None = None
 
-    def of(self, scan: Scan) -> ClusterRows:
+    def of(self, scan: Scan) -> "ClusterRows":
         return attrs.evolve(self, scan=scan)
 
     def reduce(self, step: Step) -> pl.DataFrame:

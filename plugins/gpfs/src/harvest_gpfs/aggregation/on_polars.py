@@ -1,7 +1,5 @@
 """Backends of polars, and the choice of a backend by size, memory, devices and setting."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -73,7 +71,7 @@ class PolarsRows:
     frame: pl.LazyFrame
     backend: str = "streaming"
 
-    def of(self, scan: Scan) -> PolarsRows:
+    def of(self, scan: Scan) -> "PolarsRows":
         return attrs.evolve(self, frame=scan.filter(self.frame))
 
     def reduce(self, step: Step) -> pl.DataFrame:

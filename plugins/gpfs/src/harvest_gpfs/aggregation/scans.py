@@ -8,8 +8,6 @@ partial results. Sums of integers, minima and maxima do not depend on how rows a
 backends return the same result.
 """
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -141,7 +139,7 @@ class Rows(Protocol):
     def reduce(self, step: Step) -> pl.DataFrame:
         """Compute the result of a step over all rows."""
 
-    def of(self, scan: Scan) -> Rows:
+    def of(self, scan: Scan) -> "Rows":
         """Select the rows of one scan."""
 
 

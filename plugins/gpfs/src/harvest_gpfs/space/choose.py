@@ -9,8 +9,6 @@ matches whole paths. Other patterns match names anywhere in a path. A pattern th
 directory also matches everything below it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -79,7 +77,7 @@ class Choice:
         now: str | None = None,
         passwd: Path | None = None,
         **rest: Any,
-    ) -> Choice:
+    ) -> "Choice":
         """Build from the settings of the view.
 
         Raises UsageError if the scan has no time, or a size or an age is invalid; ValueError for an
