@@ -10,7 +10,6 @@ import orjson
 import polars as pl
 
 from harvest import Column
-from harvest.commands.output import as_text
 from harvest.toolkit.amounts import bytes_in_words, seconds_in_words, share_in_words
 from harvest.toolkit.texts import printable_line
 
@@ -129,8 +128,12 @@ def exact(value: Any) -> str:
 def _plain(value: Any) -> str:
     if isinstance(value, (list, dict)):
         option = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
-        value = orjson.dumps(value, default=as_text, option=option)
-    return printable_line(as_text(value))
+        value = orjson.dumps(value, default=_text, option=option)
+    return printable_line(_text(value))
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
 def _rounded(value: Any, form: str, scale: float) -> str:
