@@ -189,7 +189,8 @@ class Commands:
 def _ask(*words: str) -> list[Any]:
     done = harvest_here(*words)
     said = done.stderr.splitlines()
-    assert done.returncode == 0 and all("could not be read" in line for line in said), (words, done)
+    assert done.returncode == 0, (words, done)
+    assert all("could not be read" in line for line in said), (words, done)
     text = done.stdout
     found = json.loads(text) if text.startswith("[") else list(map(json.loads, text.splitlines()))
     return list(found)
