@@ -1,5 +1,7 @@
 """Small partitions are read and staged together, and nothing but the time it takes tells so."""
 
+import random
+import time
 from itertools import product
 from operator import attrgetter
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 import small_inputs
 from blank import BLANK
 from crash import Place
+from night import SEED
 
 import harvest
 from harvest.plugins.registry import manager
@@ -278,4 +281,24 @@ def test_a_kill_leaves_bundles_whole_or_not_at_all(
     result = place.harvest()
 
     crash.check_nothing_read_twice(before, result)
+    crash.check_equal(place, expected)
+
+
+@pytest.mark.slow
+def test_kills_at_any_instant_of_a_run_with_bundles(
+    inputs: Path, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    print(f"HARVEST_NIGHT={SEED}")
+    rng = random.Random(SEED)
+    place = parquet(tmp_path / "D", inputs)
+    for _ in range(3):
+        process = place.start(workers=1)
+        crash.wait_for_lock(process, place.states()[0])
+        time.sleep(rng.uniform(0, 0.5))
+        crash.kill_group(process)
+        if not crash.killed_at(process):
+            break
+
+    place.harvest()
+
     crash.check_equal(place, expected)

@@ -89,7 +89,7 @@ def test_answers_say_how_much_of_their_input_could_not_be_read(tmp_path):
     )
 
     # then what is about jobs counts the line alone
-    assert harvest.open(out).report("slurm.usage").intro[0] == one
+    assert harvest.open(out).report("slurm.usage").sections[-1].items == (one,)
     for words in (["view", "slurm.usage"], ["report", "slurm.usage", "-o", tmp_path / "a.csv"]):
         assert harvest_here(*words[:2], out, *words[2:]).stderr == f"harvest: {one}\n"
     for words in (["findings", out], ["query", out, "select 1"]):

@@ -19,7 +19,7 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
 def show_dataset(dataset: Path, *, json: bool) -> int:
     """Print a dataset's record types, sources, runs, size, views and reports."""
-    found = answer(dataset, lambda opened: opened.summary())
+    found, unread = answer(dataset, lambda opened: (opened.summary(), opened.unread()))
     if json:
         print_json(found)
         return 0
@@ -37,10 +37,9 @@ def show_dataset(dataset: Path, *, json: bool) -> int:
     ]
     heads = ("record type", "rows", "inputs", "from", "times")
     print_table(heads, kinds, right=("rows", "inputs"))
-    if found["rejects"]:
-        units = count_in_words(found["rejects"], "input unit")
+    if unread:
         print()
-        print_lines([f"{units} could not be read: harvest rejects {dataset}"])
+        print_lines(unread)
     for word, names in (("view", found["views"]), ("report", found["reports"])):
         print(f"\n{word}s:")
         print_lines(f"  harvest {word} {name} {dataset}" for name in names)

@@ -1,18 +1,18 @@
 """Helpers of commands that query a dataset; imported when one is called, not for its help."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import polars as pl
 from polars.selectors import datetime
 from rich.console import Console as Console
 
 from harvest import Dataset, UsageError
-from harvest.commands.asking import answer as answer
-from harvest.commands.progress import working as working
+from harvest.commands import asking, remark
+from harvest.commands.progress import working
 from harvest.commands.tables import how_many as how_many
 from harvest.commands.tables import print_json as print_json
 from harvest.toolkit.files import replacing
@@ -35,9 +35,26 @@ GROUP: Final = "harvest_look.query_remarks"
 Each function takes a dataset and a query that names the record type, and returns sentences."""
 
 
+_Answer = TypeVar("_Answer")
+
+
+def answer(
+    location: Path, ask: Callable[[Dataset], _Answer], doing: str, kinds: Collection[str] = ()
+) -> _Answer:
+    """Return the answer of a query as ``asking`` does, and remark on input that it lacks.
+
+    doing: name of the work, ``building dask.run``; kinds: record types that the query reads; all
+    unless given.
+    """
+    with working(doing):
+        found, lacking = asking.answer(location, lambda opened: (ask(opened), opened.unread(kinds)))
+    for each in lacking:
+        remark(each)
+    return found
+
+
 def remarks(dataset: Dataset, sql: str) -> Iterator[str]:
-    """Yield remarks on a query: on unread input, and the plugins' own, as on scans of two days."""
-    yield from dataset.unread()
+    """Yield the plugins' remarks on a query, for example that it combines scans of two days."""
     plain = sql.replace('"', "").lower()
     for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
         if point.name in dataset and re.search(rf"\b{re.escape(point.name)}\b", plain):

@@ -147,7 +147,6 @@ class Report:
         return attrs.evolve(
             self,
             name=context.name,
-            intro=(*context.unread, *self.intro),
             sections=(*self._sections, gaps) if context.gaps else self._sections,
             facts=(*self.facts, *context.facts),
             location=context.location,

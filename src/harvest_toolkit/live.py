@@ -16,6 +16,8 @@ end.  A pipe may be opened again and rewound until ``forward`` is called: until 
 kept in a temporary file without a name.
 """
 
+from __future__ import annotations
+
 import bz2
 import contextlib
 import gzip
@@ -58,7 +60,7 @@ _MAGIC: Final = {
 
 _OPENERS: Final[dict[str, Any]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
 
-_open: "dict[tuple[int, int], _Live]" = {}
+_open: dict[tuple[int, int], _Live] = {}
 """Pipes that may be opened again, by device and inode."""
 
 

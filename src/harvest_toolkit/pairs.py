@@ -10,6 +10,8 @@ value ends at the next blank, and may be empty.  Nothing is escaped::
 ``fields`` splits texts at separators, for example a prefix from the pairs behind it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Final
 
@@ -81,7 +83,7 @@ def pairs(texts: Spans, known: Mapping[str, tuple[str, Kind]]) -> tuple[pa.Table
 
 
 def _columns(
-    words: "_Words", code: Ints, known: Mapping[str, tuple[str, Kind]], texts: Spans, faults: Faults
+    words: _Words, code: Ints, known: Mapping[str, tuple[str, Kind]], texts: Spans, faults: Faults
 ) -> dict[str, pa.Array]:
     """Make the columns of known keys; code: for each word the number of its key, -1 for others."""
     keys, (names, kinds) = list(known), zip(*known.values(), strict=True) if known else ((), ())

@@ -15,7 +15,7 @@ import plenty
 import pytest
 from clusters import Harvest, eventually, in_work, rows_files
 from harvest_paced import MUCH, PacedConfig, PacedSource
-from worker_functions import OnlyHere, doubled, full, refused, tasks_of
+from worker_functions import OnlyHere, deadly, doubled, full, refused, tasks_of
 
 from harvest import Work
 from harvest.engines import Terms
@@ -253,6 +253,19 @@ def test_a_worker_of_another_environment_is_told_of(cluster):
 
 
 @pytest.mark.slow
+def test_a_task_that_kills_every_worker_ends_the_run():
+    import dask
+
+    engine = DaskEngine(workers=1, retries=1)
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        pytest.raises(HarvestError, match="its workers were lost repeatedly") as caught,
+    ):
+        list(applied(engine, deadly, [1]))
+    assert "finished partitions are kept" in str(caught.value)
+
+
+@pytest.mark.slow
 def test_a_scheduler_that_dies_ends_the_run():
     with running_cluster() as cluster:
         results = applied(DaskEngine(address=cluster.address), doubled, range(100_000))
@@ -293,6 +306,17 @@ def children(pid: int) -> list[int]:
     return found + [deeper for child in found for deeper in children(child)]
 
 
+def writers_of(pid: int, path: Path) -> list[int]:
+    """Processes below one that have a file of a directory open."""
+    found = []
+    for child in children(pid):
+        with contextlib.suppress(OSError):
+            opened = [str(fd.readlink()) for fd in Path(f"/proc/{child}/fd").iterdir()]
+            if any(name.startswith(str(path)) for name in opened):
+                found.append(child)
+    return found
+
+
 @pytest.mark.slow
 def test_a_worker_of_our_own_that_cannot_start_is_reported(capfd):
     with (
@@ -302,6 +326,25 @@ def test_a_worker_of_our_own_that_cannot_start_is_reported(capfd):
         pytest.fail("it did start")
 
     assert "unknown" in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_killed_worker_leaves_the_dataset_of_a_local_run(anywhere, folder, tmp_path):
+    out = tmp_path / "out"
+    running = anywhere.start(
+        "run", "-s", f"paced:{folder}", "-k", f"jsonl:{out}", "--engine", "dask", "--workers", "2"
+    )
+    (attempt,) = eventually(lambda: in_work(out, "f2"), "it is in work")
+    (victim,) = eventually(lambda: writers_of(running.pid, attempt), "it is being written")
+
+    os.kill(victim, signal.SIGKILL)
+
+    eventually(lambda: len(in_work(out, "f2")) == 2, "another worker has begun it again")
+    (tmp_path / "go").touch()
+    anywhere.end(running, code=3)
+    assert rows_files(out) == local_rows(anywhere, folder)
+    assert len(rows_files(out)) == 6
+    assert not list((out / "_harvest" / "staging").iterdir())
 
 
 def threads_open_to(number, pid):

@@ -57,6 +57,52 @@ def test_a_killed_worker_keeps_all_but_the_last_second(tmp_path: Path) -> None:
     assert {e["worker"] for e in events if e["action"] == "add"} == {f[0]["address"] for f in files}
 
 
+def _kinds(directory: Path) -> set[str]:
+    """Kinds of frames that are on disk; on a busy machine a thread may be late."""
+    paths = directory.glob("*.cap")
+    return {frame["kind"] for path in paths for frame in cap.read_frames(path)[0]}
+
+
+SCRIPT = """
+import sys, time
+import dask_work as work
+from harvest_dask import capture
+
+if __name__ == "__main__":
+    with work.cluster(1, work.HERE) as client, capture(client, sys.argv[1], flush=0.2):
+        held = client.submit(work.increment, 41, key="the-answer")
+        print(held.result(), flush=True)
+        time.sleep(60)
+"""
+
+
+def test_a_killed_script_leaves_files_that_can_be_read(tmp_path: Path) -> None:
+    """Given a script whose process holds the client and the scheduler."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    with subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path / "R1")],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment,
+    ) as running:  # fmt: skip
+        assert running.stdout is not None
+        assert running.stdout.readline() == "42\n"
+        time.sleep(1.0)
+        work.until(lambda: _kinds(tmp_path / "R1") >= {"scheduler_transition", "script"})
+        running.kill()
+
+    frames = cap.only(tmp_path / "R1", "scheduler")
+    states = [
+        r["finish_state"]
+        for r in cap.rows(frames, "scheduler_transition")
+        if r["key"] == "the-answer"
+    ]
+    assert states == ["waiting", "processing", "memory"]
+    other = cap.only(tmp_path / "R1", "client")
+    assert [f["path"] for f in cap.of_kind(other, "script")] == [str(script.resolve())]
+    assert {frames[-1]["kind"], other[-1]["kind"]}.isdisjoint({"end"})
+
+
 def test_a_directory_that_vanished_does_not_stop_the_computation(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

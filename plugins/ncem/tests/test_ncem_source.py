@@ -1,5 +1,6 @@
 """The source ncem: directories, files and tables; nothing is lost."""
 
+import csv
 import json
 import os
 import shutil
@@ -285,6 +286,46 @@ def test_a_quoted_cell_may_hold_a_line_end_and_blanks_are_a_blank_line(tmp_path)
     assert rows[0]["extra"] == [("operator", "Ann\nand Ben")]
     assert found.filtered == {"blank line": 1}
     assert not found.rejects
+
+
+@pytest.mark.slow
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 9999),
+            st.lists(
+                st.one_of(
+                    st.just(""),
+                    st.just("junk"),
+                    st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1)).map(
+                        lambda t: t.isoformat() + "+00:00"
+                    ),
+                ),
+                min_size=4,
+                max_size=4,
+            ),
+        ),
+        max_size=20,
+    )
+)
+def test_receiver_tables_agree_with_the_csv_module(tmp_path_factory, lines):
+    table = tmp_path_factory.mktemp("t") / "times.csv"
+    with table.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["scan_number", "time0", "time1", "time2", "time3"])
+        writer.writerows([scan, *times] for scan, times in lines)
+    found = read(table) if lines else collect(NcemSource(str(table)))
+    with table.open(newline="") as file:
+        expected = [
+            (int(row["scan_number"]), n, datetime.fromisoformat(row[f"time{n}"]))
+            for row in csv.DictReader(file)
+            for n in range(4)
+            if row[f"time{n}"] not in ("", "junk")
+        ]
+    rows = found.rows("ncem.receiver_status")
+    assert [(r["scan_number"], r["receiver"], r["time"]) for r in rows] == expected
+    assert len({r["position"] for r in rows}) == len(rows)
+    assert len(found.rejects) == sum(times.count("junk") for _, times in lines)
 
 
 def test_write_times_at_nersc_are_local_unless_declared_otherwise(tmp_path):

@@ -30,9 +30,10 @@ from harvest.storage.manifest import HISTORY, NAME, Manifest, is_in_force
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.plain import is_plain, odd
 from harvest.toolkit.steps import step
+from harvest.toolkit.texts import shell_word
 
 from .description import Description, Nowhere, describe
-from .holdings import Holding, holdings, read_runs, settings_used, summary, to_html, unread
+from .holdings import Holding, holdings, read_runs, settings_used, summary, to_html
 from .report import build_report
 from .sql import queries as run_queries
 from .verify import Problem, problems_of
@@ -155,7 +156,15 @@ class Dataset:
 
         kinds: only units that may hold these record types; without any, all units.
         """
-        return unread(self, kinds)
+        if not self.manifest.parts.total("rejected"):
+            return ()
+        brings = {source for kind in kinds for source in self.plugins.sources_of(kind)}
+        others = self.plugins.sources.keys() - brings if kinds else ()
+        concerned = ~pl.col("source").is_in(list(others))
+        count = int(self.accounts().filter(concerned)["rejected"].sum())
+        command = f"harvest rejects {shell_word(str(self.sink.location))}"
+        units = count_in_words(count, "input unit")
+        return (f"{units} could not be read: {command}",) if count else ()
 
     @property
     def parts(self) -> list[Any]:

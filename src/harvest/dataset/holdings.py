@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from harvest.storage.manifest import Manifest
 from harvest.storage.parts import Parts
 from harvest.toolkit import html
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
-from harvest.toolkit.texts import shell_word
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -67,21 +66,6 @@ def rows_by_type(accounts: pl.DataFrame) -> pl.DataFrame:
             origins=pl.col("origin").n_unique(),
         )
     )
-
-
-def unread(dataset: Dataset, kinds: Collection[str] = ()) -> tuple[str, ...]:
-    """Say in a line how many input units could not be read; no line if all were read.
-
-    kinds: only units that may hold these record types; without any, all units.
-    """
-    if not dataset.manifest.parts.total("rejected"):
-        return ()
-    brings = {source for kind in kinds for source in dataset.plugins.sources_of(kind)}
-    others = dataset.plugins.sources.keys() - brings if kinds else ()
-    accounts = accounts_of(dataset.manifest.parts).filter(~pl.col("source").is_in(list(others)))
-    count = int(accounts["rejected"].sum())
-    command = f"harvest rejects {shell_word(str(dataset.sink.location))}"
-    return (f"{count_in_words(count, 'input unit')} could not be read: {command}",) if count else ()
 
 
 @attrs.frozen(kw_only=True)

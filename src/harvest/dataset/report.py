@@ -24,8 +24,8 @@ class ReportContext:
 
     name: declared name of the report.
     facts: pairs of name and text: the dataset, its rows, the settings.
-    gaps: record types that the report reads and the dataset lacks, with how to get them.
-    unread: a line on input of the report that could not be read; none if all was read.
+    gaps: what the report lacks: input that could not be read, and record types that it reads and
+        the dataset does not hold; each with a command.
     location: location of the dataset, for the evidence of findings.
     judge: function that checks the rules of the report.
     reading: context manager for reading the dataset after the report was built.
@@ -34,7 +34,6 @@ class ReportContext:
     name: str
     facts: tuple[tuple[str, str], ...]
     gaps: tuple[str, ...]
-    unread: tuple[str, ...]
     location: str
     judge: Callable[[], Verdict | None]
     reading: Callable[[], AbstractContextManager[None]]
@@ -81,8 +80,7 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> An
     context = ReportContext(
         name=name,
         facts=_facts(dataset, settings),
-        gaps=tuple(gaps),
-        unread=dataset.unread(spec.requires),
+        gaps=(*dataset.unread(spec.requires), *gaps),
         location=str(dataset.sink.location),
         judge=judge,
         reading=reading,

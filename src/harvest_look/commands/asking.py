@@ -78,7 +78,7 @@ def view(
     given = key_values(settings)
 
     def ask(opened: Dataset) -> tuple[Any, int, list[str]]:
-        """Return the rows to print, their number, and remarks."""
+        """Return the rows to print, their number, and remarks when there are none."""
         asked = opened.view(name, **given)
         chosen = choice.of(asked)
         if output is not None:
@@ -88,14 +88,12 @@ def view(
             total = first.height
         else:
             first, total = choice.first(chosen)
-        why = [] if total else choice.remarks(asked)
-        remarks = [f"no row of {name} fits {where}: {each}" for each in why]
-        return first, total, [*remarks, *opened.unread(spec.requires)]
+        return first, total, [] if total else choice.remarks(asked)
 
-    with tools.working(f"building {name}"), tools.refused_values(where):
-        first, total, remarks = tools.answer(dataset, ask)
+    with tools.refused_values(where):
+        first, total, remarks = tools.answer(dataset, ask, f"building {name}", spec.requires)
     for each in remarks:
-        remark(each)
+        remark(f"no row of {name} fits {where}: {each}")
     if output is not None:
         print(f"{tools.how_many(total, 'row')} of {name} written to {output}")
     elif json:
@@ -137,24 +135,21 @@ def report(
     given = key_values(settings)
     console = tools.Console(highlight=False)
 
-    def ask(opened: Dataset) -> tuple[list[Path], Any, Iterable[str]]:
-        """Return the files written, the output, complete despite commits, and remarks."""
+    def ask(opened: Dataset) -> tuple[list[Path], Any]:
+        """Return the files written, and the output, complete in case of a concurrent commit."""
         made = opened.report(name, **given)
         if only is not None:
             made = made.only(only)
         written = [] if output is None else made.write(output)
         if json:
-            return written, made.to_dict(), ()
+            return written, made.to_dict()
         if output is not None:
-            return written, None, opened.unread(spec.requires)
+            return written, None
         if console.is_terminal and isinstance(made, Report):
-            return written, made.whole(), ()
-        return written, made.text(console.width), ()
+            return written, made.whole()
+        return written, made.text(console.width)
 
-    with tools.working(f"building {name}"):
-        written, shown, remarks = tools.answer(dataset, ask)
-    for each in remarks:
-        remark(each)
+    written, shown = tools.answer(dataset, ask, f"building {name}", spec.requires)
     for path in written:
         print(f"{name} written to {path}")
     if json:
@@ -210,16 +205,11 @@ def findings(
     given = key_values(settings)
     of_views = {key: value for key, value in given.items() if "." not in key}
     thresholds = _by_name({key: value for key, value in given.items() if "." in key})
-    with tools.working("looking for findings"):
-        verdict, remarks = tools.answer(
-            dataset,
-            lambda opened: (
-                opened.findings(rules, thresholds=thresholds, **of_views),
-                opened.unread(),
-            ),
-        )
-    for each in remarks:
-        remark(each)
+    verdict = tools.answer(
+        dataset,
+        lambda opened: opened.findings(rules, thresholds=thresholds, **of_views),
+        "looking for findings",
+    )
     console = tools.Console(highlight=False)
     if json:
         tools.print_json(verdict.to_dict())
@@ -280,8 +270,7 @@ def query(
     def ask(opened: Dataset) -> tuple[list[Any], list[str]]:
         return opened.sql_all(text, settings=of_views), [*tools.remarks(opened, text)]
 
-    with tools.working("querying"):
-        frames, said = tools.answer(dataset, ask)
+    frames, said = tools.answer(dataset, ask, "querying")
     for each in said:
         remark(each)
     if output is not None:

@@ -7,11 +7,9 @@ a run add up to 1. A run with an unknown start or end is one part, at the moment
 counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Final, Self
 from zoneinfo import ZoneInfo
 
 import attrs
@@ -130,7 +128,7 @@ class Selection:
         kinds = ", ".join(f"{name} {value}" for name, value in self.only.items())
         return f" of {kinds}" if kinds else ""
 
-    def checked(self, data: Jobs, at: tuple[str, ...] | None) -> Selection:
+    def checked(self, data: Jobs, at: tuple[str, ...] | None) -> Self:
         """Return the selection; raises UsageError if the dataset has such jobs only at other times.
 
         at: the times that decide whether a job is in the period; None for jobs that ran in it.

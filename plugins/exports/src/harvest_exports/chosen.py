@@ -1,13 +1,11 @@
 """The choice of views to export, their rows, and comments on columns."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import attrs
 import polars as pl
@@ -32,7 +30,7 @@ class ViewChoice:
     of_all: bool = False
 
     @classmethod
-    def parse(cls, text: str) -> ViewChoice:
+    def parse(cls, text: str) -> Self:
         """Parse ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE``; raises UsageError for other text."""
         return cls(*with_settings(text, "--view"))
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Self
 
 import attrs
 import zstandard
@@ -77,7 +77,7 @@ class Split:
     packed: bool
 
     @classmethod
-    def of(cls, path: Path, directory: Path, parts: int, compress: str) -> "Split":
+    def of(cls, path: Path, directory: Path, parts: int, compress: str) -> Self:
         """Check the arguments and build the plan; raises UsageError or SourceError."""
         path, directory = path.expanduser().absolute(), directory.expanduser().absolute()
         if not 1 <= parts <= 99_999:

@@ -1,5 +1,7 @@
 """Settings of the source ``ncem``."""
 
+from __future__ import annotations
+
 import re
 
 import attrs
@@ -12,7 +14,7 @@ DEFAULT_ZONE = "America/Los_Angeles"
 
 
 def _offsets(
-    instance: object, attribute: "attrs.Attribute[dict[str, str]]", value: dict[str, str]
+    instance: object, attribute: attrs.Attribute[dict[str, str]], value: dict[str, str]
 ) -> None:
     for key, text in value.items():
         if not re.fullmatch(r"\d+|ncem|nersc", key):

@@ -4,6 +4,8 @@ Each format has its own rules for quoting, so names are quoted for the program t
 name that a format cannot represent is refused.
 """
 
+from __future__ import annotations
+
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -18,7 +20,7 @@ CRON_COMMAND_BYTES = 990
 """Maximum bytes of a command: some crons accept at most 999."""
 
 
-def _checked_name(instance: "Entry", attribute: object, value: str) -> None:
+def _checked_name(instance: Entry, attribute: object, value: str) -> None:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", value):
         raise UsageError(
             f"{value!r} is not a name for a unit or a job",

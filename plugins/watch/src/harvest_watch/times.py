@@ -5,10 +5,9 @@ of them begins with ``*``, both must match (crontab(5)). systemd always requires
 (systemd.time(7)), but accepts several calendars.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
+from typing import Self
 
 import attrs
 
@@ -86,7 +85,7 @@ class Times:
     cron: str
 
     @classmethod
-    def parse(cls, text: str) -> Times:
+    def parse(cls, text: str) -> Self:
         """Parse ``15m``, ``6h``, ``1d``, ``1w``, ``@daily`` or five fields; raises UsageError."""
         words = " ".join(text.split())
         if interval := re.fullmatch("([1-9][0-9]{0,3})([mhdw])", words):

@@ -3,12 +3,10 @@
 This state is stored in the same schema and changes in the same transaction as the rows.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import attrs
 
@@ -90,7 +88,7 @@ class State:
     held: dict[str, Held]
 
     @classmethod
-    def read(cls, database: Database, schema: str, dataset: Dataset) -> State:
+    def read(cls, database: Database, schema: str, dataset: Dataset) -> Self:
         """Read the state of a schema, and create the schema if it is missing.
 
         Raises UsageError if the schema has another dataset, or tables of another program.

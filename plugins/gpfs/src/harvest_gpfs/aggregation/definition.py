@@ -10,6 +10,8 @@ rows that repeat a path, are summed like all others, and ``surplus`` subtracts t
 make this exact, and no process needs to hold all inodes.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Final, Literal
 
@@ -43,11 +45,11 @@ class Aggregation(Step):
         return [GROUPINGS[name] for name in self.by]
 
     @property
-    def measured(self) -> "list[Metric]":
+    def measured(self) -> list[Metric]:
         return [METRICS[name] for name in self.metrics]
 
     @property
-    def parts(self) -> "tuple[Part, ...]":
+    def parts(self) -> tuple[Part, ...]:
         """Columns of partial results, without the keys."""
         return tuple({part.name: part for m in self.measured for part in m.parts}.values())
 
@@ -73,7 +75,7 @@ class Aggregation(Step):
         together = pl.concat(partials, how="diagonal")
         return together.group_by(self._keys).agg(part.combined() for part in self.parts)
 
-    def merged(self, finer: "Aggregation", partial: pl.DataFrame) -> pl.DataFrame | None:
+    def merged(self, finer: Aggregation, partial: pl.DataFrame) -> pl.DataFrame | None:
         """Merge a finer partial result into the groups of this one; None if it lacks something."""
         ours, theirs = self.setting, finer.setting
         enough = {part.name for part in self.parts} <= {part.name for part in finer.parts}
@@ -125,7 +127,7 @@ class Aggregation(Step):
     def _keys(self) -> list[str]:
         return list(self.by) or [_ONE_GROUP]
 
-    def _grouped(self, rows: pl.LazyFrame, parts: "Sequence[Part]") -> pl.LazyFrame:
+    def _grouped(self, rows: pl.LazyFrame, parts: Sequence[Part]) -> pl.LazyFrame:
         if not self.directories:
             rows = rows.filter(NO_DIRECTORY)
         keys = [g.key(self.setting).alias(g.name) for g in self.groupings]

@@ -18,7 +18,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 import attrs
 import polars as pl
@@ -150,7 +150,7 @@ class Listing:
     found: dict[str, Any] = attrs.field(factory=dict)
 
     @classmethod
-    def of(cls, rows: Rows, wish: str = LATEST, **given: Any) -> "Listing":
+    def of(cls, rows: Rows, wish: str = LATEST, **given: Any) -> Self:
         """Select a scan by name (see ``scans.pick``); given: values of further fields."""
         scan = pick(list_scans(rows), wish)
         return cls(rows.of(scan), scan, **given)

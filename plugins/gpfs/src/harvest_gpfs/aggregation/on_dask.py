@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import attrs
 import polars as pl
@@ -31,7 +31,7 @@ class ClusterRows:
     units: Sequence[Piece]
     scan: Scan | None = None
 
-    def of(self, scan: Scan) -> "ClusterRows":
+    def of(self, scan: Scan) -> Self:
         return attrs.evolve(self, scan=scan)
 
     def reduce(self, step: Step) -> pl.DataFrame:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import attrs
 import polars as pl
@@ -71,7 +71,7 @@ class PolarsRows:
     frame: pl.LazyFrame
     backend: str = "streaming"
 
-    def of(self, scan: Scan) -> "PolarsRows":
+    def of(self, scan: Scan) -> Self:
         return attrs.evolve(self, frame=scan.filter(self.frame))
 
     def reduce(self, step: Step) -> pl.DataFrame:

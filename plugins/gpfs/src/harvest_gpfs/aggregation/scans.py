@@ -11,7 +11,7 @@ backends return the same result.
 import abc
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 import attrs
 import polars as pl
@@ -139,7 +139,7 @@ class Rows(Protocol):
     def reduce(self, step: Step) -> pl.DataFrame:
         """Compute the result of a step over all rows."""
 
-    def of(self, scan: Scan) -> "Rows":
+    def of(self, scan: Scan) -> Self:
         """Select the rows of one scan."""
 
 

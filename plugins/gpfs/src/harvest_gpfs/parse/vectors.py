@@ -5,6 +5,8 @@ together. A line with a malformed value is left to the reference parser. Escapes
 decoded, and bytes that are not UTF-8 are shown as ``\\xNN``.
 """
 
+from __future__ import annotations
+
 from typing import Any, Final
 
 import attrs
@@ -38,7 +40,7 @@ class Bytes:
 
     data: Any
 
-    def ahead(self, place: Ints, size: int) -> "Ahead":
+    def ahead(self, place: Ints, size: int) -> Ahead:
         """Return ``size`` bytes from each position."""
         every = np.ndarray((len(self.data) - size + 1,), f"V{size}", self.data, strides=(1,))
         return Ahead(every[place].view(np.uint8).reshape(-1, size))

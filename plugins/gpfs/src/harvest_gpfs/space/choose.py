@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import attrs
 import polars as pl
@@ -77,7 +77,7 @@ class Choice:
         now: str | None = None,
         passwd: Path | None = None,
         **rest: Any,
-    ) -> "Choice":
+    ) -> Self:
         """Build from the settings of the view.
 
         Raises UsageError if the scan has no time, or a size or an age is invalid; ValueError for an

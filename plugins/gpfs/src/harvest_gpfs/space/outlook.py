@@ -4,13 +4,11 @@ The line is fitted by least squares. Intervals have a confidence of 90 %: for th
 t, for the time by the prediction band of a new point (Fieller's interval, as in calibration).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import attrs
 import polars as pl
@@ -48,7 +46,7 @@ class History:
     @classmethod
     def of(
         cls, dataset: DatasetReader, by: Sequence[str], measure: str | None, **more: Any
-    ) -> History:
+    ) -> Self:
         """Compute from a dataset; more: settings of ``gpfs.growth``."""
         names = tuple(dict.fromkeys(by))
         rows = dataset.view("gpfs.growth", by=names, **more).collect()
@@ -165,7 +163,7 @@ class Line:
     sxx: float
 
     @classmethod
-    def through(cls, points: Sequence[tuple[float, float]]) -> Line | None:
+    def through(cls, points: Sequence[tuple[float, float]]) -> Self | None:
         """Fit a line through points; None for fewer than two different x."""
         n = len(points)
         if len({x for x, _ in points}) < 2:

@@ -4,6 +4,8 @@ A field becomes a text of its own only if something needs it as text. Numbers ar
 (see ``digits``).
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, cast
@@ -52,7 +54,7 @@ class Column:
         """Whether all texts are empty."""
         return not self.full.any()
 
-    def pick(self, index: Any) -> "Column":
+    def pick(self, index: Any) -> Column:
         """Return the field of some rows, in ascending order."""
         here = self.spans
         return Column(spans=Spans(here.data, here.start[index], here.end[index]))
@@ -79,12 +81,12 @@ class RawRows:
         """Return one field of all rows."""
         return self.columns[list(self.names).index(name)]
 
-    def pick(self, index: Any) -> "RawRows":
+    def pick(self, index: Any) -> RawRows:
         """Return some rows by index, in ascending order."""
         columns = [column.pick(index) for column in self.columns]
         return RawRows(self.names, columns, self.position[index])
 
-    def with_records(self, records: Sequence[tuple[int, Sequence[str]]]) -> "RawRows":
+    def with_records(self, records: Sequence[tuple[int, Sequence[str]]]) -> RawRows:
         """Insert rows, each given by its position and its fields."""
         position = np.append(self.position, [place for place, _ in records])
         order = np.argsort(position, kind="stable")
