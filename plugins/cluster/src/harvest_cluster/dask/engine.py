@@ -156,6 +156,9 @@ class ClusterTasks:
                 yield result
         elif status == "error":
             self._handle_error(task, lost, future.exception())
+        elif status == "lost":  # it finished, but the worker that held its result is gone
+            with self._connection():
+                self._give(task, lost=lost)
         else:
             with self._connection():
                 self._give_again(task, lost, f"the scheduler dropped it ({status})")
