@@ -146,12 +146,52 @@ def test_a_dry_run_lists_what_would_be_read(tmp_path):
 @pytest.mark.slow
 def test_a_reader_that_goes_away_ends_the_program_quietly(dataset):
     # given a reader that is gone before anything is written
-    command = f"{sys.executable} -m harvest view dask.tasks {dataset} --json"
-    line = f"{command} | true; exit ${{PIPESTATUS[0]}}"
-
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    done = in_bash(f"{tasks_of(dataset)} --json | true; exit ${{PIPESTATUS[0]}}")
 
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def tasks_of(dataset):
+    return f"{sys.executable} -m harvest view dask.tasks {dataset}"
+
+
+def in_bash(line, **environment):
+    env = os.environ | environment
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=env)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_standard_output_is_named(dataset, unbuffered):
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full on this system")
+
+    done = in_bash(f"{tasks_of(dataset)} > /dev/full", PYTHONUNBUFFERED=unbuffered)
+
+    assert done.returncode == 1
+    assert done.stderr == "harvest: standard output: No space left on device\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_output_gets_nothing(dataset, closed):
+    done = in_bash(f"{tasks_of(dataset)} {closed}")
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl", "txt"])
+def test_an_output_that_cannot_be_written_is_named(dataset, tmp_path, ending):
+    # given a limit of 1 KiB for each file
+    path = tmp_path / f"x.{ending}"
+
+    done = in_bash(f"ulimit -f 1; {tasks_of(dataset)} -o {path}")
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"harvest: {path}: ")
+    assert "File too large" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

@@ -164,7 +164,7 @@ def system_reason(error: OSError) -> str:
             "administrator to raise fs.file-max"
         )
     if _number(error) != errno.EMFILE:
-        return error.strerror or str(error)
+        return error.strerror or " ".join(map(str, error.args))
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     more = max(4 * now, 4096) if most == resource.RLIM_INFINITY else min(max(4 * now, 4096), most)
     remedy = f"raise that before by `ulimit -n {more}`"

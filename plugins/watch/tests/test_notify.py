@@ -436,6 +436,15 @@ def test_settings_of_a_file_count_for_all_runs_and_a_misspelt_one_is_said(folder
     assert "'notify' has no setting 'comand'; did you mean 'command'" in done.stderr
 
 
+def test_a_record_of_messages_that_cannot_be_kept_is_said(folder: Folder) -> None:
+    folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
+    done = folder.run("command=./ear", "state=/dev/null/x")
+    assert done.return_value == 3
+    remedy = "set notify.state to a directory that you can write to"
+    assert f"/dev/null/x: Not a directory; {remedy}" in " ".join(done.stderr.split())
+    assert folder.heard() == []
+
+
 def test_nobody_hears_of_nothing_and_without_a_receiver_nothing_is_kept(folder: Folder) -> None:
     folder.give("a.txt", job(1, "a", "COMPLETED"))
     assert folder.run("command=./ear", "severity=high").return_value == 0

@@ -18,6 +18,9 @@ _End: TypeAlias = "tuple[int, Callable[[], object] | str | None]"
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with one of its documented codes."""
     argv = sys.argv[1:] if arguments is None else arguments
+    # an output that the caller has closed (`>&-`) is None
+    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     debug = "--debug" in argv
     try:
         code, message = _run([a for a in argv if a != "--debug"]), None
@@ -57,10 +60,6 @@ def _outcome(error: BaseException) -> _End:
     # a signal may also have ended a process that the run uses; then its loss is the error
     if isinstance(error, KeyboardInterrupt) or interrupt.requested():
         return ExitCode.INTERRUPTED, interrupt.MESSAGE
-    if isinstance(error, BrokenPipeError):
-        # the reader has closed the output (`| head`): no message
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.FAILED, None
     cause = error.__cause__
     if (
         isinstance(cause, OSError)
@@ -71,8 +70,10 @@ def _outcome(error: BaseException) -> _End:
     if isinstance(error, HarvestError):
         return error.exit_code, str(error)
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        return ExitCode.FAILED, f"{where}{system_reason(error)}"
+        where = error.filename or ("standard output" if _output_fails() else "")
+        if isinstance(error, BrokenPipeError):  # the reader has closed the output (`| head`)
+            return ExitCode.FAILED, None
+        return ExitCode.FAILED, f"{where}: {system_reason(error)}".removeprefix(": ")
     if isinstance(error, MemoryError):
         return ExitCode.FAILED, "out of memory; see how much this process may have: `ulimit -v`"
     if isinstance(error, UnicodeEncodeError) and sys.stdout.encoding != "utf-8" != error.encoding:
@@ -84,6 +85,16 @@ def _outcome(error: BaseException) -> _End:
     if cause is not None:
         return cause.exit_code, str(cause)
     return _other_outcome(error)
+
+
+def _output_fails() -> bool:
+    """Return whether standard output cannot be written to; if so, what is left is discarded."""
+    try:
+        print(flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
 
 
 def _other_outcome(error: Exception) -> _End:

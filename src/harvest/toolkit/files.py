@@ -220,8 +220,9 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path to write to; it replaces ``path`` durably when the block ends.
 
-    After an error, ``path`` is unchanged and the temporary file is removed. If a process is killed,
-    the next one on the same host that writes ``path`` reuses its temporary file.
+    After an error, ``path`` is unchanged and the temporary file is removed; an OSError without a
+    file's name gets ``path``. If a process is killed, the next one on the same host that writes
+    ``path`` reuses its temporary file.
     Raises IsADirectoryError, which names ``path``, if it is a directory.
     """
     if path.is_dir():
@@ -231,8 +232,10 @@ def replacing(path: Path) -> Iterator[Path]:
         yield temporary
         fsync_file(temporary)
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = error.filename or str(path)
         raise
     finally:
         if held is not None:

@@ -62,8 +62,13 @@ def _read(file: Path) -> dict[str, list[str]]:
 @contextlib.contextmanager
 def _alone(folder: Path, name: str, wait_s: float) -> Iterator[Path]:
     """Lock a dataset's record and yield its path; no other process notifies in the meantime."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (folder / f"{name}.lock").open("w") as lock:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        opened = (folder / f"{name}.lock").open("w")
+    except OSError as error:
+        remedy = "set notify.state to a directory that you can write to"
+        raise HarvestError(str(error.strerror), where=str(folder), remedy=remedy) from error
+    with opened as lock:
         until = time.monotonic() + wait_s
         while True:
             interrupt.check()
