@@ -138,9 +138,11 @@ def test_a_condition_sees_the_columns_of_its_table_alone(server, condition, said
     [
         ('pivot "served.thing" on number using count(*)', "PIVOT does not say which values"),
         (f"select {'+'.join('1' * 3000)}", "expression depth"),
+        (f"select {2**128 - 1}::uhugeint as n", "n has the type UHUGEINT"),
+        ("select ['infinity'::date] as d", "d has times outside"),
     ],
 )
-def test_no_advice_is_given_that_nobody_can_follow(server, query, said):
+def test_what_cannot_be_answered_is_said_without_advice_that_nobody_can_follow(server, query, said):
     answer = server.sql(query)
 
     assert answer.status == 400
@@ -290,8 +292,8 @@ def test_a_query_whose_client_leaves_ends(server, query):
 def test_what_sql_answers_is_plain(server):
     query = """
         select sum(size) as a, sum(size) as a, 1.5::decimal(3, 2) as b, interval 90 minutes as c,
-               [1, 2]::int[2] as d, now() > '2026-01-01' as e, 'x'::blob as f, map {'k': 1} as g
-        from served.thing where small = 1 and size < 100
+               [1, 2]::int[2] as d, now() > '2026-01-01' as e, 'x'::blob as f, map {'k': 1} as g,
+               [0.5] as h from served.thing where small = 1 and size < 100
     """
     rows = server.sql(query).json["rows"]
     things = server.ask("/api/out/tables/served.thing/rows?small.eq=1&size.lt=100&limit=1000").json[
@@ -301,7 +303,7 @@ def test_what_sql_answers_is_plain(server):
     total = sum(row["size"] for row in things)
     assert rows == [
         {"a": total, "a_1": total, "b": 1.5, "c": 5400.0, "d": [1, 2], "e": True, "f": "eA==",
-         "g": {"k": 1}}
+         "g": {"k": 1}, "h": [0.5]}
     ]  # fmt: skip
 
 
@@ -346,8 +348,9 @@ def test_a_result_can_be_had_as_a_file(server, form):
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"{", b"[]", b"{}", b'{"query": 1}', b'{"query": "select 1", "limit": "x"}', b"\xff"],
-)
+    [b"", b"{", b"[]", b"{}", b'{"query": 1}', b'{"query": "select 1", "limit": "x"}', b"\xff",
+     b'{"query": "select 1", "limit": -1}', b'{"query": "select 1", "setting": {}}'],
+)  # fmt: skip
 def test_a_body_that_is_no_question_is_refused(server, body):
     answer = server.ask("/api/out/sql", method="POST", body=body)
 

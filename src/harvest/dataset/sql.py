@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
 from harvest.errors import HarvestError, UsageError, error_within
+from harvest.model.frames import DUCKDB_ONLY, check_times
 from harvest.storage.history import changed
 
 if TYPE_CHECKING:
@@ -21,12 +21,6 @@ SHOW_TABLES: Final = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
 """Handled here: DuckDB would show only the opened tables, which are those a query names."""
 READING: Final = ("SELECT", "EXPLAIN", "MULTI")
 """Types of read-only statements that return rows; PIVOT is a group of statements (MULTI)."""
-_DAYS: Final = tuple((day - date(1970, 1, 1)).days for day in (date.min, date.max))
-"""Days since 1970 that polars and Python have as dates."""
-_IN_A_DAY: Final = {None: 1, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
-"""Units of a date, and of times, in a day."""
-_DUCKDB_ONLY: Final = re.compile(r"\b(UNION|UHUGEINT|BIT|BIGNUM|TIME WITH TIME ZONE|INTERVAL)\b")
-"""Types of DuckDB that polars cannot hold, also within lists and structs."""
 _Settings = Mapping[str, Mapping[str, Any]]
 _NO_TABLE: Final = re.compile(r"Table with name \"?(.+?)\"? does not exist")
 
@@ -85,8 +79,7 @@ def _rows(answer: Any) -> pl.DataFrame:
     kinds = list(zip(answer.columns, map(str, answer.types), strict=True))
     spans = [name for name, kind in kinds if kind == "INTERVAL"]
     for name, kind in kinds:
-        unquoted = re.sub("\"[^\"]*\"|'[^']*'", "", kind)
-        if name not in spans and _DUCKDB_ONLY.search(unquoted):
+        if DUCKDB_ONLY.match(kind):
             problem = f"{name} has the type {kind}, which only DuckDB can hold"
             raise UsageError(problem, remedy="CAST(... AS VARCHAR) makes text of it")
     if spans:
@@ -94,12 +87,7 @@ def _rows(answer: Any) -> pl.DataFrame:
         made = ", ".join(f"epoch_us({name}) AS {name}" for name in quoted)
         answer = answer.project(f"* REPLACE ({made})")
     rows: pl.DataFrame = answer.pl().with_columns(pl.col(spans).cast(pl.Duration("us")))
-    for name, dtype in rows.schema.items():
-        if isinstance(dtype, pl.Date | pl.Datetime):
-            days = rows[name].to_physical() // _IN_A_DAY[getattr(dtype, "time_unit", None)]
-            if not days.is_between(_DAYS[0], _DAYS[1]).all():
-                remedy = "CAST(... AS VARCHAR) makes text of them"
-                raise UsageError(f"{name} has times outside the years 1 to 9999", remedy=remedy)
+    check_times(rows)
     return rows
 
 

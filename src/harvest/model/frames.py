@@ -4,23 +4,34 @@ A frame of a record type has only plain columns, the same in all versions of pol
 files. Maps are lists of key-value structs, and dictionary-encoded text is text.
 """
 
+import re
 from collections.abc import Iterable, Sequence
+from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import polars as pl
 import pyarrow as pa
 
 from harvest.columns import Column
+from harvest.errors import UsageError
 
 from .record import RecordType
 from .types import shape_of
 
 __all__ = [
-    "arrow_type_of", "frame_of", "no_rows", "plain_columns", "polars_schema", "polars_type",
-    "scan_parquet", "seconds", "types_of", "without_maps",
+    "DUCKDB_ONLY", "arrow_type_of", "check_times", "frame_of", "no_rows", "plain_columns",
+    "polars_schema", "polars_type", "scan_parquet", "seconds", "types_of", "without_maps",
 ]  # fmt: skip
+
+DUCKDB_ONLY: Final = re.compile(
+    r"""(?!INTERVAL$)(?:[^"']|"[^"]*"|'[^']*')*?"""  # quoted names and values are no types
+    r"\b(?:UNION|UHUGEINT|BIT|BIGNUM|VARIANT|TIME WITH TIME ZONE|INTERVAL)\b"
+)
+"""Types of DuckDB that a frame cannot hold, also within lists and structs."""
+_DAYS: Final = tuple((day - date(1970, 1, 1)).days for day in (date.min, date.max))
+"""Days since 1970 that polars and Python have as dates."""
 
 Microseconds = TypeVar("Microseconds", pl.Expr, pl.Series)
 
@@ -116,6 +127,20 @@ def seconds(microseconds: Microseconds) -> Microseconds:
     polars divides by a constant by multiplying, which is a digit off for one value in three.
     """
     return (microseconds / 1e6).round(6)
+
+
+def check_times(rows: pl.DataFrame) -> None:
+    """Raise UsageError for a column that contains dates or times that Python does not have."""
+    for column in rows:
+        while isinstance(column.dtype, pl.List | pl.Array):
+            column = column.explode()
+        if column.dtype == pl.Struct:
+            check_times(column.struct.unnest())
+        elif column.dtype in (pl.Date, pl.Datetime):
+            days = column.drop_nulls().cast(pl.Date, strict=False).to_physical()
+            if not days.is_between(_DAYS[0], _DAYS[1]).all(ignore_nulls=False):
+                problem = f"{column.name} has times outside the years 1 to 9999"
+                raise UsageError(problem, remedy="CAST(... AS VARCHAR) makes text of them")
 
 
 def scan_parquet(paths: Sequence[Path | str], record_type: RecordType) -> pl.LazyFrame:

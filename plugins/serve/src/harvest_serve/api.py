@@ -114,7 +114,8 @@ async def query(request: Request) -> Response:
     text, limit = given.get("query"), given.get("limit", ROWS)
     settings = given.get("settings", {})
     known = isinstance(settings, dict) and all(isinstance(s, dict) for s in settings.values())
-    if not known or not isinstance(text, str) or not isinstance(limit, int):
+    known = known and given.keys() <= {"query", "limit", "settings"}
+    if not known or not isinstance(text, str) or type(limit) is not int or limit < 0:
         raise UsageError(
             "this is not a question", remedy='send {"query": "select ...", "limit": 100} as JSON'
         )

@@ -182,7 +182,7 @@ class Guard:
             return _refusal(
                 asked,
                 401,
-                "the token is missing" if given is None else "this is not the token",
+                "this is not the token" if given or bearer else "the token is missing",
                 "use the address that `harvest serve` printed; a program sends the header "
                 "Authorization: Bearer TOKEN",
             )

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
 import pyarrow as pa
 
 from harvest import UsageError
 from harvest.errors import suggestion
+from harvest.model.frames import check_times
 
 from .engine.apart import TIME_S
 from .engine.files import FILE, ROW, files_of
@@ -138,8 +140,7 @@ def _tables_of(tree: dict[str, Any], snapshot: Snapshot) -> list[str]:
 def _plain_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Convert large integers to 64 bits, decimals to floats, and intervals to seconds.
 
-    Repeated column names are numbered. Raises UsageError for a number that is too large, or a type
-    that no answer can hold.
+    Repeated column names are numbered. Raises UsageError for a number or a time that is too large.
     """
     seen: dict[str, int] = {}
     names, columns = [], []
@@ -162,13 +163,8 @@ def _plain(name: str, column: Any) -> Any:
             ) from error
     if kind == pa.month_day_nano_interval():
         return pa.array([_seconds(value) for value in column.to_pylist()], pa.float64())
-    if pa.types.is_fixed_size_list(kind):
-        return column.cast(pa.list_(kind.value_type))
-    if pa.types.is_union(kind) or isinstance(kind, pa.BaseExtensionType):
-        raise UsageError(
-            f"{name!r} has a type of SQL that cannot be given",
-            remedy=f"write CAST({name} AS VARCHAR)",
-        )
+    if pa.types.is_temporal(kind) or pa.types.is_nested(kind):
+        check_times(pl.DataFrame({name: pl.from_arrow(column)}))
     return column
 
 

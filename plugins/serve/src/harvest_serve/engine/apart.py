@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from harvest import HarvestError
+from harvest.model.frames import DUCKDB_ONLY
 from harvest_serve.problems import Refused
 from harvest_serve.work import Left, is_stopped, stopping
 
@@ -91,7 +92,7 @@ class Apart:
     def __init__(
         self, config: Mapping[str, Any], setup: Sequence[str], failed: Callable[..., Exception]
     ) -> None:
-        self._asked = {"config": dict(config), "setup": list(setup), "time_s": TIME_S}
+        self._asked = {"config": dict(config), "setup": list(setup), "refused": DUCKDB_ONLY.pattern}
         self._failed = failed
 
     def table(self, sql: str, values: Sequence[Any] = ()) -> pa.Table:
@@ -109,7 +110,7 @@ class Apart:
 
     def parse(self, text: str) -> tuple[list[str], str | None]:
         """Return the types of a text's statements, and as JSON the tree of a single SELECT."""
-        (found,) = self._batches({**self._asked, "parse": text})
+        (found,) = self._batches({**self._asked, "parse": text, "time_s": TIME_S})
         return found["kinds"][0].as_py(), found["tree"][0].as_py()
 
     def _batches(self, asked: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:

@@ -5,13 +5,15 @@ a socket that passes one socket for each question. The forked process reads the 
 answers there, and ends. It ends immediately when the other end closes or its time is over.
 
 A question is a line of JSON: ``config`` and ``setup`` of DuckDB, ``sql`` and ``values`` of one
-query, or ``parse``, a text; and ``time_s``. An answer is ``A`` and an Arrow stream, or nothing;
-then ``E`` and a line of JSON: empty, or ``kind`` and ``text`` of an error.
+query, and ``refused``, a pattern of types that no answer can have; or ``parse``, a text; and
+``time_s``. An answer is ``A`` and an Arrow stream, or nothing; then ``E`` and a line of JSON:
+empty, or ``kind`` and ``text`` of an error.
 """
 
 import contextlib
 import json
 import os
+import re
 import resource
 import select
 import signal
@@ -98,6 +100,9 @@ def _run(asked: dict[str, Any], out: Any) -> None:
         first, others = pa.RecordBatch.from_pydict({"kinds": [kinds], "tree": [tree]}), []
     else:
         found = connection.sql(asked["sql"], params=asked["values"])
+        for name, kind in zip(found.columns, map(str, found.types), strict=True):
+            if re.match(asked["refused"], kind):
+                raise duckdb.InvalidTypeException(f"{name} has the type {kind}; CAST it AS VARCHAR")
         others = found.to_arrow_reader(BATCH_ROWS)
         first = pa.RecordBatch.from_pylist([], others.schema)
     out.write(b"A")
