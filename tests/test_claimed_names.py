@@ -14,7 +14,7 @@ from harvest.plugins.registry import PluginManager, manager
 
 MODULE = '''
 import harvest
-from harvest import hookimpl
+from harvest import declare
 
 @harvest.record("contested.line", layer="workflow", level="client")
 class Line(harvest.Record):
@@ -30,34 +30,20 @@ class OneSource(harvest.Source):
 def nothing(*args, **settings):
     raise NotImplementedError
 
-@hookimpl
-def harvest_sources():
-    return [harvest.SourceSpec(name="{source}", doc="{distribution}", factory=OneSource)]
-
-@hookimpl
-def harvest_sinks():
-    return [harvest.SinkSpec(name="vault", doc="{distribution}", factory=OneSource)]
-
-@hookimpl
-def harvest_views():
-    return [harvest.View(name="vault.all", doc="{distribution}", build=nothing)]
-
-@hookimpl
-def harvest_reports():
-    return [harvest.ReportSpec(name="vault.summary", doc="{distribution}", build=nothing)]
-
-@hookimpl
-def harvest_rules():
-    return [harvest.Rule(name="vault.full", doc="{distribution}", view="vault.all", where="true",
-                         columns=("a",), judge=nothing, advice="Empty it.", reference="-")]
-
-@hookimpl
-def harvest_engines():
-    return [harvest.EngineSpec(name="moon", doc="{distribution}", factory=nothing)]
-
-@hookimpl
-def harvest_commands():
-    return [harvest.Command(name="vault", doc="{distribution}", app=nothing)]
+harvest_sources = declare(
+    harvest.SourceSpec(name="{source}", doc="{distribution}", factory=OneSource)
+)
+harvest_sinks = declare(harvest.SinkSpec(name="vault", doc="{distribution}", factory=OneSource))
+harvest_views = declare(harvest.View(name="vault.all", doc="{distribution}", build=nothing))
+harvest_reports = declare(
+    harvest.ReportSpec(name="vault.summary", doc="{distribution}", build=nothing)
+)
+harvest_rules = declare(
+    harvest.Rule(name="vault.full", doc="{distribution}", view="vault.all", where="true",
+                 columns=("a",), judge=nothing, advice="Empty it.", reference="-")
+)
+harvest_engines = declare(harvest.EngineSpec(name="moon", doc="{distribution}", factory=nothing))
+harvest_commands = declare(harvest.Command(name="vault", doc="{distribution}", app=nothing))
 '''
 KINDS = {
     "source": "lines", "sink": "vault", "view": "vault.all", "report": "vault.summary",

@@ -35,9 +35,7 @@ counts = harvest.ExporterSpec(
     settings={"word": harvest.Setting("what they are called", type=str, default="rows")},
 )
 
-@harvest.hookimpl
-def harvest_exporters():
-    return [counts]
+harvest_exporters = harvest.declare(counts)
 
 @harvest.hookimpl
 def harvest_committed(dataset, result):

@@ -12,7 +12,7 @@ from commands import harvest_here
 from datasets import plugins_with
 
 import harvest
-from harvest import Finding, ReportSpec, Rule, Threshold, UsageError, View, hookimpl
+from harvest import Finding, ReportSpec, Rule, Threshold, UsageError, View, declare, hookimpl
 from harvest.errors import PluginError
 from harvest.findings import evaluate
 from harvest.findings.model import Verdict
@@ -77,14 +77,11 @@ BLIND = Rule(
     reports=("test.page",),
 )
 
-
-@hookimpl
-def harvest_views():
-    return [
-        View(name="test.wasted", doc="Waste.", build=wasted, settings={"day": "of the week"}),
-        View(name="test.ambiguous", doc="-", build=ambiguous, settings={"day": "of the week"}),
-        View(name="test.elsewhere", doc="-", build=wasted, requires=("nobody.writes_this",)),
-    ]
+harvest_views = declare(
+    View(name="test.wasted", doc="Waste.", build=wasted, settings={"day": "of the week"}),
+    View(name="test.ambiguous", doc="-", build=ambiguous, settings={"day": "of the week"}),
+    View(name="test.elsewhere", doc="-", build=wasted, requires=("nobody.writes_this",)),
+)
 
 
 @hookimpl
@@ -92,16 +89,14 @@ def harvest_rules():
     return [RULE, BLIND, harvest_evolved(name="test.choosy", view="test.ambiguous", reports=())]
 
 
-@hookimpl
-def harvest_reports():
-    return [
-        ReportSpec(
-            name="test.page",
-            doc="A page.",
-            build=lambda dataset, day=None: Report("Waste", sections=[Notes("n", ["All."])]),
-            settings={"day": "of the week"},
-        )
-    ]
+harvest_reports = declare(
+    ReportSpec(
+        name="test.page",
+        doc="A page.",
+        build=lambda dataset, day=None: Report("Waste", sections=[Notes("n", ["All."])]),
+        settings={"day": "of the week"},
+    ),
+)
 
 
 @pytest.fixture(scope="module")

@@ -40,9 +40,7 @@ def longest(dataset):
     """All lines."""
     return dataset["notes.line"].select("text", "size")
 
-@harvest.hookimpl
-def harvest_sources():
-    return [harvest.SourceSpec(name="notes", doc="Notes.", factory=Notes)]
+harvest_sources = harvest.declare(harvest.SourceSpec(name="notes", doc="Notes.", factory=Notes))
 
 @harvest.hookimpl
 def harvest_views():

@@ -33,9 +33,7 @@ def greet(name: str, loud: bool = False) -> int:
     print(f"hello {name}")
     return 3 if loud else 0
 
-@harvest.hookimpl
-def harvest_commands():
-    return [COMMANDS]
+harvest_commands = harvest.declare(COMMANDS)
 '''
 GREET = 'harvest.Command(name="greet", doc="Greet somebody.", app=greet, after="view")'
 GROUP = 'harvest.Command(name="things", doc="Do things.", app=group)'

@@ -160,9 +160,7 @@ def done(code: int = 0):
     print("done")
     raise typer.Exit(code)
 
-@harvest.hookimpl
-def harvest_commands():
-    return [harvest.Command(name="vault", doc="Commands.", app=app)]
+harvest_commands = harvest.declare(harvest.Command(name="vault", doc="Commands.", app=app))
 '''
 
 

@@ -117,17 +117,14 @@ class Dataset:
         return found[0]
 
 
-@harvest.hookimpl
-def harvest_views() -> list[View]:
-    """A view of all rows."""
-    return [
-        View(
-            name="lab.view",
-            doc="All rows.",
-            build=lambda dataset: dataset["lab.sample"],
-            requires=("lab.sample",),
-        )
-    ]
+harvest_views = harvest.declare(
+    View(
+        name="lab.view",
+        doc="All rows.",
+        build=lambda dataset: dataset["lab.sample"],
+        requires=("lab.sample",),
+    ),
+)
 
 
 def plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import harvest
-from harvest import ConfigError, Setting, View, hookimpl
+from harvest import ConfigError, Setting, View, declare
 from harvest.api.settings import describe
 from harvest.plugins.registered import resolve
 from harvest.plugins.registry import PluginManager, manager
@@ -42,10 +42,7 @@ TYPED = View(
     },
 )
 
-
-@hookimpl
-def harvest_views():
-    return [TYPED]
+harvest_views = declare(TYPED)
 
 
 @pytest.fixture

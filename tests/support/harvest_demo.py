@@ -77,14 +77,13 @@ class DemoSink(ArrowSink):
     name = "arrow-demo"
 
 
-@harvest.hookimpl
-def harvest_sources() -> list[harvest.SourceSpec]:
-    return [harvest.SourceSpec(name="demo", doc="Lines of text.", factory=DemoSource)]
+harvest_sources = harvest.declare(
+    harvest.SourceSpec(name="demo", doc="Lines of text.", factory=DemoSource)
+)
 
-
-@harvest.hookimpl
-def harvest_sinks() -> list[harvest.SinkSpec]:
-    return [harvest.SinkSpec(name="arrow-demo", doc="Arrow files.", factory=DemoSink)]
+harvest_sinks = harvest.declare(
+    harvest.SinkSpec(name="arrow-demo", doc="Arrow files.", factory=DemoSink)
+)
 
 
 def _lengths(dataset: harvest.DatasetReader, least: Any = 0) -> pl.LazyFrame:
@@ -92,14 +91,12 @@ def _lengths(dataset: harvest.DatasetReader, least: Any = 0) -> pl.LazyFrame:
     return frame.group_by("length").agg(pl.len().alias("lines")).sort("length")
 
 
-@harvest.hookimpl
-def harvest_views() -> list[harvest.View]:
-    return [
-        harvest.View(
-            name="demo.lengths",
-            doc="How many lines there are of each length.",
-            build=_lengths,
-            requires=("demo.line",),
-            settings={"least": "shortest length"},
-        )
-    ]
+harvest_views = harvest.declare(
+    harvest.View(
+        name="demo.lengths",
+        doc="How many lines there are of each length.",
+        build=_lengths,
+        requires=("demo.line",),
+        settings={"least": "shortest length"},
+    ),
+)

@@ -31,6 +31,6 @@ class MeddledSource(harvest.Source):
                     meddle(partition.path)
 
 
-@harvest.hookimpl
-def harvest_sources() -> list[harvest.SourceSpec]:
-    return [harvest.SourceSpec(name="meddled", doc="Lines.", factory=MeddledSource)]
+harvest_sources = harvest.declare(
+    harvest.SourceSpec(name="meddled", doc="Lines.", factory=MeddledSource)
+)

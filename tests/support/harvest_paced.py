@@ -66,9 +66,9 @@ def _hold(path: Path) -> None:
         time.sleep(0.02)
 
 
-@harvest.hookimpl
-def harvest_sources() -> list[harvest.SourceSpec]:
-    return [harvest.SourceSpec(name="paced", doc="Lines, with halts.", factory=PacedSource)]
+harvest_sources = harvest.declare(
+    harvest.SourceSpec(name="paced", doc="Lines, with halts.", factory=PacedSource)
+)
 
 
 def installed(folder: Path) -> Path:

@@ -46,6 +46,6 @@ class SecretiveSource(harvest.Source):
             yield Line(text=line)
 
 
-@harvest.hookimpl
-def harvest_sources() -> list[harvest.SourceSpec]:
-    return [harvest.SourceSpec(name="secretive", doc="Lines.", factory=SecretiveSource)]
+harvest_sources = harvest.declare(
+    harvest.SourceSpec(name="secretive", doc="Lines.", factory=SecretiveSource)
+)

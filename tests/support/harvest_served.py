@@ -110,31 +110,28 @@ def of_word(
     return found.select("name", "word").filter(pl.col("word") == word)
 
 
-@harvest.hookimpl
-def harvest_sources() -> list[harvest.SourceSpec]:
-    return [harvest.SourceSpec(name="served", doc="Things.", factory=ThingSource)]
+harvest_sources = harvest.declare(
+    harvest.SourceSpec(name="served", doc="Things.", factory=ThingSource)
+)
 
-
-@harvest.hookimpl
-def harvest_views() -> list[View]:
-    return [
-        View(
-            name="served.by_word",
-            doc="How many things have each word.",
-            requires=("served.thing",),
-            build=by_word,
-            columns=(Column("word"), Column("things", doc="Things."), Column("took", unit="s")),
-            settings={"least": Setting("how many things at least", int, 0)},
-        ),
-        View(
-            name="served.of_word",
-            doc="Things with one word.",
-            requires=("served.thing",),
-            build=of_word,
-            columns=(Column("name"), Column("word")),
-            settings={
-                "word": Setting("the word", str),
-                "words": Setting("a file that holds the word", Path),
-            },
-        ),
-    ]
+harvest_views = harvest.declare(
+    View(
+        name="served.by_word",
+        doc="How many things have each word.",
+        requires=("served.thing",),
+        build=by_word,
+        columns=(Column("word"), Column("things", doc="Things."), Column("took", unit="s")),
+        settings={"least": Setting("how many things at least", int, 0)},
+    ),
+    View(
+        name="served.of_word",
+        doc="Things with one word.",
+        requires=("served.thing",),
+        build=of_word,
+        columns=(Column("name"), Column("word")),
+        settings={
+            "word": Setting("the word", str),
+            "words": Setting("a file that holds the word", Path),
+        },
+    ),
+)

@@ -19,7 +19,7 @@ LSF = '''\
 import csv
 from datetime import datetime
 import harvest
-from harvest import SourceSpec, hookimpl
+from harvest import SourceSpec, declare, hookimpl
 from harvest_accounting import JobRuns, Words, reports_of, rules_of, views_of
 
 @harvest.record("lsf.job", layer="job", level="job")
@@ -55,9 +55,9 @@ JOB_RUNS = JobRuns(
     words=Words(scheduler="LSF", columns={"group": "Null: LSF has no groups."}),
 )
 
-@hookimpl
-def harvest_sources():
-    return [SourceSpec(name="lsf", doc="LSF.", factory=LsfSource, record_types=("lsf.job",))]
+harvest_sources = declare(
+    SourceSpec(name="lsf", doc="LSF.", factory=LsfSource, record_types=("lsf.job",))
+)
 
 harvest_views = hookimpl(lambda: views_of(JOB_RUNS))
 harvest_reports = hookimpl(lambda: reports_of(JOB_RUNS))

@@ -23,14 +23,11 @@ def rows(dataset: harvest.Dataset, name: str) -> list[dict[str, Any]]:
     return dataset[name].collect().to_dicts()
 
 
-@harvest.hookimpl
-def harvest_exporters() -> list[harvest.ExporterSpec]:
-    """The exporter."""
-    return [
-        harvest.ExporterSpec(
-            name="planted-json",
-            doc="All rows as JSON.",
-            write=write,
-            settings={"types": harvest.Setting("one record type alone", str)},
-        )
-    ]
+harvest_exporters = harvest.declare(
+    harvest.ExporterSpec(
+        name="planted-json",
+        doc="All rows as JSON.",
+        write=write,
+        settings={"types": harvest.Setting("one record type alone", str)},
+    ),
+)

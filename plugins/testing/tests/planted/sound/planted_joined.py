@@ -54,8 +54,4 @@ WITH_JOB = View(
     settings={"longest_s": Setting("seconds beyond which it is long", float, 1.0, at_least(0))},
 )
 
-
-@harvest.hookimpl
-def harvest_views() -> list[View]:
-    """The view."""
-    return [WITH_JOB]
+harvest_views = harvest.declare(WITH_JOB)

@@ -75,15 +75,12 @@ def summary(dataset: DatasetReader, *, top: int) -> Report:
     )
 
 
-@harvest.hookimpl
-def harvest_reports() -> list[harvest.ReportSpec]:
-    """The report."""
-    return [
-        harvest.ReportSpec(
-            name="planted.summary",
-            doc="What was moved, by host and by user.",
-            build=summary,
-            requires=("planted.transfer", "planted.job"),
-            settings={"top": Setting("how many hosts are shown", int, 10, at_least(1))},
-        )
-    ]
+harvest_reports = harvest.declare(
+    harvest.ReportSpec(
+        name="planted.summary",
+        doc="What was moved, by host and by user.",
+        build=summary,
+        requires=("planted.transfer", "planted.job"),
+        settings={"top": Setting("how many hosts are shown", int, 10, at_least(1))},
+    ),
+)

@@ -99,14 +99,8 @@ PER_HOST = View(
     },
 )
 
+harvest_sources = harvest.declare(
+    harvest.SourceSpec(name="planted-transfers", doc="Lines.", factory=TransfersSource)
+)
 
-@harvest.hookimpl
-def harvest_sources() -> list[harvest.SourceSpec]:
-    """The source."""
-    return [harvest.SourceSpec(name="planted-transfers", doc="Lines.", factory=TransfersSource)]
-
-
-@harvest.hookimpl
-def harvest_views() -> list[View]:
-    """The view."""
-    return [PER_HOST]
+harvest_views = harvest.declare(PER_HOST)
