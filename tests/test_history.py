@@ -17,7 +17,7 @@ from night import NIGHT
 
 import harvest
 from harvest import fault
-from harvest.errors import DatasetError, HarvestError
+from harvest.errors import DatasetError, HarvestError, UsageError
 from harvest.pipeline import rollback
 from harvest.pipeline.rollback import keep_runs, roll_back
 
@@ -176,7 +176,7 @@ def test_a_damaged_kept_file_is_named_and_never_put_in_force(small: Small) -> No
 
 
 def test_a_run_that_was_never_committed_is_said_to_be_none(small: Small) -> None:
-    with pytest.raises(DatasetError, match="no run 'never' was committed here"):
+    with pytest.raises(UsageError, match="no run 'never' was committed here"):
         back(small, "never")
 
 

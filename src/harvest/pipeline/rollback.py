@@ -13,7 +13,7 @@ import attrs
 
 from harvest import fault
 from harvest.api.sink import Sink
-from harvest.errors import DatasetError
+from harvest.errors import DatasetError, HarvestError, UsageError
 from harvest.storage.commit import Commit
 from harvest.storage.history import Content, apart, content_of, keys_apart, put_back, read_state
 from harvest.storage.manifest import Manifest
@@ -29,9 +29,10 @@ _BATCH: Final = 2_048
 
 
 def roll_back(sink: Sink, to: str, *, wait_s: float = 0) -> str | None:
-    """Put the state of run ``to`` in force again; raise DatasetError if it is not kept.
+    """Put the state of run ``to`` in force again.
 
     Returns the id of the new run, or None if that state is already in force.
+    Raises UsageError for an unknown run, and DatasetError if its state is not kept.
     """
     started = datetime.now(UTC)
     with writing(sink, wait_s=wait_s) as target:
@@ -66,13 +67,14 @@ def keep_runs(sink: Sink, count: int, *, wait_s: float = 0) -> Manifest:
         return new
 
 
-def _missing_state(sink: Sink, now: Manifest, to: str) -> DatasetError:
-    what, remedy = f"no run {to!r} was committed here", "`harvest runs DATASET` lists them"
-    if to in now.runs:
-        what = f"the state that run {to} left was not kept"
-        remedy = f"kept are: {', '.join(now.kept) or 'none'}; "
-        remedy += "--keep-runs N of `harvest run` keeps more in the future"
-    return DatasetError(what, where=str(sink.location), remedy=remedy)
+def _missing_state(sink: Sink, now: Manifest, to: str) -> HarvestError:
+    where = str(sink.location)
+    if to not in now.runs:
+        remedy = "`harvest runs DATASET` lists them"
+        return UsageError(f"no run {to!r} was committed here", where=where, remedy=remedy)
+    remedy = f"kept are: {', '.join(now.kept) or 'none'}; "
+    remedy += "--keep-runs N of `harvest run` keeps more in the future"
+    return DatasetError(f"the state that run {to} left was not kept", where=where, remedy=remedy)
 
 
 def _stage(sink: Sink, now: Manifest, then: Manifest) -> Iterator[tuple[str, Staged]]:
