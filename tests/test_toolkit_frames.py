@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from harvest_toolkit import frames
-from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import deferred
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Polars expressions: sums and fractions of known values, rules for texts, directories.
+"""Frames of views: sums and fractions of known values, rules for texts, deferred computation.
 
 A sum that exceeds 64 bits wraps silently, and one infinite time makes a sum infinite.  So these
 sums are null where they do not fit, and impossible values become null before the sum.
@@ -13,9 +13,9 @@ from harvest.toolkit.amounts import LONGEST_S
 from harvest.toolkit.frames import TEXT_MAP
 
 __all__ = [
-    "complete_sum", "count_if_known", "directory_of", "each_once", "extra_of", "first_text",
-    "fitted", "fraction", "known_sum", "mapped", "nearest_above", "possible", "safe_sum",
-    "sum_or_none", "whole_nanoseconds",
+    "complete_sum", "count_if_known", "deferred", "directory_of", "each_once", "extra_of",
+    "first_text", "fitted", "fraction", "known_sum", "mapped", "nearest_above", "possible",
+    "safe_sum", "sum_or_none", "whole_nanoseconds",
 ]  # fmt: skip
 
 _TEXT: Final = pl.String()
@@ -157,3 +157,15 @@ def fitted(frame: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFra
             pl.when(pl.any_horizontal(lost)).then(more).otherwise(CERTAINTY).alias(CERTAINTY)
         )
     return frame.select(pl.col(name).cast(kind, strict=False) for name, kind in schema.items())
+
+
+def deferred(
+    compute: Callable[[], pl.DataFrame], schema: Mapping[str, pl.DataType]
+) -> pl.LazyFrame:
+    """Make a lazy frame of what ``compute`` returns, ``fitted`` to ``schema``.
+
+    ``compute`` runs when the frame is collected, so it can read millions of rows with the streaming
+    engine in bounded memory, whichever engine the caller collects with.
+    """
+    # cached for one query, so that frames collected together compute it once
+    return pl.defer(lambda: fitted(compute(), schema), schema=dict(schema)).cache()

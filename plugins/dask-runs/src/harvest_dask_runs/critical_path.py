@@ -10,7 +10,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.model.frames import seconds, types_of
-from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import deferred
 
 from .critical_links import QUEUED, READY, dependencies, linked
 from .executions import executions

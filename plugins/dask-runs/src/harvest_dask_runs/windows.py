@@ -23,7 +23,7 @@ from typing import Final
 
 import polars as pl
 
-from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import deferred
 
 from .frames import Frames
 

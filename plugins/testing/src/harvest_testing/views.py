@@ -179,7 +179,7 @@ class ViewConformance(DatasetKit):
         require(
             isinstance(given, pl.LazyFrame),
             "the view reads rows while it is built" if given is None else f"it is a {type(given)}",
-            "give a lazy frame; harvest_toolkit.deferred makes one of what must look at rows",
+            "give a lazy frame: of what must look at rows, by harvest_toolkit.frames.deferred",
         )
 
 

@@ -30,7 +30,7 @@ from harvest.model.frames import frame_of, polars_schema
 from harvest.toolkit.files import fsync_directory
 from harvest.toolkit.plain import checksum
 from harvest.toolkit.texts import printable
-from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import deferred
 
 from .database import Piece, build, read
 

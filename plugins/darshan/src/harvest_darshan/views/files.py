@@ -6,8 +6,7 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest.model.frames import types_of
-from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import fraction, known_sum, possible, safe_sum, sum_or_none
+from harvest_toolkit.frames import deferred, fraction, known_sum, possible, safe_sum, sum_or_none
 
 from ..counters import SIZES
 from . import layers

@@ -7,8 +7,7 @@ import polars as pl
 from harvest import DatasetReader, Rule
 from harvest.model.frames import types_of
 from harvest.toolkit.frames import condition
-from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import fraction, known_sum, whole_nanoseconds
+from harvest_toolkit.frames import deferred, fraction, known_sum, whole_nanoseconds
 
 from ..rules import RULES
 from ..rules.words import NamesWorst

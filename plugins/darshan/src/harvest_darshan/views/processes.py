@@ -4,8 +4,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.model.frames import types_of
-from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import fraction, known_sum, possible
+from harvest_toolkit.frames import deferred, fraction, known_sum, possible
 
 from . import grouping
 from .declared.files import PROCESS_COLUMNS

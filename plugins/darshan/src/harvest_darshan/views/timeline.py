@@ -4,8 +4,7 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest.model.frames import types_of
-from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import known_sum, safe_sum
+from harvest_toolkit.frames import deferred, known_sum, safe_sum
 
 from .declared.files import TIMELINE_COLUMNS
 from .grouping import named_run, number_sessions, once

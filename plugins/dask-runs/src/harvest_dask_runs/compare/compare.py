@@ -17,8 +17,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.model.frames import types_of
-from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import first_text, fraction
+from harvest_toolkit.frames import deferred, first_text, fraction
 
 from .numbers import ORDER, PARTS, REPORTED, Numbers, numbers_of, phases_of, unit_of, workers_of
 from .plugin import COLUMNS

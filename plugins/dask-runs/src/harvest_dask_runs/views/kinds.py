@@ -8,8 +8,7 @@ from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_dask.records.key_prefixes import prefix_of
 from harvest_dask.records.literals import text_of_literal
-from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import fraction, known_sum, mapped, sum_or_none
+from harvest_toolkit.frames import deferred, fraction, known_sum, mapped, sum_or_none
 
 from ..executions import executions
 from ..frames import Frames, exact_sum, load

@@ -4,9 +4,9 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.model.frames import types_of
-from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import (
     complete_sum,
+    deferred,
     first_text,
     fraction,
     safe_sum,

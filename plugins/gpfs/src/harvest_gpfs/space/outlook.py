@@ -15,7 +15,7 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
-from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import deferred
 
 from ..aggregation.groupings import parse_size, read_names
 from ..aggregation.scans import label_of

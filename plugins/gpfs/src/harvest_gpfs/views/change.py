@@ -9,7 +9,7 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest_toolkit.choices import choices
-from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import deferred
 from harvest_toolkit.kept import kept
 
 from ..aggregation.groupings import Setting, parse_age

@@ -8,8 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import fitted, fraction
+from harvest_toolkit.frames import deferred, fitted, fraction
 
 from ..aggregation.groupings import GROUPINGS, AgeBins, Setting, SizeBins, parse_age, parse_size
 from ..aggregation.listing import Listing, common_root, list_scans

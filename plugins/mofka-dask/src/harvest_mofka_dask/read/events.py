@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from harvest import Partition, ReadContext, Record
 from harvest_dask.records.key_columns import canonical_keys
-from harvest_dask.records.stimuli import stimulus_kinds
+from harvest_dask.records.kinds import stimulus_kinds
 from harvest_dask.records.types import ClientEvent, TaskTransition, WorkerEvent, WorkerTransition
 
 from .convert import converted

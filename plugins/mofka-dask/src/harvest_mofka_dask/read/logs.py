@@ -14,7 +14,7 @@ import pyarrow as pa
 from harvest import Partition, ReadContext
 from harvest.toolkit.texts import not_utf8
 from harvest_dask.records.arrays import text_map
-from harvest_dask.records.log_kinds import FIELDS, KIND, WORKER
+from harvest_dask.records.kinds import FIELDS, KIND, WORKER
 from harvest_dask.records.types import LogEvent
 from harvest_toolkit.clocks import Shown, decide_in_order, named, undecided_note
 from harvest_toolkit.lines import BLOCK_BYTES, LongLine, blocks, decode

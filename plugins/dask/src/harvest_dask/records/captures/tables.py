@@ -12,8 +12,7 @@ from harvest import Record
 
 from .. import types
 from ..arrays import text_map
-from ..log_kinds import FIELDS, KIND, WORKER
-from ..stimuli import stimulus_kinds
+from ..kinds import FIELDS, KIND, WORKER, stimulus_kinds
 from .batches import FLOAT, TEXT, TIME, Batch, as_text
 from .dump import pickled_class
 from .process import ProcessFacts

@@ -1,14 +1,16 @@
-"""Parsing of lines of Dask's log: kind, mentioned worker, and values.
+"""Kinds of Dask's stimuli; kinds of lines of its log, with mentioned worker and values.
 
-Expressions use the columns ``said`` (a message's first line, without indentation), ``level`` and
+Expressions on lines use the columns ``said`` (a message's first line, without indentation), ``level`` and
 ``logger``. They match the messages of ``distributed`` from 2021 on.
 """
 
 from typing import Final
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
-__all__ = ["FIELDS", "KIND", "WORKER"]
+__all__ = ["FIELDS", "KIND", "WORKER", "stimulus_kinds"]
 
 _SAID: Final = pl.col("said")
 _ADDRESS: Final = r"((?:tcp|tls|ucxx?|wss?|inproc)://[^\s'\",;<>()]+)"
@@ -83,3 +85,11 @@ FIELDS: Final[dict[str, pl.Expr]] = {
     "signal": _SAID.str.extract(r"^Worker process .*\bkilled by signal (\w+)"),
 }
 """Values read from the text, by name; null where a line has none."""
+
+
+def stimulus_kinds(ids: pa.Array) -> pa.Array:
+    """Return the kind of each stimulus: its id without the trailing ``-<epoch seconds>``."""
+    trimmed = pc.ascii_rtrim(ids, characters="0123456789.")
+    taken = pc.subtract(pc.binary_length(ids), pc.binary_length(trimmed))
+    timed = pc.and_(pc.ends_with(trimmed, "-"), pc.greater_equal(taken, 9))
+    return pc.if_else(timed, pc.utf8_slice_codeunits(trimmed, 0, -1), ids)
