@@ -1,6 +1,6 @@
 """Kinds of Dask's stimuli; kinds of lines of its log, with mentioned worker and values.
 
-Expressions on lines use the columns ``said`` (a message's first line, without indentation), ``level`` and
+Expressions use the columns ``said`` (a message's first line, without indentation), ``level`` and
 ``logger``. They match the messages of ``distributed`` from 2021 on.
 """
 
