@@ -71,7 +71,6 @@ MODULES = (
     "harvest_toolkit.headless",
     "harvest_toolkit.hosts",
     "harvest_toolkit.json_pieces",
-    "harvest_toolkit.kept",
     "harvest_toolkit.line_blocks",
     "harvest_toolkit.line_source",
     "harvest_toolkit.lines",

@@ -6,7 +6,7 @@ import weakref
 import polars as pl
 import pytest
 
-from harvest_toolkit.kept import kept
+from harvest_toolkit.frames import kept
 
 
 class _Dataset:

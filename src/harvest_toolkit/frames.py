@@ -1,24 +1,28 @@
-"""Frames of views: sums and fractions of known values, rules for texts, deferred computation.
+"""Frames of views: sums and fractions of known values, rules for texts, deferred and kept results.
 
 A sum that exceeds 64 bits wraps silently, and one infinite time makes a sum infinite.  So these
 sums are null where they do not fit, and impossible values become null before the sum.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
+from harvest import DatasetReader
 from harvest.toolkit.amounts import LONGEST_S
 from harvest.toolkit.frames import TEXT_MAP
 
 __all__ = [
     "complete_sum", "count_if_known", "deferred", "directory_of", "each_once", "extra_of",
-    "first_text", "fitted", "fraction", "known_sum", "mapped", "nearest_above", "possible",
+    "first_text", "fitted", "fraction", "kept", "known_sum", "mapped", "nearest_above", "possible",
     "safe_sum", "sum_or_none", "whole_nanoseconds",
 ]  # fmt: skip
 
 _TEXT: Final = pl.String()
+
+T = TypeVar("T")
 
 CERTAINTY: Final = "certainty"
 """The column of a view with the reasons why its numbers are uncertain."""
@@ -169,3 +173,26 @@ def deferred(
     """
     # cached for one query, so that frames collected together compute it once
     return pl.defer(lambda: fitted(compute(), schema), schema=dict(schema)).cache()
+
+
+def kept(
+    dataset: DatasetReader, key: Hashable, find: Callable[[], T], most: int | None = None
+) -> T:
+    """Return the result of ``find``, which is called once for a dataset and a key.
+
+    A report and its rules need the same choice of a run or the same listing of scans. The cache
+    lives as long as the dataset.
+    key: begins with a name that no other caller uses, followed by all that ``find`` depends on.
+    most: maximum number of rows of a frame that is cached; without it, the result must be small.
+    Callers must not change the result.  Exceptions are not cached.
+    """
+    known = _KNOWN.setdefault(dataset, {})
+    if key not in known:
+        found = find()
+        if most is not None and isinstance(found, pl.DataFrame) and found.height > most:
+            return found
+        known[key] = found
+    return cast(T, known[key])
+
+
+_KNOWN: WeakKeyDictionary[DatasetReader, dict[Hashable, object]] = WeakKeyDictionary()

@@ -16,7 +16,7 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader, UsageError
-from harvest_toolkit.kept import kept
+from harvest_toolkit.frames import kept
 
 from .calendar import NAMES, Period, Zone, period_of, zone_of
 from .frame import ended, rows_of, runs_of

@@ -13,8 +13,14 @@ import polars as pl
 from harvest import DatasetReader, UsageError
 from harvest.toolkit.amounts import LONGEST_S
 from harvest_toolkit.choices import choice_of_runs, named_directory
-from harvest_toolkit.frames import directory_of, first_text, known_sum, safe_sum, whole_nanoseconds
-from harvest_toolkit.kept import kept
+from harvest_toolkit.frames import (
+    directory_of,
+    first_text,
+    kept,
+    known_sum,
+    safe_sum,
+    whole_nanoseconds,
+)
 
 from .record_names import DASK_TYPES
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from harvest import Dataset, DatasetError, UsageError
 from harvest.findings import SEVERITIES, evaluate
-from harvest_toolkit.kept import kept
+from harvest_toolkit.frames import kept
 
 from .datasets import AlteredDataset, nulled
 

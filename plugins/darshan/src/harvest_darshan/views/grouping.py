@@ -12,8 +12,7 @@ import polars as pl
 from harvest import Column, DatasetReader, UsageError
 from harvest.model.frames import types_of
 from harvest_toolkit.choices import choices, named_directory
-from harvest_toolkit.frames import deferred, safe_sum
-from harvest_toolkit.kept import kept
+from harvest_toolkit.frames import deferred, kept, safe_sum
 
 from .layers import BASE, LAYERS, ORIGIN, held_layers, run_of
 

@@ -15,8 +15,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import LONGEST_S
-from harvest_toolkit.frames import complete_sum, possible, whole_nanoseconds
-from harvest_toolkit.kept import kept
+from harvest_toolkit.frames import complete_sum, kept, possible, whole_nanoseconds
 
 from ..frames import runs_of
 from ..record_names import JOB

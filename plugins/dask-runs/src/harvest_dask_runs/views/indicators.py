@@ -4,8 +4,7 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.frames import complete_sum, count_if_known, fraction, known_sum
-from harvest_toolkit.kept import kept
+from harvest_toolkit.frames import complete_sum, count_if_known, fraction, kept, known_sum
 
 from ..critical_links import dependencies
 from ..critical_path import critical_path, division

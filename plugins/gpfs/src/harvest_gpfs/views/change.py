@@ -9,8 +9,7 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest_toolkit.choices import choices
-from harvest_toolkit.frames import deferred
-from harvest_toolkit.kept import kept
+from harvest_toolkit.frames import deferred, kept
 
 from ..aggregation.groupings import Setting, parse_age
 from ..aggregation.listing import Listing, common_root, list_scans

@@ -10,8 +10,7 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError, View
 from harvest.model.frames import types_of
-from harvest_toolkit.frames import deferred, sum_or_none
-from harvest_toolkit.kept import kept
+from harvest_toolkit.frames import deferred, kept, sum_or_none
 
 from ..aggregation.files import COLUMNS
 from ..aggregation.groupings import GROUPINGS, Setting, read_names

@@ -15,8 +15,7 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest.model.frames import seconds
-from harvest_toolkit.frames import first_text
-from harvest_toolkit.kept import kept
+from harvest_toolkit.frames import first_text, kept
 
 from .. import durations
 from ..study import Method, Range, Study
