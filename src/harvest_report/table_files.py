@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Final
 
 import polars as pl
-import pyarrow.parquet as pq
 
 from harvest.model.frames import seconds
 from harvest.model.json import encode_frame
@@ -57,7 +56,8 @@ def _write_jsonl(table: pl.DataFrame, path: Path) -> None:
 
 WRITERS: Final[dict[str, Callable[[pl.DataFrame, Path], None]]] = {
     ".csv": lambda t, path: csv_columns(t).write_csv(path, datetime_format=CSV_TIME),
-    ".parquet": lambda t, path: pq.write_table(t.to_arrow(), path, compression="zstd"),
+    # by pyarrow, whose error says that a disk is full
+    ".parquet": lambda t, path: t.write_parquet(path, compression="zstd", use_pyarrow=True),
     ".jsonl": _write_jsonl,
 }
 """Functions that write a table to a file, by the file's suffix."""
