@@ -241,6 +241,35 @@ def test_damaged_rows_whose_record_is_lost_are_said_and_dropped_only_when_told(
     assert small.open().verify() == []
 
 
+def test_a_question_that_needs_a_missing_file_names_it_and_what_to_do(tmp_path: Path) -> None:
+    small = Small(tmp_path, "parquet").write(a=dump(1))
+    small.harvest()
+    (path,) = small.files()
+    path.unlink()
+
+    done = harvest_here("view", "slurm.usage", small.location)
+
+    assert done.returncode == 1
+    assert f"{path}; `harvest verify` says" in done.stderr
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, change_a_byte])
+def test_rows_of_a_lost_shared_file_are_given_up_when_told(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    # given a file with the rows of two inputs, of which one is gone
+    small = Small(tmp_path, "parquet").write(a=dump(1), b=dump(2))
+    small.harvest()
+    (small.inputs / "b.txt").unlink()
+    damage(*small.files())
+
+    with pytest.raises(DatasetError, match=r"missing or damaged.*--deleted drop"):
+        repair(small.location)
+
+    assert repair(small.location, deleted="drop").left == []
+    assert small.jobs() == [1]
+
+
 # --- kept states ----------------------------------------------------------------------------------
 
 

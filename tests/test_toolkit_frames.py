@@ -1,13 +1,15 @@
-"""Sums and fractions of what is known: unknown is never zero; frames computed when asked for."""
+"""Sums and fractions of known values, frames computed when asked for, what is kept of a dataset."""
 
+import gc
 import math
+import weakref
 from collections.abc import Callable
 
 import polars as pl
 import pytest
 
 from harvest_toolkit import frames
-from harvest_toolkit.frames import deferred
+from harvest_toolkit.frames import deferred, kept
 
 
 @pytest.mark.parametrize(
@@ -116,3 +118,53 @@ def test_queries_of_a_deferred_frame_that_are_collected_together_compute_it_once
     total, large = pl.collect_all([frame.select(pl.col("x").sum()), frame.filter(pl.col("x") > 1)])
 
     assert (total.item(), large["x"].to_list(), len(computed)) == (6, [2, 3], 1)
+
+
+class _Dataset:
+    """Of a dataset, all that matters here: that it is one."""
+
+
+class _Finding:
+    times = 0
+
+    def __call__(self) -> set[int]:
+        self.times += 1
+        return {self.times}
+
+
+def test_one_question_is_answered_once_a_dataset() -> None:
+    one, other, find = _Dataset(), _Dataset(), _Finding()
+
+    first = kept(one, "example.runs", find)
+
+    assert kept(one, "example.runs", find) is first
+    assert kept(one, ("example.runs", "R1"), find) == {2}
+    assert kept(other, "example.runs", find) == {3}
+
+
+def test_a_failure_is_not_kept() -> None:
+    dataset = _Dataset()
+
+    with pytest.raises(ZeroDivisionError):
+        kept(dataset, "example.share", lambda: 1 / 0)
+
+    assert kept(dataset, "example.share", lambda: 0.5) == 0.5
+
+
+def test_a_frame_with_many_rows_is_made_again() -> None:
+    dataset, made = _Dataset(), iter((pl.DataFrame({"n": [1, 2, 3]}), pl.DataFrame({"n": [4]})))
+
+    frames = [kept(dataset, "example.rows", lambda: next(made), most=2) for _ in range(3)]
+
+    assert [frame.height for frame in frames] == [3, 1, 1]
+
+
+def test_the_answer_goes_with_the_dataset() -> None:
+    dataset = _Dataset()
+    answer = weakref.ref(kept(dataset, "example.runs", _Finding()))
+    assert answer() is not None
+
+    del dataset
+    gc.collect()
+
+    assert answer() is None

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 from harvest.dataset import Dataset
 from harvest.dataset import open as open_dataset
-from harvest.errors import DatasetChanged, UsageError
+from harvest.errors import DatasetChanged, DatasetError, UsageError, system_reason
 
 __all__ = ["answer"]
 
@@ -30,8 +30,11 @@ def answer(location: Path, ask: Callable[[Dataset], _Answer]) -> _Answer:
             raise
         except DatasetChanged:
             continue
-        except Exception:
+        except Exception as error:
             # libraries raise various errors for a missing file
+            if opened.is_current() and isinstance(error, FileNotFoundError):
+                remedy = "`harvest verify` says whether it is a file of the dataset"
+                raise DatasetError(system_reason(error), remedy=remedy) from error
             if opened.is_current():
                 raise
     return ask(open_dataset(location))

@@ -54,7 +54,7 @@ def share(
     paths: returns the paths of committed files; refuses anything but plain files.
     place: returns the path below the root for a record type and a file's stem.
     options: keyword arguments of ``pyarrow.parquet.ParquetWriter``.
-    Raises DatasetError if a committed shared file, whose rows must be copied, is damaged.
+    Raises DatasetError if a committed shared file, whose rows must be copied, is missing or damaged.
     """
     if folder.exists():
         shutil.rmtree(folder)
@@ -86,10 +86,11 @@ def share(
 
 def _read_shared(path: Path, file: PartFile) -> pa.Table:
     """Read all rows of a committed shared file, with the schema they had when written."""
-    data = read_plain(path, file.size_bytes)
+    data = read_plain(path, file.size_bytes) if path.exists() else b""
     if hashlib.sha256(data).hexdigest() != file.sha256:
-        problem = "this file is damaged, and rows in it are to be carried over"
-        remedy = "harvest verify --repair reads their inputs again"
+        problem = "this file is missing or damaged, and rows in it are to be carried over"
+        remedy = "harvest verify --repair reads their inputs again, and with --deleted drop it "
+        remedy += "gives up rows whose input is gone"
         raise DatasetError(problem, where=str(path), remedy=remedy)
     table = pq.read_table(pa.BufferReader(data))
     fields = [_without_ids(field) for field in table.schema]
