@@ -33,7 +33,7 @@ def answer(location: Path, ask: Callable[[Dataset], _Answer]) -> _Answer:
         except Exception as error:
             # libraries raise various errors for a missing file
             if opened.is_current() and isinstance(error, FileNotFoundError):
-                remedy = "`harvest verify` says whether it is a file of the dataset"
+                remedy = "`harvest verify` names the missing files of a dataset"
                 raise DatasetError(system_reason(error), remedy=remedy) from error
             if opened.is_current():
                 raise

@@ -54,7 +54,7 @@ def share(
     paths: returns the paths of committed files; refuses anything but plain files.
     place: returns the path below the root for a record type and a file's stem.
     options: keyword arguments of ``pyarrow.parquet.ParquetWriter``.
-    Raises DatasetError if a committed shared file, whose rows must be copied, is missing or damaged.
+    Raises DatasetError if a committed shared file whose rows must be copied is missing or damaged.
     """
     if folder.exists():
         shutil.rmtree(folder)
