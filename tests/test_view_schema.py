@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from datasets import plugins_with
 
-from harvest import Column, DatasetError, View, hookimpl
+from harvest import Column, DatasetError, View, declare
 from harvest.plugins import PluginManager
 from harvest_look.schema import view_schema
 
@@ -18,18 +18,16 @@ def refusing(dataset):
     raise DatasetError("there is nothing", remedy="harvest something")
 
 
-@hookimpl
-def harvest_views():
-    columns = (
-        Column("extra", doc="One."),
-        Column("size", format="bytes", doc="How large."),
-        Column("when", doc="Its day."),
-    )
-    return [
-        View(name="test.rising", doc="Sizes.", build=rising, columns=columns,
-             settings={"extra": "yes or no"}),
-        View(name="test.refusing", doc="Never.", build=refusing, columns=columns),
-    ]  # fmt: skip
+COLUMNS = (
+    Column("extra", doc="One."),
+    Column("size", format="bytes", doc="How large."),
+    Column("when", doc="Its day."),
+)
+harvest_views = declare(
+    View(name="test.rising", doc="Sizes.", build=rising, columns=COLUMNS,
+         settings={"extra": "yes or no"}),
+    View(name="test.refusing", doc="Never.", build=refusing, columns=COLUMNS),
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from harvest import SourceError
+from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import not_utf8
 
 from .lines import BOM, RAW_BYTES, InvalidLine, LongLine, skip_line
@@ -334,5 +335,5 @@ def _fault(raw: bytes, width: int) -> str | None:
     if reason := not_utf8(raw):
         return reason
     if (fields := count_fields(raw)) != width:
-        return f"{fields} fields where the header has {width}"
+        return f"{count_in_words(fields, 'field')} where the header has {width}"
     return "a carriage return within the record" if b"\r" in raw else None

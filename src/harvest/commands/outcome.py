@@ -120,8 +120,9 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
     for note in result.first_notes:
         print_plain(fold(f"  {printable_line(note)}", width_of_terminal(), " " * 4))
     if result.dropped:
-        rows = sum(part.written for part in result.dropped)
-        print(f"\n{rows:,} rows of {len(result.dropped)} inputs that are gone were dropped")
+        rows = count_in_words(sum(part.written for part in result.dropped), "row")
+        inputs = count_in_words(len(result.dropped), "missing input")
+        print(f"\ndropped {rows} of {inputs}")
     where = ", ".join(str(sink.location) for sink in recipe.sinks)
     if result.streamed:
         print(f"\nwritten to {printable_line(where)}")

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from harvest import ReadContext
+from harvest.toolkit.amounts import count_in_words
 from harvest_toolkit.spans import PAD
 
 from .blocks import BlockReader
@@ -145,7 +146,7 @@ class CsvReader(BlockReader):
                 self.said.add(text.encode(), position)
                 continue
             self.ctx.read(1)
-            reason = f"{fields} fields instead of {len(self.layout.columns)}"
+            reason = f"{count_in_words(fields, 'field')} instead of {len(self.layout.columns)}"
             self.ctx.reject(text, reason, position=position)
         columns = [Column(column.combine_chunks()) for column in table.columns]
         return RawRows(self.layout.columns, columns, places + line), count + len(damaged), rest

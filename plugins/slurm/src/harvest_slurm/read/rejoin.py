@@ -15,6 +15,7 @@ from typing import Final
 
 import attrs
 
+from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import excerpt
 from harvest_toolkit.spans import Ints, Spans
 
@@ -213,9 +214,10 @@ class Joiner:
             done.blanks += 1
             return
         fields = self._count(_decoded(line))
-        reason = f"{fields} fields instead of {self.due}, and no way to divide or join them"
+        counted = f"{count_in_words(fields, 'field')} instead of {self.due}"
+        reason = f"{counted}, and no way to divide or join them"
         if complaint == SEVERAL:
-            reason = f"{fields} fields instead of {self.due}, and {SEVERAL}"
+            reason = f"{counted}, and {SEVERAL}"
         elif complaint:
             reason = complaint
         elif fields == self.due:
