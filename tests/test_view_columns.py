@@ -8,7 +8,7 @@ from datasets import plugins_with
 from scripts import run_script
 
 import harvest
-from harvest import Column, View, hookimpl
+from harvest import Column, View, declare
 from harvest.columns import size
 from harvest.plugins.registry import manager
 from harvest_testing import faults_of_columns
@@ -84,19 +84,17 @@ def odd(dataset):
     return pl.LazyFrame(rows, schema_overrides={"worker": pl.String})
 
 
-@hookimpl
-def harvest_views():
-    columns = (
-        size("size", "Bytes, as text."),
-        Column("worker", format="id", doc="Its address."),
-        Column("gone", doc="In no row."),
-        Column("more", doc="Once."),
-        Column("more", format="path", doc="Twice."),
-    )
-    return [
-        View(name="test.bare", doc="No meaning.", build=bare),
-        View(name="test.odd", doc="Wrong meanings.", build=odd, columns=columns, first=("least",)),
-    ]
+COLUMNS = (
+    size("size", "Bytes, as text."),
+    Column("worker", format="id", doc="Its address."),
+    Column("gone", doc="In no row."),
+    Column("more", doc="Once."),
+    Column("more", format="path", doc="Twice."),
+)
+harvest_views = declare(
+    View(name="test.bare", doc="No meaning.", build=bare),
+    View(name="test.odd", doc="Wrong meanings.", build=odd, columns=COLUMNS, first=("least",)),
+)
 
 
 def test_declarations_that_do_not_fit_the_rows_are_found(tmp_path):

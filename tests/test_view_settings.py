@@ -9,7 +9,7 @@ from datasets import plugins_with
 from night import NIGHT, one_of_each
 
 import harvest
-from harvest import HarvestError, ReportSpec, UsageError, View, hookimpl
+from harvest import HarvestError, ReportSpec, UsageError, View, declare
 from harvest.toolkit.steps import watched
 from harvest_look.choice import Choice
 from harvest_report import LazySection, Notes, Report, Tile
@@ -35,19 +35,14 @@ def tiled(dataset, *, n="3"):
     return Report("tiled", tiles=lambda: [Tile("n", f"{int(n)}")])
 
 
-@hookimpl
-def harvest_views():
-    settings = {"n": MEANING, "name": "of the column"}
-    return [View(name="test.first", doc="Numbers.", build=first, settings=settings)]
-
-
-@hookimpl
-def harvest_reports():
-    return [
-        ReportSpec(name=f"test.{build.__name__}", doc="A number.", build=build,
-                   settings={"n": MEANING})
-        for build in (noted, lazy, tiled)
-    ]  # fmt: skip
+SETTINGS = {"n": MEANING}
+harvest_views = declare(
+    View(name="test.first", doc="-", build=first, settings=SETTINGS | {"name": "of the column"})
+)
+harvest_reports = declare(
+    *(ReportSpec(name=f"test.{build.__name__}", doc="A number.", build=build, settings=SETTINGS)
+      for build in (noted, lazy, tiled))
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -121,8 +121,7 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
         print_plain(fold(f"  {printable_line(note)}", width_of_terminal(), " " * 4))
     if result.dropped:
         rows = count_in_words(sum(part.written for part in result.dropped), "row")
-        inputs = count_in_words(len(result.dropped), "missing input")
-        print(f"\ndropped {rows} of {inputs}")
+        print(f"\ndropped {rows} of {count_in_words(len(result.dropped), 'missing input')}")
     where = ", ".join(str(sink.location) for sink in recipe.sinks)
     if result.streamed:
         print(f"\nwritten to {printable_line(where)}")

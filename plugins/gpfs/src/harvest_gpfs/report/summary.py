@@ -119,8 +119,7 @@ def _tiles(request: _Request, total: dict[str, Any]) -> list[Tile]:
     first = owners.head(1).to_dicts()[0]
     kinds, files, directories = "kinds not recorded", total["files"], total["directories"]
     if files is not None and directories is not None:
-        kinds = count_in_words(files, "file")
-        kinds += f", {count_in_words(directories, 'directory', 'directories')}"
+        kinds = f"{files:,} files, {count_in_words(directories, 'directory', 'directories')}"
     tiles = [
         Tile(
             "logical size",
