@@ -183,12 +183,13 @@ _MEANINGS: Final = (
     (r"_(USE|IS)_(.*)$", "Flag: {0} {1}."),
     (r"_(.*)$", "Number of operations: {0}."),
 )
+_COMPILED: Final = [(re.compile(pattern), text) for pattern, text in _MEANINGS]
 
 
 def describe(counter: str) -> str:
     """Describe a counter in one sentence."""
-    for pattern, text in _MEANINGS:
-        if found := re.search(pattern, counter):
+    for pattern, text in _COMPILED:
+        if found := pattern.search(counter):
             parts = [w.lower().replace("_", " ") for w in found.groups()]
             return text.format(*parts)
     raise LookupError(f"no meaning for the counter {counter!r}")

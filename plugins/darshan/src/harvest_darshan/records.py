@@ -141,7 +141,7 @@ def _counter(name: str) -> tuple[Any, Any]:
     kind: Any = float | None if "_F_" in name else int | None
     if name == "POSIX_RENAMED_FROM":  # the id of a record, which is unsigned
         kind = UInt64 | None
-    return kind, field(unit=unit_of(name), doc=describe(name))
+    return kind, field(unit=unit_of(name), doc=describe(name), default=None)
 
 
 def _of_module(
