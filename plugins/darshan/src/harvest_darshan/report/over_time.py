@@ -177,7 +177,7 @@ def _draw(
             vmax=1,
             rasterized=True,
         )
-        label_lines(axes, labels if column == 0 else [""] * len(labels))
+        label_lines(axes, labels, shown=column == 0)
         axes.set_xlim(0, extent.seconds)
         seconds_axis(axes.xaxis, extent.seconds, "since the job began")
         bar = figure.colorbar(image, ax=axes, orientation="horizontal", fraction=0.06, pad=0.03)
@@ -222,12 +222,10 @@ def named(lines: pl.DataFrame, logs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def label_lines(axes: Any, labels: Sequence[str]) -> None:
-    """Label the lines: all of them if there is room, else some."""
-    step = -(-len(labels) // LABELLED) or 1
-    axes.set_yticks(
-        range(0, len(labels), step), [shorten(name, 30, "id") for name in labels[::step]]
-    )
+def label_lines(axes: Any, labels: Sequence[str], *, shown: bool = True) -> None:
+    """Label the lines if ``shown``: all of them if there is room, else some."""
+    places = range(0, len(labels), -(-len(labels) // LABELLED) or 1) if shown else ()
+    axes.set_yticks(places, [shorten(labels[place], 30, "id") for place in places])
     axes.tick_params(axis="y", length=0, labelsize=7)
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.grid(visible=False)
