@@ -208,10 +208,12 @@ def test_a_file_that_is_named_takes_part_in_looking(folder):
     (folder / "in").mkdir()
     (folder / "hello.txt").rename(folder / "in" / "hello.txt")
 
-    shown = good("--plugin", "greeting.py", "look", "in", cwd=folder)
-
-    assert "-s greeting.py:greeting:in" in shown
+    look = ("--plugin", "greeting.py", "look", "in")
+    assert "-s greeting.py:greeting:in" in good(*look, cwd=folder)
     assert account("-s", "greeting.py:greeting:in", "-k", "parquet:out", cwd=folder) == [1, 0]
+
+    (folder / "greeting.py").write_text(detecting.replace("return ", "return True or "))
+    assert "'greeting' gives True, no Detection" in harvest_here(*look, cwd=folder).stderr
 
 
 def test_views_of_a_file(folder):
@@ -246,12 +248,8 @@ def test_a_dataset_says_which_file_wrote_it_and_does_not_execute_it(folder):
 def test_a_file_that_nobody_named_is_never_executed(folder):
     (folder / "evil.py").write_text(f"open({str(folder / 'executed')!r}, 'w')")
 
-    for words in (
-        ("look", "."),
-        ("detect", "evil.py"),
-        ("run", "-s", "evil.py", "-k", "parquet:o"),
-    ):
-        harvest_here(*words, cwd=folder)
+    for words in ("look .", "detect evil.py", "run -s evil.py -k parquet:o"):
+        harvest_here(*words.split(), cwd=folder)
 
     assert not (folder / "executed").exists()
 
@@ -285,6 +283,8 @@ BAD = {
         "source 'slurm' is already declared by plugin 'slurm' (hpc-harvest-slurm); give it "
         "another name, or set HARVEST_DISABLE_PLUGINS=slurm",
     ),
+    "no plan": (GREETING + "    def plan(self): return ['a']\n", "gives 'a', no Partition; rep"),
+    "no place": (GREETING + "    " * 3 + "ctx.reject('', '', position=.5)", "not position=0.5,"),
     "no such class": (GREETING, "it has no source 'Greting'; write greeting.py:GreetingSource:L"),
 }
 

@@ -99,16 +99,16 @@ class ReadContext:
         record_type: str | None = None,
     ) -> None:
         """Set one unreadable input unit aside, with the reason."""
+        whole = position is None or hasattr(position, "__index__")  # numpy's integers, too
+        if not (whole and isinstance(reason, str)):
+            raise TypeError(f"ctx.reject() takes a number and a text, not {position=}, {reason=}")
         data = raw.encode("utf-8", "surrogateescape") if isinstance(raw, str) else bytes(raw)
         if len(data) > RAW_LIMIT:
             reason = f"{reason} (first {RAW_LIMIT} of {len(data)} bytes kept)"
             data = data[:RAW_LIMIT]
         item = Reject(origin or self.origin, position, data, reason, record_type)
         self.rejected += 1
-        if self.on_reject is not None:
-            self.on_reject(item)
-        else:
-            self.rejects.append(item)
+        (self.on_reject or self.rejects.append)(item)
 
     def filtered(self, units: int, reason: str) -> None:
         """Count units left out because of the user's settings."""

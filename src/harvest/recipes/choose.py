@@ -13,7 +13,6 @@ from harvest.api.source import Source
 from harvest.errors import SourceError, UsageError
 from harvest.plugin_code import contained
 from harvest.plugins.registry import PluginManager
-from harvest.reading.pipes import Pipe
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.files import walk_files
 from harvest.toolkit.texts import printable_line, shell_word
@@ -52,7 +51,11 @@ def name_sources(
             named.append(endpoint)
             continue
         if endpoint.pipe is not None:
-            path = _file_of(endpoint.pipe)
+            if endpoint.pipe.file is None:
+                problem = "a pipe does not show which source can read it"
+                remedy = "name the source as NAME:LOCATION; `harvest plugins` lists them"
+                raise UsageError(problem, where=printable_line(endpoint.pipe.origin), remedy=remedy)
+            path = endpoint.pipe.file
         found = _survey(endpoint.location, path, plugins)
         chosen = _chosen(found, endpoint.location)
         # skip a place below a location already named for the same source: no double reading
@@ -63,14 +66,6 @@ def name_sources(
         ]
         remarks += _remarks(found, chosen, endpoint.location)
     return attrs.evolve(recipe, sources=tuple(named)), remarks
-
-
-def _file_of(pipe: Pipe) -> Path:
-    if pipe.file is None:
-        problem = "a pipe does not show which source can read it"
-        remedy = "name the source as NAME:LOCATION; `harvest plugins` lists them"
-        raise UsageError(problem, where=printable_line(pipe.origin), remedy=remedy)
-    return pipe.file
 
 
 def unread_below(listed: Listed) -> Iterator[str]:

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from harvest.api.source import Partition, Source
-from harvest.errors import UsageError
+from harvest.errors import PluginError, UsageError
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.files import (
     files_among,
@@ -176,7 +176,12 @@ def partitions_of(source: Source, selection: Named | Since | None = None) -> Ite
     with report_unreadable(Path(source.redact(source.location))):
         found = partitions_in(source, selection) if selection is not None else None
         if selection is None or found is not None:
-            yield from source.plan() if found is None else found
+            given: Iterable[object] = source.plan() if found is None else found
+            for partition in given:
+                if not isinstance(partition, Partition):
+                    problem = f"plan() of source {source.name!r} gives {partition!r}, no Partition"
+                    raise PluginError(problem, remedy="report this to the plugin's author")
+                yield partition
             return
         location = Path(source.location).expanduser().absolute()
         plan = list(source.plan())

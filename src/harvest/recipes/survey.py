@@ -10,7 +10,7 @@ from typing import Final
 
 import attrs
 
-from harvest.api.source import Source
+from harvest.api.source import Detection, Source
 from harvest.errors import HarvestError, PluginError, SourceError, out_of_files
 from harvest.plugin_code import contained
 from harvest.plugins.registry import PluginManager
@@ -46,20 +46,18 @@ def best(path: Path, plugins: PluginManager) -> list[Candidate]:
             if out_of_files(error):  # not caused by the file
                 raise
             continue
-        if detection is not None:
+        if isinstance(detection, Detection):
             found.append(Candidate(name, detection.confidence, detection.reason))
+        elif detection is not None:
+            problem = f"detect() of source {name!r} gives {detection!r}, no Detection"
+            raise PluginError(problem, remedy="report this to the plugin's author")
     return sorted(found, key=lambda c: (-c.confidence, c.source))
 
 
 def files_read(cls: type[Source], location: Path) -> Iterator[Path]:
     """Yield the files that a source would read at a location, each once, as absolute paths."""
-    seen: set[str] = set()
-    source = cls.configured(location)
-    for partition in source.plan():
-        for name in partition.inputs:
-            if name not in seen and Path(name).is_file():
-                seen.add(name)
-                yield Path(name)
+    names = dict.fromkeys(name for each in cls.configured(location).plan() for name in each.inputs)
+    yield from (path for path in map(Path, names) if path.is_file())
 
 
 NAME_ALONE: Final = 0.5
