@@ -195,8 +195,7 @@ def test_watching_and_scheduling(folder):
     options = ("-s", "greeting.py:hello.txt", "-k", "parquet:out")
     watched = good("watch", *options, "--runs", "1", "--every", "0.1", "--settle", "0", cwd=folder)
     assert "1 part, 2 rows, 0 rejects" in watched
-    entry = good("schedule", *options, "--every", "1h", cwd=folder)
-    assert "--source=greeting.py:hello.txt" in entry
+    assert "=greeting.py:hello.txt" in good("schedule", *options, "--every", "1h", cwd=folder)
 
 
 def test_a_file_that_is_named_takes_part_in_looking(folder):
@@ -211,7 +210,6 @@ def test_a_file_that_is_named_takes_part_in_looking(folder):
     look = ("--plugin", "greeting.py", "look", "in")
     assert "-s greeting.py:greeting:in" in good(*look, cwd=folder)
     assert account("-s", "greeting.py:greeting:in", "-k", "parquet:out", cwd=folder) == [1, 0]
-
     (folder / "greeting.py").write_text(detecting.replace("return ", "return True or "))
     assert "'greeting' gives True, no Detection" in harvest_here(*look, cwd=folder).stderr
 

@@ -1,5 +1,6 @@
 """The source ``gpfs`` keeps what all sources promise."""
 
+import gzip
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
@@ -30,4 +31,5 @@ class TestGpfs(SourceConformance):
         lines = [LINE.format(number, number * 1000) for number in range(1, 60)]
         lines.insert(30, "this is no line of a policy list\n")
         path.write_text("".join(lines))
-        return path
+        (directory / "old.list.gz").write_bytes(gzip.compress(path.read_bytes()))
+        return directory

@@ -185,7 +185,8 @@ class HostilePromises(SourceKit):
     def _files(self, location: Path) -> list[Path]:
         """Return the files of the sample that are read line by line: the partitions' origins."""
         origins = dict.fromkeys(p.origin for p in self.partitions(self.open(location)))
-        return [path for path in map(Path, origins) if path.is_file()]
+        files = (path for path in map(Path, origins) if path.is_file())
+        return [path for path in files if not path.read_bytes().startswith(PACKED)]
 
     def _pieces(self, location: Path, path: Path) -> list[Piece]:
         origin, source = printable(str(path)), self.open(location)
