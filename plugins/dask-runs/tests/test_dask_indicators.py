@@ -15,6 +15,7 @@ from harvest_dask.records.types import WorkerSample
 from harvest_dask_runs.plugin import harvest_rules
 from harvest_dask_runs.views.indicators import indicators
 from harvest_dask_runs.views.parts import at_once
+from harvest_report.draw import drawn
 
 T = captures.T
 A, B = "tcp://10.0.0.2:4001", "tcp://10.0.0.3:4002"
@@ -236,11 +237,11 @@ def test_several_runs_are_columns_of_one_table(tmp_path):
     said = {row[0]: row[1:] for row in table.rows.rows()}
     assert said["busy_s"] == ("90.5 s", "3.5 s")  # in one unit
     assert said["executions"] == ("4", "4")
-    assert said["used_share"] == (
-        f"{90.5 / 2 / 60.5:.0%}".replace("%", " %"),
-        f"{3.5 / 2 / 2.5:.0%}".replace("%", " %"),
-    )
+    assert said["used_share"] == ("75 %", "70 %")  # 90.5 of 2 x 60.5 s, 3.5 of 2 x 2.5 s
     assert said["failed_error"] == ("ValueError('no data')", "–")
+    # and the picture shows how long they took
+    with drawn(*report.plots) as figure:
+        assert [bar.get_width() for bar in figure.axes[0].patches] == [60.5, 2.5]
     # and what is known of none of them is named, once
     (unknown,) = (s for s in report.sections if s.name == "unknown")
     assert "counted_bytes" in unknown.items[0]

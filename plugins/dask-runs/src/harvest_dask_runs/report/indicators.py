@@ -1,13 +1,14 @@
 """The report ``dask.indicators``: a row per indicator, a column per run."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
-from harvest_report import Column, Notes, Report, Table, Tile
+from harvest.toolkit.layout import shorten
+from harvest_report import Column, Notes, Plot, Report, Table, Tile, name_bars, seconds_axis
 from harvest_report.values import MISSING, texts_of
 
 from ..frames import named_run, runs_of
@@ -44,6 +45,7 @@ def indicators_of_runs(data: DatasetReader, runs: tuple[str, ...] = ()) -> Repor
             _range(rows, "failed", "failed executions", "{:,}".format),
         ],
         sections=[
+            *_picture(pl.DataFrame({"run": heads, "span_s": rows["span_s"]})),
             Table(
                 "indicators",
                 pl.DataFrame(cells, schema=dict.fromkeys(places, pl.String), orient="row"),
@@ -54,6 +56,26 @@ def indicators_of_runs(data: DatasetReader, runs: tuple[str, ...] = ()) -> Repor
             *rest,
         ],
     )
+
+
+SHOWN: Final = 30
+"""Maximum number of runs in the picture."""
+
+
+def _picture(runs: pl.DataFrame) -> Iterator[Plot]:
+    """Plot the time from the first execution of each run to its last, if one is known."""
+    bars = runs.drop_nulls().head(SHOWN)
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.barh(range(bars.height), bars["span_s"])
+        name_bars(axes, [shorten(name, 30, "id") for name in bars["run"]])
+        seconds_axis(axes.xaxis, bars["span_s"].max(), "from first to last execution")
+
+    if bars.height:
+        said = f"Time from first to last execution of {bars.height} of {runs.height} runs."
+        size = (7.5, 1.0 + 0.25 * bars.height)
+        yield Plot("run-times", draw, "Time from first to last execution", said, size=size)
 
 
 def _range(rows: pl.DataFrame, column: str, label: str, in_words: Callable[[Any], str]) -> Tile:
