@@ -80,6 +80,7 @@ BLIND = Rule(
 harvest_views = declare(
     View(name="test.wasted", doc="Waste.", build=wasted, settings={"day": "of the week"}),
     View(name="test.ambiguous", doc="-", build=ambiguous, settings={"day": "of the week"}),
+    View(name="test.frame", doc="-", build=lambda dataset: WASTED),
     View(name="test.elsewhere", doc="-", build=wasted, requires=("nobody.writes_this",)),
 )
 
@@ -158,14 +159,8 @@ def test_thresholds_and_settings_of_views_are_the_user_s(dataset):
     [
         (lambda d: d.findings(["test.wast"]), "unknown rule 'test.wast'"),
         (lambda d: d.findings(["test.waste"], month="may"), "no view .* has a setting 'month'"),
-        (
-            lambda d: d.findings(thresholds={"test.waste": {"hour": 1}}),
-            "rule 'test.waste' has no threshold 'hour'",
-        ),
-        (
-            lambda d: d.findings(thresholds={"test.waste": {"hours": "many"}}),
-            "test.waste.hours: 'many' is not a number",
-        ),
+        (lambda d: d.findings(thresholds={"test.waste": {"hour": 1}}), "no threshold 'hour'"),
+        (lambda d: d.findings(thresholds={"test.waste": {"hours": "x"}}), "'x' is not a number"),
     ],
 )
 def test_what_does_not_exist_is_refused(dataset, ask, message):
@@ -173,12 +168,27 @@ def test_what_does_not_exist_is_refused(dataset, ask, message):
         ask(dataset)
 
 
-def test_a_finding_without_evidence_is_its_rule_s_defect():
-    def invented(rows, total, *, hours):
-        yield Finding("low", "Somebody wasted much", where={"user": "nobody"})
+INVENTED = Finding("low", "Somebody wasted much", where={"user": "nobody"})
 
-    with pytest.raises(PluginError, match="found what no row"):
-        judge(harvest_evolved(judge=invented), WASTED)
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"judge": lambda rows, total, *, hours: [INVENTED]}, "found what no row"),
+        ({"judge": lambda rows, total, *, hours: "much"}, "gave 'm' instead of a Finding"),
+        ({"judge": lambda rows, total, *, hours: None}, "gave None instead of a Finding"),
+        ({"columns": ("user", "lost")}, "'test.waste' reads 'lost', which its view lacks"),
+        ({"where": "wasted > {hour}"}, "cannot be filled in: 'hour'"),
+    ],
+)
+def test_what_a_rule_does_wrongly_is_its_defect(changes, message):
+    with pytest.raises(PluginError, match=message):
+        judge(harvest_evolved(**changes), WASTED)
+
+
+def test_a_view_that_returns_no_lazy_frame_is_named(dataset):
+    with pytest.raises(PluginError, match="returned DataFrame instead of a LazyFrame"):
+        dataset.view("test.frame")
 
 
 def harvest_evolved(**changes) -> Rule:

@@ -1,5 +1,6 @@
 """How the hooks of plugins are called: by pluggy, each plugin by itself."""
 
+import re
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -41,32 +42,25 @@ def test_every_plugin_s_declarations_are_its_own(manager_of):
     assert [found.owner(view).name for view in found.views.values()] == ["one", "two"]
 
 
-def test_a_hook_without_its_mark_is_reported_with_the_remedy(manager_of):
-    unmarked = VIEW.format(name="unmarked.all").replace("@hookimpl\n", "")
-    found = manager_of(unmarked=unmarked, sound=VIEW.format(name="sound.all"))
+@pytest.mark.parametrize(
+    ("right", "wrong", "problem"),
+    [
+        ("@hookimpl\n", "", "harvest_views is not marked as a hook"),
+        ("@hookimpl\n", "", "to write @harvest.hookimpl above it"),
+        ("return", "raise OSError(7) #", "registering it failed: OSError: 7"),
+        ("harvest_views", "harvest_vistas", "unknown hook 'harvest_vistas'"),
+        ("[View(", "5 #", "harvest_views gives 5 instead of a list"),
+        ("[View(", "['v'] #", "harvest_views gives 'v', which has no name"),
+        ("build=", "requires='a.b', build=", "defect.all requires the text 'a.b'"),
+    ],
+)
+def test_a_defective_hook_is_reported_and_harms_no_other_plugin(manager_of, right, wrong, problem):
+    defect = VIEW.format(name="defect.all").replace(right, wrong)
+    found = manager_of(defect=defect, sound=VIEW.format(name="sound.all"))
 
     assert list(found.views) == ["sound.all"]
     assert list(found.plugins) == ["sound"]
-    problem = found.broken["unmarked"]
-    assert problem.cause == "harvest_views is not marked as a hook"
-    assert problem.remedy.endswith("to write @harvest.hookimpl above it")
-
-
-def test_a_hook_that_raises_harms_no_other_plugin(manager_of):
-    raising = VIEW.format(name="raising.all").replace("return", "raise OSError(7) #")
-    found = manager_of(first=VIEW.format(name="first.all"), raising=raising)
-
-    assert list(found.views) == ["first.all"]
-    assert found.broken["raising"].cause == "registering it failed: OSError: 7"
-    assert isinstance(found.broken["raising"].error, OSError)
-
-
-def test_a_hook_that_does_not_exist_is_reported(manager_of):
-    unknown = VIEW.format(name="unknown.all").replace("harvest_views", "harvest_vistas")
-    found = manager_of(unknown=unknown)
-
-    assert not found.views
-    assert "unknown hook 'harvest_vistas'" in found.broken["unknown"].cause
+    assert problem in f"{found.broken['defect'].cause}; {found.broken['defect'].remedy}"
 
 
 TYPES = """
@@ -197,22 +191,15 @@ def test_plugins_for_an_older_api_harvest_with_a_newer_core(core, tmp_path):
     assert rows["text"].to_list() == ["good", "morning"]
 
 
-def test_a_plugin_for_a_newer_api_asks_for_a_newer_harvest(core, plugin):
-    core(oldest=1, newest=2)
-    refused = plugin(3).broken["lines"]
-    assert refused.cause == "it is written for plugin API 3; this harvest offers 1 to 2"
-    assert refused.remedy == "update hpc-harvest"
-
-
-def test_a_plugin_for_an_api_that_went_asks_for_a_newer_plugin(core, plugin):
-    core(oldest=2, newest=3)
-    found = plugin(1)
-    assert found.broken["lines"].cause == (
-        "it is written for plugin API 1; this harvest offers 2 to 3"
-    )
-    assert found.broken["lines"].remedy == "install a version of (unknown) for plugin API 3"
-    with pytest.raises(PluginError, match="this harvest offers 2 to 3"):
-        found.source("lines")
+@pytest.mark.parametrize(
+    ("api", "newest", "remedy"),
+    [(3, 2, "update hpc-harvest"), (0, 3, "install a version of (unknown) for plugin API 3")],
+)
+def test_a_plugin_for_another_api_asks_for_what_fits(core, plugin, api, newest, remedy):
+    core(oldest=1, newest=newest)
+    cause = f"it is written for plugin API {api}; this harvest offers 1 to {newest}"
+    with pytest.raises(PluginError, match=f"{cause}; {re.escape(remedy)}"):
+        plugin(api).source("lines")
 
 
 @pytest.mark.parametrize("api", ["1", True, 1.0, None])

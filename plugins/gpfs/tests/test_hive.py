@@ -16,7 +16,7 @@ from scan_rows import harvested, row
 from harvest import HarvestError
 from harvest_gpfs import aggregate, write_hive
 
-JANUARY, MARCH = datetime(2026, 1, 11, 6, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
+MARCH = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def written(out: Path) -> dict[str, list[str]]:

@@ -11,6 +11,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
+from harvest.errors import PluginError
+
 Severity: TypeAlias = Literal["high", "medium", "low"]
 
 SEVERITIES: Final[tuple[Severity, ...]] = ("high", "medium", "low")
@@ -129,7 +131,14 @@ class Rule:
 
 
 def _with_numbers(condition: str, thresholds: Mapping[str, float]) -> str:
-    return condition.format(**{name: _number(value) for name, value in thresholds.items()})
+    numbers = {name: _number(value) for name, value in thresholds.items()}
+    try:
+        return condition.format_map(numbers)
+    except (LookupError, ValueError) as error:
+        raise PluginError(
+            f"the condition {condition!r} cannot be filled in: {error}",
+            remedy="ask the author of the rule to declare its thresholds",
+        ) from None
 
 
 def _number(value: float) -> str:

@@ -106,4 +106,7 @@ def _other_outcome(error: Exception) -> _End:
         return ExitCode.INTERRUPTED, "interrupted"
     from harvest.plugins.registry import manager  # late: imported only if needed
 
-    return ExitCode.FAILED, f"unexpected {type(error).__name__}: {error}; {manager().blame(error)}"
+    # attrs gives its own objects with the text; polars adds its plan in further paragraphs
+    said = str(error.args[0] if type(error) in (TypeError, ValueError) and error.args else error)
+    said = said.partition("\n\n")[0]
+    return ExitCode.FAILED, f"unexpected {type(error).__name__}: {said}; {manager().blame(error)}"

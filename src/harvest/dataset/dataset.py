@@ -14,7 +14,14 @@ import polars as pl
 
 from harvest.api.sink import KEPT, PartFile, Sink
 from harvest.dataset.holdings import accounts_of, rows_by_type
-from harvest.errors import DatasetChanged, DatasetError, UnknownTypeError, UsageError, suggestion
+from harvest.errors import (
+    DatasetChanged,
+    DatasetError,
+    PluginError,
+    UnknownTypeError,
+    UsageError,
+    suggestion,
+)
 from harvest.findings import Verdict, evaluate
 from harvest.model import RecordType
 from harvest.model.types import as_recorded
@@ -266,7 +273,14 @@ class Dataset:
         """
         with self.reading():
             view = self.plugins.view(name)
-            return call("view", view, view.build, (self,), settings)  # type: ignore[no-any-return]
+            build = self.plugins.load_part(view, view.build, f"the view {name!r}")
+            rows = call("view", view, build, (self,), settings)
+            if not isinstance(rows, pl.LazyFrame):
+                raise PluginError(
+                    f"the view {name!r} returned {type(rows).__name__} instead of a LazyFrame",
+                    remedy=f"ask the author of {self.plugins.owner(view).distribution}",
+                )
+            return rows
 
     def summary(self) -> dict[str, Any]:
         """Return what ``harvest show --json`` prints: rows, inputs, runs, types, views, reports."""

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import polars as pl
 
-from harvest.api.rule import SEVERITIES, Rule
+from harvest.api.rule import SEVERITIES, Finding, Rule
 from harvest.api.view import DatasetReader
 from harvest.errors import PluginError, UsageError, suggestion
 from harvest.plugins.registered import resolve
@@ -153,7 +153,13 @@ def _answers(frame: pl.LazyFrame, group: list[_Question]) -> list[_Answer]:
     conditions = [question.condition(frame) for question in group]
     used = [sorted(set(chosen.meta.root_names())) for chosen in conditions]
     numbers, marks = [], []
+    known = frame.collect_schema()
     for n, (question, chosen, names) in enumerate(zip(group, conditions, used, strict=True)):
+        if lacking := [name for name in question.rule.columns if name not in known]:
+            raise PluginError(
+                f"rule {question.rule.name!r} reads {lacking[0]!r}, which its view lacks",
+                remedy="ask the author of the rule to correct it",
+            )
         marks += [question.population(frame).alias(f"about {n}"), chosen.alias(f"chosen {n}")]
         about, judged = pl.col(f"about {n}"), pl.col(f"chosen {n}").is_not_null()
         numbers += [
@@ -195,7 +201,13 @@ def _judged(question: _Question, answer: _Answer) -> list[Found]:
     if rows.is_empty():
         return []
     found = []
-    for finding in resolve(rule.judge)(rows, answer.judged, **question.thresholds):
+    given = resolve(rule.judge)(rows, answer.judged, **question.thresholds)
+    for finding in given if isinstance(given, Iterable) else [given]:
+        if not isinstance(finding, Finding):
+            raise PluginError(
+                f"rule {rule.name!r} gave {finding!r} instead of a Finding",
+                remedy="ask the author of the rule to correct it",
+            )
         held = finding.where.items()
         narrowed = " and ".join(f"{in_sql(name)} {_is(value)}" for name, value in held)
         own = rows.filter(condition(narrowed, rows)) if narrowed else rows

@@ -22,7 +22,7 @@ from harvest.errors import PluginError, UsageError, raised_in, suggestion
 from harvest.plugin_code import contained
 
 from .claims import DISABLE_VARIABLE, PREFER_VARIABLE, UNKNOWN, BrokenPlugin, Claim, Claims, Plugin
-from .known import bringing, canonical
+from .known import CORE, bringing, canonical
 
 HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
 """Names of the hooks that a plugin may implement."""
@@ -146,7 +146,9 @@ class Registered:
         taken: dict[tuple[str, str], Claim] = {}
         for hook in DECLARATIONS:
             kind = hook.removeprefix("harvest_")
-            for spec in chain(*self._only(hook, hooks)()):
+            for spec in chain.from_iterable(
+                _declared(hook, each) for each in self._only(hook, hooks)()
+            ):
                 claim = Claim(plugin, spec)
                 earlier = [*self.claims.of(kind, spec.name)]
                 earlier += [taken[kind, spec.name]] if (kind, spec.name) in taken else []
@@ -167,8 +169,8 @@ class Registered:
 
     def blame(self, error: BaseException) -> str:
         """Say whose defect an error is, which line of a plugin raised it, and what to do."""
-        homes = {p.module.partition(".")[0] if p.installed else p.module: p for p in self}
-        homes.pop("harvest", None)
+        others = [plugin for plugin in self if plugin.distribution != CORE]
+        homes = {p.module.partition(".")[0] if p.installed else p.module: p for p in others}
         found = raised_in(error, homes)
         if found is None:
             return "this is a defect: run with --debug and report the traceback"
@@ -298,6 +300,18 @@ def resolve(target: Any) -> Any:
     module, _, attribute = target.partition(":")
     with contained():
         return getattr(importlib.import_module(module), attribute)
+
+
+def _declared(hook: str, given: Any) -> Iterator[Any]:
+    """Yield the declarations that a hook gives; raise TypeError for anything else."""
+    if not isinstance(given, Iterable):
+        raise TypeError(f"{hook} gives {given!r} instead of a list")
+    for spec in given:
+        if not isinstance(getattr(spec, "name", None), str):
+            raise TypeError(f"{hook} gives {spec!r}, which has no name")
+        if isinstance(getattr(spec, "requires", ()), str):
+            raise TypeError(f"{spec.name} requires the text {spec.requires!r} instead of a tuple")
+        yield spec
 
 
 def _check_version(api: Any, distribution: str) -> None:

@@ -51,7 +51,7 @@ def mail(message: Mapping[str, Any], config: Config) -> None:
         _feed([config.sendmail, "-i", "-t"], letter.as_bytes(), config.timeout_s)
         return
     host, _, port = config.smtp.rpartition(":") if ":" in config.smtp else (config.smtp, "", "25")
-    if not port.isdecimal():
+    if not (host and port.isdecimal()):
         raise NotSaid(f"notify.smtp {config.smtp!r} is not HOST:PORT")
 
     def send() -> None:
