@@ -79,7 +79,7 @@ def test_a_view_does_not_import_pandas(dataset):
         ),
         (["plugins", "show", "parket"], "'parket'; did you mean 'parquet'"),
         (["plugins", "list", "--kind", "rules"], "unknown kind 'rules'; did you mean 'rule'?"),
-        (["runn"], "did you mean 'run'"),
+        (["view", "gpfs.owners", "out", "--by=top"], "; if it is a setting: --set by=VALUE"),
         (["fidings"], "did you mean 'findings'"),
         (["query", "select 1", "."], "write: harvest query . SQL"),
         (["run", "--sorce", "x"], "--source"),

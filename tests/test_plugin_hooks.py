@@ -12,7 +12,7 @@ from harvest import PluginError
 from harvest.plugins.registry import PluginManager
 
 VIEW = """
-from harvest import View, hookimpl
+from harvest import Setting, View, hookimpl
 
 @hookimpl
 def harvest_views():
@@ -49,6 +49,8 @@ def test_every_plugin_s_declarations_are_its_own(manager_of):
         ("@hookimpl\n", "", "to write @harvest.hookimpl above it"),
         ("return", "raise OSError(7) #", "registering it failed: OSError: 7"),
         ("harvest_views", "harvest_vistas", "unknown hook 'harvest_vistas'"),
+        ("harvest_views", "harvest_vistas", "did you mean 'harvest_views'"),
+        ("build=", "settings={'n': Setting('', 'int')}, build=", "not the text 'int'"),
         ("[View(", "5 #", "harvest_views gives 5 instead of a list"),
         ("[View(", "['v'] #", "harvest_views gives 'v', which has no name"),
         ("build=", "requires='a.b', build=", "defect.all requires the text 'a.b'"),

@@ -30,6 +30,10 @@ class Setting:
     default: Any = None
     check: Callable[[Any], object] | None = None
 
+    def __attrs_post_init__(self) -> None:
+        if isinstance(self.type, str):
+            raise TypeError(f"a setting's type is a type, not the text {self.type!r}")
+
     @property
     def choices(self) -> tuple[str, ...]:
         """All values, if the setting is a choice between words."""

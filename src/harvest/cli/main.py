@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from harvest import interrupt
 from harvest.errors import ExitCode, HarvestError, error_within, out_of_files, system_reason
@@ -97,10 +97,13 @@ def _output_fails() -> bool:
     return False
 
 
-def _other_outcome(error: Exception) -> _End:
+def _other_outcome(error: Any) -> _End:
     """Return the outcome of other errors: texts of the argument parser, or a defect."""
     show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
     if callable(show) and isinstance(code, int):
+        option: str = getattr(error, "option_name", "")  # an unknown one
+        if option and any("--set" in each.opts for each in error.ctx.command.params):
+            error.message += f"; if it is a setting: --set {option.lstrip('-')}=VALUE"
         return code, show
     if type(error).__name__ == "Abort":  # end of input at a prompt
         return ExitCode.INTERRUPTED, "interrupted"

@@ -129,17 +129,23 @@ def seconds(microseconds: Microseconds) -> Microseconds:
     return (microseconds / 1e6).round(6)
 
 
-def check_times(rows: pl.DataFrame) -> None:
-    """Raise UsageError for a column that contains dates or times that Python does not have."""
+_MAPS: Final = getattr(pl, "Map", ())  # older polars reads maps as lists
+
+
+def check_times(rows: pl.DataFrame, name: str = "") -> None:
+    """Raise UsageError for a column that contains dates or times that Python does not have.
+
+    name: of the column whose parts the rows are.
+    """
     for column in rows:
-        while isinstance(column.dtype, pl.List | pl.Array):
-            column = column.explode()
+        while isinstance(column.dtype, (pl.List, pl.Array, _MAPS)):
+            column = column.map.entries() if isinstance(column.dtype, _MAPS) else column.explode()
         if column.dtype == pl.Struct:
-            check_times(column.struct.unnest())
+            check_times(column.struct.unnest(), name or column.name)
         elif column.dtype in (pl.Date, pl.Datetime):
             days = column.drop_nulls().cast(pl.Date, strict=False).to_physical()
             if not days.is_between(_DAYS[0], _DAYS[1]).all(ignore_nulls=False):
-                problem = f"{column.name} has times outside the years 1 to 9999"
+                problem = f"{name or column.name} has times outside the years 1 to 9999"
                 raise UsageError(problem, remedy="CAST(... AS VARCHAR) makes text of them")
 
 

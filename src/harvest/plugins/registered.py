@@ -118,10 +118,12 @@ class Registered:
         self.plugins[plugin.name] = plugin
 
     def _check_marks(self, plugin: Any, distribution: str) -> None:
-        """Raise PluginError for a hook without its mark, which pluggy would ignore."""
-        for hook in HOOKS:
-            function = getattr(plugin, hook, None)
-            if callable(function) and self._pluggy.parse_hookimpl_opts(plugin, hook) is None:
+        """Raise PluginError for an unknown hook, and for one without its mark."""
+        for hook in (name for name in dir(plugin) if name.startswith("harvest_")):
+            marked = self._pluggy.parse_hookimpl_opts(plugin, hook) is not None
+            if marked and hook not in HOOKS:
+                raise PluginError(f"unknown hook {hook!r}", remedy=suggestion(hook, HOOKS))
+            if hook in HOOKS and callable(getattr(plugin, hook)) and not marked:
                 remedy = f"ask the author of {distribution} to write @harvest.hookimpl above it"
                 raise PluginError(f"{hook} is not marked as a hook", remedy=remedy)
 
@@ -130,7 +132,6 @@ class Registered:
         try:
             with contained():
                 self._pluggy.register(hooks, name=name)
-                self._pluggy.check_pending()
                 self._take_declarations(plugin, hooks)
         except Exception as error:  # a hook is third-party code
             if self._pluggy.has_plugin(name):
