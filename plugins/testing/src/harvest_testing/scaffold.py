@@ -177,7 +177,17 @@ def _parts(root: Path, kinds: list[str], words: dict[str, str], columnar: bool) 
     way = _render(f"source_{'columns' if columnar else 'rows'}.py", words)
     imports, _, read = way.rstrip("\n").partition("\n# ---- read\n")
     names = " ".join(_OF_A_KIND[kind] for kind in kinds)
-    return _rendered(names, root, {**words, "imports": imports, "read": read})
+    given = {"imports": imports, "read": read}
+    return _rendered(names, root, words | given | (_COLUMNAR if columnar else _PLAIN))
+
+
+_PLAIN = {"source_base": "harvest.Source", "config_base": "", "partitions": ""}
+_COLUMNAR = {
+    "source_base": "LineSource",
+    "config_base": "(LineConfig)",
+    "partitions": '    partition_setting = ("partition_bytes", (64, 16))\n',
+}
+"""What templates say of a source that reads rows, and of one that reads columns."""
 
 
 def _rendered(names: str, root: Path, words: Mapping[str, str]) -> dict[Path, str]:
