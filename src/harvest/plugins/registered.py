@@ -18,7 +18,7 @@ import attrs
 import pluggy
 
 from harvest.api.spec import API_VERSION, COMMANDS, GROUP, OLDEST_API_VERSION, Command, Hooks
-from harvest.errors import PluginError, UsageError, raised_in, suggestion
+from harvest.errors import HarvestError, PluginError, UsageError, raised_in, suggestion
 from harvest.plugin_code import contained
 
 from .claims import DISABLE_VARIABLE, PREFER_VARIABLE, UNKNOWN, BrokenPlugin, Claim, Claims, Plugin
@@ -285,6 +285,8 @@ class Registered:
         """Load the ``module:attribute`` of a declaration, or return the object itself."""
         try:
             return resolve(target)
+        except (HarvestError, MemoryError):
+            raise  # what this process lacks is no fault of the plugin
         except Exception as error:
             plugin = self.owner(spec)
             raise PluginError(
