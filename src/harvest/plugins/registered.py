@@ -286,7 +286,7 @@ class Registered:
         try:
             return resolve(target)
         except (HarvestError, MemoryError):
-            raise  # what this process lacks is no fault of the plugin
+            raise  # an error of this process, not of the plugin
         except Exception as error:
             plugin = self.owner(spec)
             raise PluginError(
